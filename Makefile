@@ -1,0 +1,77 @@
+# Everything a developer or CI does. Needs only make and Python 3.11 or later: each target
+# creates .venv and installs into it first. Another interpreter: `make PYTHON=python3.12 test`
+# (after `make clean` if .venv exists already).
+
+PYTHON ?= python3
+# How many processes run the tests.
+WORKERS ?= 2
+# More arguments for pytest, the benchmarks or mycel: `make test ARGS="-k merkle"`.
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+# Renewed when pyproject.toml changes; until then an install is not repeated.
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install test run check lint types layers wheel bench soak coverage format clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+install: $(STAMP) ## Create .venv with Mycel (editable) and the development tools
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+		"Mycel needs Python 3.11 or later: make PYTHON=<interpreter>")'
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test: $(STAMP) ## Run all tests
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+run: $(STAMP) ## Run the demonstration
+	$(PY) -m mycel demo $(ARGS)
+
+check: lint types layers wheel ## Check style, types and layers, and try the built wheel
+
+lint: $(STAMP) ## Check style and formatting
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(STAMP) ## Check types
+	$(PY) -m mypy
+
+layers: $(STAMP) ## Check that every layer imports only from those below it
+	$(VENV)/bin/lint-imports --no-logo
+
+wheel: $(STAMP) ## Build the wheel, install it bare elsewhere and run it
+	$(PY) tools/wheel_smoke.py
+
+bench: $(STAMP) ## Run the benchmarks (graphs of 10k and 100k concepts)
+	$(PY) -m benchmarks $(ARGS)
+
+soak: $(STAMP) ## Run the long randomised tests; SEED=<n> replays a run
+	@seed=$(or $(SEED),$$($(PY) -c 'import secrets; print(secrets.randbelow(2**32))')); \
+	echo "seed $$seed (to replay: make soak SEED=$$seed)"; \
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "soak or hypothesis" \
+		--hypothesis-profile=soak --hypothesis-seed=$$seed --seed=$$seed $(ARGS)
+
+coverage: $(STAMP) ## Run all tests and show what they leave out
+	$(PY) -m coverage erase
+	$(PY) -m coverage run -m pytest $(ARGS)
+	$(PY) -m coverage combine --quiet
+	$(PY) -m coverage report
+
+format: $(STAMP) ## Format the code and fix what can be fixed safely
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+clean: ## Remove .venv, caches and built files
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \
+		.hypothesis .coverage .coverage.* htmlcov
+	find src tests tools benchmarks examples -name __pycache__ -type d -prune \
+		-exec rm -rf {} + 2>/dev/null || true

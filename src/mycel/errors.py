@@ -1,0 +1,345 @@
+"""Every error Mycel raises: its code, its name, what happened, and what to do next.
+
+The reader of an error is often a model that will retry, so each carries a hint. Codes and names of
+the KIP errors are those of KIP Appendix 4; errors of the store have names of their own under the
+nearest KIP code. `REGISTRY` is the table of all of them; the documentation is checked against it.
+
+    MycelError
+    ├── InvalidSyntax            KIP_1001
+    │   └── InvalidId            KIP_1001   an id that is malformed or of the wrong kind
+    ├── InvalidIdentifier        KIP_1002
+    ├── TypeMismatch             KIP_2001   a type or predicate that is not defined
+    ├── ConstraintViolation      KIP_2002
+    │   └── SelfEdgeError        KIP_2002   a link from an element to itself
+    ├── InvalidValueType         KIP_2003
+    ├── UnknownReference         KIP_3001   named ReferenceError on the wire
+    ├── NotFound                 KIP_3002
+    ├── DuplicateExists          KIP_3003
+    ├── ImmutableTarget          KIP_3004
+    ├── VersionConflict          KIP_3005
+    ├── ExecutionTimeout         KIP_4001
+    │   └── DatabaseBusy         KIP_4001   another writer held the file for too long
+    ├── ResourceExhausted        KIP_4002
+    │   └── DiskFull             KIP_4002
+    └── InternalError            KIP_4003
+        ├── DatabaseError        KIP_4003   the storage failed; nothing was written
+        │   ├── NotADatabase     KIP_4003
+        │   ├── FormatTooNew     KIP_4003
+        │   ├── DatabaseReadOnly KIP_4003
+        │   ├── DatabaseCorrupt  KIP_4003
+        │   └── DatabaseClosed   KIP_4003
+        └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
+"""
+
+# The names are KIP's where KIP has one, and `NotFound` says as much as `NotFoundError`.
+# ruff: noqa: N818
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, ClassVar
+
+__all__ = [
+    "REGISTRY",
+    "Category",
+    "CommitUncertain",
+    "ConstraintViolation",
+    "DatabaseBusy",
+    "DatabaseClosed",
+    "DatabaseCorrupt",
+    "DatabaseError",
+    "DatabaseReadOnly",
+    "DiskFull",
+    "DuplicateExists",
+    "ExecutionTimeout",
+    "FormatTooNew",
+    "ImmutableTarget",
+    "InternalError",
+    "InvalidId",
+    "InvalidIdentifier",
+    "InvalidSyntax",
+    "InvalidValueType",
+    "MycelError",
+    "NotADatabase",
+    "NotFound",
+    "ResourceExhausted",
+    "SelfEdgeError",
+    "TypeMismatch",
+    "UnknownReference",
+    "VersionConflict",
+]
+
+
+class Category(Enum):
+    """What kind of failure an error is, and how each surface reports it.
+
+    The value is (HTTP status, JSON-RPC code, process exit code).
+    """
+
+    INPUT = (400, -32602, 2)
+    MISSING = (404, -32004, 1)
+    CONFLICT = (409, -32009, 1)
+    FORBIDDEN = (403, -32003, 1)
+    LIMIT = (429, -32008, 1)
+    SYSTEM = (500, -32603, 1)
+
+    @property
+    def http_status(self) -> int:
+        return self.value[0]
+
+    @property
+    def jsonrpc_code(self) -> int:
+        return self.value[1]
+
+    @property
+    def exit_code(self) -> int:
+        return self.value[2]
+
+
+class MycelError(Exception):
+    """The base of all errors. `to_dict()` is the wire form."""
+
+    code: ClassVar[str] = "KIP_4003"
+    name: ClassVar[str] = "InternalError"
+    category: ClassVar[Category] = Category.SYSTEM
+    default_hint: ClassVar[str] = "Retry; if it happens again, run `mycel doctor`."
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, data: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+        self.data = dict(data or {})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The error as every surface sends it."""
+        wire: dict[str, Any] = {
+            "code": self.code,
+            "name": self.name,
+            "message": self.message,
+            "hint": self.hint,
+        }
+        if self.data:
+            wire["data"] = self.data
+        return wire
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.name}: {self.message} {self.hint}"
+
+
+class InvalidSyntax(MycelError):
+    """A command that cannot be parsed."""
+
+    code = "KIP_1001"
+    name = "InvalidSyntax"
+    category = Category.INPUT
+    default_hint = "Check brackets, quotes, keywords and the order of clauses."
+
+
+class InvalidId(InvalidSyntax):
+    """An id that is malformed, or of the wrong kind of element."""
+
+    name = "InvalidId"
+    default_hint = "Ids look like C:12 for a concept and P:13:predicate for a proposition."
+
+
+class InvalidIdentifier(MycelError):
+    """A name that is no identifier where one is needed."""
+
+    code = "KIP_1002"
+    name = "InvalidIdentifier"
+    category = Category.INPUT
+    default_hint = "An identifier is a letter or underscore, then letters, digits or underscores."
+
+
+class TypeMismatch(MycelError):
+    """A type or predicate that is not defined."""
+
+    code = "KIP_2001"
+    name = "TypeMismatch"
+    category = Category.INPUT
+    default_hint = "Define the type or predicate first; names are case-sensitive."
+
+
+class ConstraintViolation(MycelError):
+    """A value, or an absent one, that breaks a rule of the schema or of the engine."""
+
+    code = "KIP_2002"
+    name = "ConstraintViolation"
+    category = Category.INPUT
+    default_hint = "Change the values so that they satisfy the constraint."
+
+
+class SelfEdgeError(ConstraintViolation):
+    """A link from an element to itself."""
+
+    name = "SelfEdgeError"
+    default_hint = "Source and target of a link must be two different elements."
+
+
+class InvalidValueType(MycelError):
+    """A value of the wrong type, or one that JSON cannot carry."""
+
+    code = "KIP_2003"
+    name = "InvalidValueType"
+    category = Category.INPUT
+    default_hint = (
+        "Values follow the JSON model: string, finite number, boolean, null, array, object."
+    )
+
+
+class UnknownReference(MycelError):
+    """A variable, handle or parameter that nothing defines; `ReferenceError` on the wire."""
+
+    code = "KIP_3001"
+    name = "ReferenceError"
+    category = Category.INPUT
+    default_hint = "Define the variable, handle or parameter before it is used."
+
+
+class NotFound(MycelError):
+    """An element that is referred to and is not there."""
+
+    code = "KIP_3002"
+    name = "NotFound"
+    category = Category.MISSING
+    default_hint = "It may have been removed or never created; look it up first."
+
+
+class DuplicateExists(MycelError):
+    """More than one element, or one already, where there may be only one."""
+
+    code = "KIP_3003"
+    name = "DuplicateExists"
+    category = Category.CONFLICT
+    default_hint = "Update the existing element instead of creating it again."
+
+
+class ImmutableTarget(MycelError):
+    """A change to what must not change."""
+
+    code = "KIP_3004"
+    name = "ImmutableTarget"
+    category = Category.FORBIDDEN
+    default_hint = "This is part of the system's foundation and cannot be changed or removed."
+
+
+class VersionConflict(MycelError):
+    """An element has another version than the one that was expected."""
+
+    code = "KIP_3005"
+    name = "VersionConflict"
+    category = Category.CONFLICT
+    default_hint = (
+        "Read the element again, decide on its current state, and retry with its version."
+    )
+
+
+class ExecutionTimeout(MycelError):
+    """The deadline passed before the work was done."""
+
+    code = "KIP_4001"
+    name = "ExecutionTimeout"
+    category = Category.LIMIT
+    default_hint = "Narrow the query: fewer hops, a smaller LIMIT, a more selective pattern."
+
+
+class DatabaseBusy(ExecutionTimeout):
+    """Another writer held the file for too long."""
+
+    name = "DatabaseBusy"
+    default_hint = "Another process is writing; retry, or open with a longer busy_timeout."
+
+
+class ResourceExhausted(MycelError):
+    """A request, or its result, beyond one of the limits."""
+
+    code = "KIP_4002"
+    name = "ResourceExhausted"
+    category = Category.LIMIT
+    default_hint = "Make the request smaller, or page through it with LIMIT and CURSOR."
+
+
+class DiskFull(ResourceExhausted):
+    """No space to write to."""
+
+    name = "DiskFull"
+    category = Category.SYSTEM
+    default_hint = "Nothing was written. Free some space and retry; the database is intact."
+
+
+class InternalError(MycelError):
+    """A failure that is not the caller's doing."""
+
+
+class DatabaseError(InternalError):
+    """The storage failed, and nothing was written."""
+
+    name = "DatabaseError"
+    default_hint = "Nothing was written. Check the path, the disk and the permissions, then retry."
+
+
+class NotADatabase(DatabaseError):
+    """A file that is something else."""
+
+    name = "NotADatabase"
+    default_hint = "Name another file, or create a new database there with `mycel init`."
+
+
+class FormatTooNew(DatabaseError):
+    """A file that a later version of Mycel wrote."""
+
+    name = "FormatTooNew"
+    default_hint = "Upgrade Mycel; an older version would not understand this file."
+
+
+class DatabaseReadOnly(DatabaseError):
+    """A write to a database that is open for reading, or that may not be written."""
+
+    name = "DatabaseReadOnly"
+    default_hint = "Open it from a place you may write to, or read only with readonly=True."
+
+
+class DatabaseCorrupt(DatabaseError):
+    """The file contradicts itself."""
+
+    name = "DatabaseCorrupt"
+    default_hint = "Run `mycel verify` to see the damage, and restore from a copy."
+
+
+class DatabaseClosed(DatabaseError):
+    """Use of a database after it was closed."""
+
+    name = "DatabaseClosed"
+    default_hint = "Open the database again with mycel.open()."
+
+
+class CommitUncertain(InternalError):
+    """The commit failed at its last step and may be durable."""
+
+    name = "CommitUncertain"
+    default_hint = (
+        "It may or may not be durable. Retrying is safe: identical writes change nothing."
+    )
+
+
+def _tree(base: type[MycelError]) -> list[type[MycelError]]:
+    return [base] + [found for sub in base.__subclasses__() for found in _tree(sub)]
+
+
+REGISTRY: dict[str, type[MycelError]] = {error.name: error for error in _tree(MycelError)[1:]}
+"""Every error that is raised, by its name on the wire."""
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """A sentence naming the closest known names, or an empty string.
+
+    >>> did_you_mean("drug", ["Drug", "Symptom"])
+    "Did you mean 'Drug'?"
+    """
+    folded = {candidate.casefold(): candidate for candidate in known}
+    close = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3)]
+    return f"Did you mean {' or '.join(repr(match) for match in close)}?" if close else ""

@@ -1,0 +1,209 @@
+"""Everything that can be read of one state of the graph.
+
+`GraphView` is what the live database and every past state have in common: elements by id and by
+name, edges, adjacency, search by hops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+import apsw
+
+from mycel.errors import NotFound
+from mycel.graph import walk
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.store.connections import translate
+from mycel.store.database import Store
+from mycel.store.reader import Direction, PastReader, Reader
+from mycel.store.transaction import Ref, missing, resolve
+
+FIND_LIMIT_DEFAULT: Final = 100
+
+
+class GraphView:
+    """One state of the graph, read-only."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def _take(self) -> Reader:
+        return self._store.take()
+
+    def _give(self, reader: Reader) -> None:
+        self._store.give(reader)
+
+    # Elements.
+
+    def get(self, ref: Ref) -> Element:
+        """The element with this id.
+
+        Raises:
+            NotFound: there is none in this state.
+        """
+        number = resolve(ref)
+        reader = self._take()
+        try:
+            found: Element | None = (
+                reader.concept(number) if ids.is_concept(number) else reader.proposition(number)
+            )
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._give(reader)
+        if found is None:
+            raise missing(ref)
+        return found
+
+    def get_concept(self, type_name: str, name: str) -> Concept | None:
+        """The concept with this type and name, or None.
+
+        Raises:
+            TypeMismatch: the type is not defined.
+        """
+        reader = self._take()
+        try:
+            number = reader.registry.types.numbers.get(type_name)
+            if number is None:
+                number = reader.registry.type_number(reader.connection, type_name)
+            return reader.concept_named(number, name)
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._give(reader)
+
+    # Edges.
+
+    def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition:
+        """The edge, tombstoned or not: look at `tombstoned`.
+
+        Raises:
+            TypeMismatch: the predicate is not defined.
+            NotFound: there never was such an edge.
+        """
+        reader = self._take()
+        try:
+            number = reader.registry.predicate_number(reader.connection, predicate)
+            source, target = resolve(src), resolve(dst)
+            found = reader.link(source, number, target, tombstoned=True)
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._give(reader)
+        if found is None:
+            raise NotFound(f"There never was an edge {predicate!r} from {src!r} to {dst!r}.")
+        return found
+
+    def edges_out(
+        self,
+        src: Ref,
+        types: Collection[str] | None = None,
+        *,
+        include_tombstoned: bool = False,
+    ) -> Iterator[Proposition]:
+        """Edges that leave an element, in the order of predicate number and target.
+
+        Stop whenever you like. The edges are those of one moment, whatever is written meanwhile.
+        """
+        return self._edges(src, "out", types, include_tombstoned)
+
+    def edges_in(
+        self,
+        dst: Ref,
+        types: Collection[str] | None = None,
+        *,
+        include_tombstoned: bool = False,
+    ) -> Iterator[Proposition]:
+        """Edges that reach an element, in the order of predicate number and source."""
+        return self._edges(dst, "in", types, include_tombstoned)
+
+    def _edges(
+        self,
+        end: Ref,
+        direction: Direction,
+        types: Collection[str] | None,
+        include_tombstoned: bool,
+    ) -> Iterator[Proposition]:
+        number = resolve(end)
+        reader = self._take()
+        try:
+            predicates = (
+                None
+                if types is None
+                else [reader.registry.predicate_number(reader.connection, name) for name in types]
+            )
+            links = reader.links(number, direction, predicates, tombstoned=include_tombstoned)
+            if not self._store.holds_snapshots:
+                links = iter(list(links))
+        except BaseException as error:
+            self._give(reader)
+            if isinstance(error, apsw.Error):
+                raise translate(error) from error
+            raise
+        return self._iterate(reader, links, number, end)
+
+    def _iterate(
+        self, reader: Reader, links: Iterator[Proposition], number: int, end: Ref
+    ) -> Iterator[Proposition]:
+        found = False
+        try:
+            for link in links:
+                found = True
+                yield link
+            # Asked only when nothing was found, so that the usual case costs nothing.
+            if not found and not reader.was_ever(number):
+                raise missing(end)
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            del links  # Closes the statement before the reader is used again.
+            self._give(reader)
+
+    def find(
+        self,
+        start: Ref,
+        follow: walk.Follow | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        limit: int = FIND_LIMIT_DEFAULT,
+        form: walk.Form = "medium",
+    ) -> walk.FindResult:
+        """What can be reached from an element, nearest first; the start is not part of it.
+
+        `types` filters what is returned, not what is walked through.
+
+        Raises:
+            NotFound: the start is not there.
+            ConstraintViolation: more hops than the cap of 6, or another bound is broken.
+        """
+        number = resolve(start)
+        reader = self._take()
+        try:
+            reader.connection.execute("BEGIN")
+            try:
+                return walk.find(
+                    reader, number, follow or walk.Follow(), types=types, limit=limit, form=form
+                )
+            finally:
+                reader.connection.execute("COMMIT")
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._give(reader)
+
+
+class PastView(GraphView):
+    """The graph as it was right after the transaction that ended with `seq`."""
+
+    def __init__(self, store: Store, seq: int) -> None:
+        super().__init__(store)
+        self.seq: Final = seq
+
+    def _take(self) -> Reader:
+        live = self._store.take()
+        return PastReader(live.connection, live.registry, self.seq)
+
+    def _give(self, reader: Reader) -> None:
+        self._store.give(Reader(reader.connection, reader.registry))

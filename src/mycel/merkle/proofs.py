@@ -1,0 +1,356 @@
+"""Snapshots, and proofs that end in a snapshot's overall root. Nothing here needs a database.
+
+A `Snapshot` is all roots of one moment. Its `overall_root` commits to each of them by name and to
+the number of journal entries. Whoever has written down an overall root (or a journal head) can
+check three kinds of proof against it:
+
+- `StateProof`        this record is part of the state, or no record with this key is
+- `EntryProof`        this entry stands in the journal at this place
+- `ConsistencyProof`  the journal of then is the beginning of the journal of now
+
+All of them turn into plain dictionaries for JSON, and into CBOR for the shortest form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal, Self, TypeVar
+
+from mycel.errors import InvalidValueType
+from mycel.merkle import log, sparse
+from mycel.model import cbor
+from mycel.model.names import kind_of
+
+Namespace = Literal["concepts", "edges"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All roots of one moment, read from one consistent view.
+
+    The time is a courtesy to the reader: no root commits to it. What does is the journal, in the
+    entry of each transaction.
+    """
+
+    entries: int
+    """How many journal entries there are; also the `seq` of the last transaction."""
+    time_us: int
+    journal_root: bytes
+    concepts_root: bytes
+    edges_root: bytes
+
+    @property
+    def seq(self) -> int:
+        return self.entries
+
+    @property
+    def overall_root(self) -> bytes:
+        """One hash for everything: the journal and both namespaces, each under its name."""
+        named = {
+            "concepts": self.concepts_root,
+            "edges": self.edges_root,
+            "entries": self.entries,
+            "journal": self.journal_root,
+        }
+        return sha256(cbor.encode(named)).digest()
+
+    def root_of(self, namespace: Namespace) -> bytes:
+        return self.concepts_root if namespace == "concepts" else self.edges_root
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "entries": self.entries,
+            "time_us": self.time_us,
+            "journal_root": self.journal_root.hex(),
+            "concepts_root": self.concepts_root.hex(),
+            "edges_root": self.edges_root.hex(),
+            "overall_root": self.overall_root.hex(),
+        }
+
+    @classmethod
+    def from_dict(cls, wire: dict[str, Any]) -> Self:
+        """Read back what `to_dict` wrote; a stated overall root must be the right one.
+
+        Raises:
+            InvalidValueType: it is no snapshot, or its overall root is wrong.
+        """
+        made = _reading(
+            "snapshot",
+            lambda: cls(
+                _natural(wire["entries"]),
+                _natural(wire["time_us"]),
+                _hash(wire["journal_root"]),
+                _hash(wire["concepts_root"]),
+                _hash(wire["edges_root"]),
+            ),
+        )
+        stated = wire.get("overall_root")
+        if stated is not None and stated != made.overall_root.hex():
+            raise InvalidValueType("The overall root of this snapshot is not that of its roots.")
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class StateProof:
+    """That a record is part of the state, or (`record` is None) that no record has this key."""
+
+    namespace: Namespace
+    key: bytes
+    record: bytes | None
+    tree: sparse.SparseProof
+    snapshot: Snapshot
+
+    def verify(self, overall_root: bytes) -> bool:
+        """Whether this holds under an overall root that the caller trusts. Never raises."""
+        if self.snapshot.overall_root != overall_root:
+            return False
+        root = self.snapshot.root_of(self.namespace)
+        if self.record is None:
+            return sparse.verify_absent(root, self.key, self.tree)
+        return sparse.verify_member(root, self.key, sha256(self.record).digest(), self.tree)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "state",
+            "namespace": self.namespace,
+            "key": self.key.hex(),
+            "record": None if self.record is None else self.record.hex(),
+            "steps": [[bit, sibling.hex()] for bit, sibling in self.tree.steps],
+            "leaf_key": None if self.tree.leaf_key is None else self.tree.leaf_key.hex(),
+            "leaf_record_hash": (
+                None if self.tree.leaf_record_hash is None else self.tree.leaf_record_hash.hex()
+            ),
+            "snapshot": self.snapshot.to_dict(),
+        }
+
+    def to_bytes(self) -> bytes:
+        """The shortest form: CBOR, hashes as byte strings."""
+        steps = b"".join(bytes((bit,)) + sibling for bit, sibling in self.tree.steps)
+        snapshot = self.snapshot
+        return cbor.encode(
+            [
+                self.namespace,
+                self.key,
+                self.record,
+                steps,
+                self.tree.leaf_key,
+                self.tree.leaf_record_hash,
+                snapshot.entries,
+                snapshot.time_us,
+                snapshot.journal_root + snapshot.concepts_root + snapshot.edges_root,
+            ]
+        )
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Read back what `to_bytes` wrote.
+
+        Raises:
+            InvalidValueType: these are not the bytes of a state proof, to the last one.
+        """
+        made = _reading("state proof", lambda: cls._from_parts(cbor.decode(content)))
+        if made.to_bytes() != content:
+            raise InvalidValueType("This state proof is not in canonical form.")
+        return made
+
+    @classmethod
+    def _from_parts(cls, parts: Any) -> Self:
+        namespace, key, record, steps, leaf_key, leaf_hash, entries, time_us, roots = parts
+        steps, roots = _byte_string(steps), _byte_string(roots, 3 * log.HASH_SIZE)
+        if len(steps) % 33:
+            raise ValueError("a step has 33 bytes")
+        return cls(
+            _namespace(namespace),
+            _byte_string(key, log.HASH_SIZE),
+            None if record is None else _byte_string(record),
+            sparse.SparseProof(
+                tuple((steps[at], steps[at + 1 : at + 33]) for at in range(0, len(steps), 33)),
+                None if leaf_key is None else _byte_string(leaf_key, log.HASH_SIZE),
+                None if leaf_hash is None else _byte_string(leaf_hash, log.HASH_SIZE),
+            ),
+            Snapshot(_natural(entries), _natural(time_us), roots[:32], roots[32:64], roots[64:]),
+        )
+
+    @classmethod
+    def from_dict(cls, wire: dict[str, Any]) -> Self:
+        """Read back what `to_dict` wrote.
+
+        Raises:
+            InvalidValueType: it is no such proof.
+        """
+        return _reading(
+            "state proof",
+            lambda: cls(
+                _namespace(wire["namespace"]),
+                _hash(wire["key"]),
+                None if wire["record"] is None else bytes.fromhex(wire["record"]),
+                sparse.SparseProof(
+                    tuple((_bit(bit), _hash(sibling)) for bit, sibling in wire["steps"]),
+                    None if wire["leaf_key"] is None else _hash(wire["leaf_key"]),
+                    None if wire["leaf_record_hash"] is None else _hash(wire["leaf_record_hash"]),
+                ),
+                Snapshot.from_dict(wire["snapshot"]),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EntryProof:
+    """That an entry stands in the journal at a place."""
+
+    seq: int
+    entry: bytes
+    path: tuple[bytes, ...]
+    snapshot: Snapshot
+
+    def verify(self, overall_root: bytes) -> bool:
+        """Whether this holds under an overall root that the caller trusts. Never raises."""
+        return self.snapshot.overall_root == overall_root and log.verify_inclusion(
+            log.leaf_hash(self.entry),
+            self.seq - 1,
+            self.snapshot.entries,
+            list(self.path),
+            self.snapshot.journal_root,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "entry",
+            "seq": self.seq,
+            "entry": self.entry.hex(),
+            "path": [each.hex() for each in self.path],
+            "snapshot": self.snapshot.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, wire: dict[str, Any]) -> Self:
+        """Read back what `to_dict` wrote.
+
+        Raises:
+            InvalidValueType: it is no such proof.
+        """
+        return _reading(
+            "entry proof",
+            lambda: cls(
+                _natural(wire["seq"]),
+                bytes.fromhex(wire["entry"]),
+                tuple(_hash(each) for each in wire["path"]),
+                Snapshot.from_dict(wire["snapshot"]),
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistencyProof:
+    """That an older journal is the beginning of the snapshot's journal."""
+
+    old_entries: int
+    old_journal_root: bytes
+    path: tuple[bytes, ...]
+    snapshot: Snapshot
+
+    def verify(self, old_journal_root: bytes, overall_root: bytes) -> bool:
+        """Whether the journal was only appended to since the head that the caller wrote down."""
+        return (
+            self.old_journal_root == old_journal_root
+            and self.snapshot.overall_root == overall_root
+            and log.verify_consistency(
+                self.old_entries,
+                old_journal_root,
+                self.snapshot.entries,
+                self.snapshot.journal_root,
+                list(self.path),
+            )
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "consistency",
+            "old_entries": self.old_entries,
+            "old_journal_root": self.old_journal_root.hex(),
+            "path": [each.hex() for each in self.path],
+            "snapshot": self.snapshot.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, wire: dict[str, Any]) -> Self:
+        """Read back what `to_dict` wrote.
+
+        Raises:
+            InvalidValueType: it is no such proof.
+        """
+        return _reading(
+            "consistency proof",
+            lambda: cls(
+                _natural(wire["old_entries"]),
+                _hash(wire["old_journal_root"]),
+                tuple(_hash(each) for each in wire["path"]),
+                Snapshot.from_dict(wire["snapshot"]),
+            ),
+        )
+
+
+Proof = StateProof | EntryProof | ConsistencyProof
+_KINDS: dict[str, type[Proof]] = {
+    "state": StateProof,
+    "entry": EntryProof,
+    "consistency": ConsistencyProof,
+}
+
+
+def proof_from_dict(wire: object) -> Proof:
+    """Read any proof that was written with `to_dict`.
+
+    Raises:
+        InvalidValueType: it is no proof, or not of a known kind.
+    """
+    kind = wire.get("kind") if isinstance(wire, dict) else None
+    if not isinstance(wire, dict) or not isinstance(kind, str) or kind not in _KINDS:
+        raise InvalidValueType(f"This is no proof: its kind is not one of {', '.join(_KINDS)}.")
+    return _KINDS[kind].from_dict(wire)
+
+
+_Made = TypeVar("_Made")
+
+
+def _reading(what: str, read: Callable[[], _Made]) -> _Made:
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidValueType(f"This is no {what}: {error!r}.") from None
+
+
+def _hash(text: str) -> bytes:
+    content = bytes.fromhex(text)
+    if len(content) != 32:
+        raise ValueError("a hash has 32 bytes")
+    return content
+
+
+def _natural(number: object) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise ValueError(f"{kind_of(number)} where a natural number should be")
+    return number
+
+
+def _bit(number: object) -> int:
+    bit = _natural(number)
+    if bit >= sparse.KEY_BITS:
+        raise ValueError("a bit of a key is less than 256")
+    return bit
+
+
+def _byte_string(value: object, size: int | None = None) -> bytes:
+    if type(value) is not bytes or size not in (None, len(value)):
+        raise ValueError(f"{kind_of(value)} where bytes should be, or too few or many of them")
+    return value
+
+
+def _namespace(name: object) -> Namespace:
+    if name == "concepts":
+        return "concepts"
+    if name == "edges":
+        return "edges"
+    raise ValueError("there are two namespaces, concepts and edges")

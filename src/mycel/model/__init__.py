@@ -1,0 +1,13 @@
+"""What the graph is made of: values without behaviour, and no input or output.
+
+Modules, in the order in which data passes through them:
+
+- `limits`    every bound on what a caller may send
+- `ids`       `C:12` and `P:13:treats` outside, integers inside
+- `names`     what a type, a predicate, a concept and an actor may be called
+- `values`    JSON values: checked on the way in
+- `times`     microseconds since the epoch, inside and out
+- `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
+- `cbor`      canonical CBOR, and the fast path for our own records
+- `records`   the canonical record of each element, its natural key and their hashes
+"""

@@ -1,0 +1,172 @@
+"""`Concept` and `Proposition`: what readers get.
+
+They are named tuples rather than frozen dataclasses because they are made by the million: 0.5 µs
+against 1.8 µs each, beside a row that costs 1.2 µs to fetch. JSON and times stay as they are stored
+until somebody asks for them through a property.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from mycel.model import ids, times
+from mycel.model.values import JsonObject, parse_object
+
+
+class Concept(NamedTuple):
+    """A concept node: an entity or idea, identified by its type and name."""
+
+    number: int
+    type: str
+    name: str
+    attributes_json: str
+    metadata_json: str
+    version: int
+    seq: int
+    created_us: int
+    created_by: str
+    updated_us: int
+    tombstoned_us: int | None = None
+    tombstoned_by: str | None = None
+    tombstoned_reason: str | None = None
+
+    @property
+    def id(self) -> str:
+        return ids.concept_id(self.number)
+
+    @property
+    def attributes(self) -> JsonObject:
+        return parse_object(self.attributes_json)
+
+    @property
+    def metadata(self) -> JsonObject:
+        return parse_object(self.metadata_json)
+
+    @property
+    def created_at(self) -> datetime:
+        return times.to_datetime(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        return times.to_datetime(self.updated_us)
+
+    @property
+    def tombstoned(self) -> bool:
+        return self.tombstoned_us is not None
+
+    @property
+    def tombstoned_at(self) -> datetime | None:
+        return None if self.tombstoned_us is None else times.to_datetime(self.tombstoned_us)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form of KIP, the engine's own metadata keys included."""
+        wire = {
+            "_type": "ConceptNode",
+            "id": self.id,
+            "type": self.type,
+            "name": self.name,
+            "attributes": self.attributes,
+            "metadata": self.metadata | _reserved(self),
+        }
+        return wire | _tombstone(self)
+
+
+class Proposition(NamedTuple):
+    """A proposition link, and the edge record of the edges API: one thing under both names.
+
+    The edge document's words are here as properties: `type` is the predicate's number, `src` and
+    `dst` the two ends, `data` the attributes.
+    """
+
+    number: int
+    subject: str
+    predicate: str
+    object: str
+    weight: float
+    attributes_json: str
+    metadata_json: str
+    version: int
+    seq: int
+    created_us: int
+    created_by: str
+    updated_us: int
+    type: int
+    tombstoned_us: int | None = None
+    tombstoned_by: str | None = None
+    tombstoned_reason: str | None = None
+
+    @property
+    def id(self) -> str:
+        return ids.proposition_id(self.number, self.predicate)
+
+    @property
+    def src(self) -> str:
+        return self.subject
+
+    @property
+    def dst(self) -> str:
+        return self.object
+
+    @property
+    def attributes(self) -> JsonObject:
+        return parse_object(self.attributes_json)
+
+    @property
+    def data(self) -> JsonObject:
+        return parse_object(self.attributes_json)
+
+    @property
+    def metadata(self) -> JsonObject:
+        return parse_object(self.metadata_json)
+
+    @property
+    def created_at(self) -> datetime:
+        return times.to_datetime(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        return times.to_datetime(self.updated_us)
+
+    @property
+    def tombstoned(self) -> bool:
+        return self.tombstoned_us is not None
+
+    @property
+    def tombstoned_at(self) -> datetime | None:
+        return None if self.tombstoned_us is None else times.to_datetime(self.tombstoned_us)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form of KIP, with the weight and the engine's own metadata keys."""
+        wire = {
+            "_type": "PropositionLink",
+            "id": self.id,
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "weight": self.weight,
+            "attributes": self.attributes,
+            "metadata": self.metadata | _reserved(self),
+        }
+        return wire | _tombstone(self)
+
+
+Element = Concept | Proposition
+
+
+def _reserved(element: Element) -> JsonObject:
+    """The metadata that the engine itself keeps (KIP notes: reserved keys)."""
+    return {"_version": element.version, "_updated_at": times.to_text(element.updated_us)}
+
+
+def _tombstone(element: Element) -> JsonObject:
+    """When, by whom and why the element was removed, if it was."""
+    if element.tombstoned_us is None:
+        return {}
+    return {
+        "tombstone": {
+            "at": times.to_text(element.tombstoned_us),
+            "by": element.tombstoned_by,
+            "reason": element.tombstoned_reason,
+        }
+    }

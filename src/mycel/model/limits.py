@@ -1,0 +1,37 @@
+"""Every bound on what a caller may send, in one place.
+
+Exceeding one is `KIP_4002`, except where the value could never be valid: a name that is too long is
+`KIP_2002`, an identifier that is too long `KIP_1002`, an integer that is too large `KIP_2003`.
+"""
+
+from __future__ import annotations
+
+NAME_BYTES_MAX = 4096
+"""A concept's name, in UTF-8. Long enough for any URI in use."""
+
+IDENTIFIER_BYTES_MAX = 255
+"""A type's or predicate's name."""
+
+ACTOR_BYTES_MAX = 255
+MESSAGE_BYTES_MAX = 4096
+REASON_BYTES_MAX = 4096
+
+JSON_DEPTH_MAX = 64
+"""How deep attributes or metadata may nest; the object itself is the first level."""
+
+JSON_BYTES_MAX = 1 << 20
+"""Attributes, and metadata, of one element, as JSON text."""
+
+KEY_BYTES_MAX = 1024
+"""One key in an attribute or metadata object."""
+
+INTEGER_MIN, INTEGER_MAX = -(1 << 63), (1 << 63) - 1
+"""Integers must survive SQLite and JSON unharmed."""
+
+HOPS_MAX = 6
+"""The farthest `find` walks (edges and graph: MaxHopsCap)."""
+
+FIND_LIMIT_MAX = 1_000_000
+
+TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
+"""How many identities one transaction remembers to save look-ups."""

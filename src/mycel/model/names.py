@@ -1,0 +1,81 @@
+"""What types, predicates, concepts and actors may be called (KIP §2.8)."""
+
+from __future__ import annotations
+
+import re
+
+from mycel.errors import ConstraintViolation, InvalidIdentifier, InvalidValueType
+from mycel.model.limits import ACTOR_BYTES_MAX, IDENTIFIER_BYTES_MAX, NAME_BYTES_MAX
+
+CONCEPT_TYPE = "$ConceptType"
+PROPOSITION_TYPE = "$PropositionType"
+SYSTEM_ACTOR = "$system"
+
+_IDENTIFIER = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def check_identifier(name: object, what: str) -> str:
+    """A name for a type or predicate.
+
+    Raises:
+        InvalidValueType: it is no string.
+        InvalidIdentifier: it is no identifier, or longer than 255 bytes.
+    """
+    if not isinstance(name, str):
+        raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
+    if len(name) > IDENTIFIER_BYTES_MAX or not _IDENTIFIER.fullmatch(name):
+        raise InvalidIdentifier(f"{shorten(name)!r} is not a valid name for a {what}.")
+    return name if type(name) is str else str.__str__(name)
+
+
+def check_name(name: object) -> str:
+    """A concept's name: any text that is not empty, holds no NUL and fits 4096 bytes.
+
+    Names are compared as they are; no Unicode normalisation is applied.
+    """
+    return check_text(name, "name of a concept", NAME_BYTES_MAX, empty=False)
+
+
+def check_actor(actor: object) -> str:
+    """Who writes."""
+    return check_text(actor, "actor", ACTOR_BYTES_MAX, empty=False)
+
+
+def check_text(text: object, what: str, bytes_max: int, *, empty: bool = True) -> str:
+    """Text that can be stored as UTF-8 within a bound, as a plain `str` (a `StrEnum` is none).
+
+    Raises:
+        InvalidValueType: it is no string, or holds a lone surrogate or NUL.
+        ConstraintViolation: it is empty where that is not allowed, or too long.
+    """
+    if not isinstance(text, str):
+        raise InvalidValueType(f"The {what} must be a string, not {kind_of(text)}.")
+    if not text and not empty:
+        raise ConstraintViolation(f"The {what} must not be empty.")
+    try:
+        size = len(text) if text.isascii() else len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidValueType(f"The {what} holds a lone surrogate.") from None
+    if size > bytes_max:
+        raise ConstraintViolation(
+            f"The {what} has {size} bytes; at most {bytes_max} are allowed.",
+            hint="Keep names short and put long text into an attribute.",
+        )
+    if "\0" in text:
+        raise InvalidValueType(f"The {what} holds a NUL character.")
+    return text if type(text) is str else str.__str__(text)
+
+
+def kind_of(value: object) -> str:
+    """The name of a value's Python type, for messages."""
+    return type(value).__name__
+
+
+def shorten(text: str, characters_max: int = 60) -> str:
+    """Text cut for a message."""
+    return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
+
+
+def shown(value: object) -> str:
+    """A value that should have been a string, for a message: never long, never an error itself."""
+    return repr(shorten(value)) if isinstance(value, str) else f"A value of type {kind_of(value)}"

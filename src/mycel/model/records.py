@@ -1,0 +1,359 @@
+"""The canonical record of each element, its natural key, and their hashes.
+
+A record is the CBOR that the journal carries and the state trees commit to. Keys are small
+integers and empty fields are left out, so an edge that was just added has exactly the record of
+the edge document. Fields of an edge: 1 type (the predicate's number), 2 source, 3 target (16 bytes
+each, the start of the natural key), 4 created at, 5 created by, 6 weight (32-bit float),
+7 tombstoned, 8 tombstoned at, 9 reason, 10 by, 11 data (attributes, as a byte string of CBOR);
+ours: 12 metadata (likewise), 13 version and 14 updated at (both only after a change).
+Fields of a concept: 1 type, 2 name, 4, 5, 7 to 14 as above, 15 number (of a type or predicate
+that the concept defines).
+
+A natural key is what identifies an element in every replica: the SHA-256 of [type, name], or of
+[subject key, predicate, object key].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from math import inf
+from struct import Struct
+from typing import Any, NamedTuple, TypeVar
+
+from mycel.errors import (
+    ConstraintViolation,
+    InternalError,
+    InvalidValueType,
+    ResourceExhausted,
+)
+from mycel.model import cbor
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.names import kind_of
+from mycel.model.values import JsonObject, check_object
+
+_single = Struct(">f")
+
+RECORD_ID_BYTES = 16
+
+
+class Tombstone(NamedTuple):
+    """When, by whom and why an element was removed."""
+
+    at_us: int
+    by: str
+    reason: str
+
+
+def concept_key(type_name: str, name: str) -> bytes:
+    """The natural key of a concept."""
+    return sha256(b"\x82" + cbor.text(type_name) + cbor.text(name)).digest()
+
+
+def proposition_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
+    """The natural key of a proposition."""
+    return sha256(
+        b"\x83\x58\x20" + subject_key + cbor.text(predicate) + b"\x58\x20" + object_key
+    ).digest()
+
+
+def record_hash(record: bytes) -> bytes:
+    """What a state tree holds of a record."""
+    return sha256(record).digest()
+
+
+def concept_record(
+    type_name: str,
+    name: str,
+    attributes: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    *,
+    created_us: int,
+    created_by: str,
+    version: int = 1,
+    updated_us: int = 0,
+    tombstone: Tombstone | None = None,
+    number: int | None = None,
+) -> bytes:
+    """The canonical record of a concept."""
+    parts = [
+        b"\x01" + cbor.text(type_name),
+        b"\x02" + cbor.text(name),
+        b"\x04" + cbor.moment(created_us),
+        b"\x05" + cbor.text(created_by),
+    ]
+    _add_common(
+        parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
+    )
+    if number is not None:
+        parts.append(b"\x0f" + cbor.uint(number))
+    return cbor.head(5, len(parts)) + b"".join(parts)
+
+
+def edge_record(
+    type_number: int,
+    src: bytes,
+    dst: bytes,
+    attributes: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    *,
+    created_us: int,
+    created_by: str,
+    weight: float,
+    version: int = 1,
+    updated_us: int = 0,
+    tombstone: Tombstone | None = None,
+) -> bytes:
+    """The canonical record of an edge; `src` and `dst` are natural keys or their first 16 bytes."""
+    parts = [
+        b"\x01" + cbor.uint(type_number),
+        b"\x02\x50" + src[:RECORD_ID_BYTES],
+        b"\x03\x50" + dst[:RECORD_ID_BYTES],
+        b"\x04" + cbor.moment(created_us),
+        b"\x05" + cbor.text(created_by),
+    ]
+    if weight:
+        parts.append(b"\x06\xfa" + _single.pack(weight))
+    if attributes or metadata or version > 1 or tombstone is not None:
+        _add_common(
+            parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
+        )
+    return cbor.head(5, len(parts)) + b"".join(parts)
+
+
+def _add_common(
+    parts: list[bytes],
+    attributes: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    *,
+    version: int,
+    updated_us: int,
+    tombstone: Tombstone | None,
+) -> None:
+    if tombstone is not None:
+        parts += (b"\x07\xf5", b"\x08" + cbor.moment(tombstone.at_us))
+        if tombstone.reason:
+            parts.append(b"\x09" + cbor.text(tombstone.reason))
+        parts.append(b"\x0a" + cbor.text(tombstone.by))
+    if attributes:
+        parts.append(b"\x0b" + cbor.byte_string(cbor.encode(attributes)))
+    if metadata:
+        parts.append(b"\x0c" + cbor.byte_string(cbor.encode(metadata)))
+    if version > 1:
+        parts += (b"\x0d" + cbor.uint(version), b"\x0e" + cbor.moment(updated_us))
+
+
+class ConceptFields(NamedTuple):
+    """What a concept's record says."""
+
+    type: str
+    name: str
+    attributes: JsonObject
+    metadata: JsonObject
+    created_us: int
+    created_by: str
+    version: int
+    updated_us: int
+    tombstone: Tombstone | None
+    number: int | None
+
+    def encode(self) -> bytes:
+        type_name, name, attributes, metadata, *_ = self
+        return concept_record(
+            type_name,
+            name,
+            attributes,
+            metadata,
+            created_us=self.created_us,
+            created_by=self.created_by,
+            version=self.version,
+            updated_us=self.updated_us,
+            tombstone=self.tombstone,
+            number=self.number,
+        )
+
+
+class EdgeFields(NamedTuple):
+    """What an edge's record says."""
+
+    type: int
+    src: bytes
+    dst: bytes
+    attributes: JsonObject
+    metadata: JsonObject
+    created_us: int
+    created_by: str
+    weight: float
+    version: int
+    updated_us: int
+    tombstone: Tombstone | None
+
+    def encode(self) -> bytes:
+        type_number, src, dst, attributes, metadata, *_ = self
+        return edge_record(
+            type_number,
+            src,
+            dst,
+            attributes,
+            metadata,
+            created_us=self.created_us,
+            created_by=self.created_by,
+            weight=self.weight,
+            version=self.version,
+            updated_us=self.updated_us,
+            tombstone=self.tombstone,
+        )
+
+
+def decode_concept(record: bytes) -> ConceptFields:
+    """Read a concept's record.
+
+    Raises:
+        InvalidValueType: it is no such record, or not in canonical form.
+    """
+    fields = _decode_map(record)
+    try:
+        decoded = ConceptFields(
+            _text(fields[1]),
+            _text(fields[2]),
+            *_decode_content(fields),
+            cbor.decode_moment(fields[4]),
+            _text(fields[5]),
+            *_decode_versions(fields),
+            _decode_tombstone(fields),
+            _natural(fields[15]) if 15 in fields else None,
+        )
+    except (KeyError, ValueError) as error:
+        raise InvalidValueType(f"This is no record of a concept: {error!r}.") from None
+    return _canonical(decoded, record)
+
+
+def decode_edge(record: bytes) -> EdgeFields:
+    """Read an edge's record.
+
+    Raises:
+        InvalidValueType: it is no such record, or not in canonical form.
+    """
+    fields = _decode_map(record)
+    try:
+        decoded = EdgeFields(
+            _natural(fields[1]),
+            _record_id(fields[2]),
+            _record_id(fields[3]),
+            *_decode_content(fields),
+            cbor.decode_moment(fields[4]),
+            _text(fields[5]),
+            canonical_weight(fields.get(6, 0.0)),
+            *_decode_versions(fields),
+            _decode_tombstone(fields),
+        )
+    except (KeyError, ValueError, ConstraintViolation) as error:
+        raise InvalidValueType(f"This is no record of an edge: {error!r}.") from None
+    return _canonical(decoded, record)
+
+
+_Fields = TypeVar("_Fields", ConceptFields, EdgeFields)
+
+
+def _canonical(decoded: _Fields, record: bytes) -> _Fields:
+    if decoded.encode() != record:
+        raise InvalidValueType("This record is not in canonical form.")
+    return decoded
+
+
+def _decode_map(record: bytes) -> dict[int, Any]:
+    fields = cbor.decode(record)
+    if not isinstance(fields, dict):
+        raise InvalidValueType(f"A record is a map, not {kind_of(fields)}.")
+    return fields
+
+
+def _decode_content(fields: dict[int, Any]) -> tuple[JsonObject, JsonObject]:
+    return (
+        _decode_object(fields[11], "attributes") if 11 in fields else {},
+        _decode_object(fields[12], "metadata") if 12 in fields else {},
+    )
+
+
+def _decode_object(content: object, what: str) -> JsonObject:
+    if type(content) is not bytes:
+        raise ValueError(f"the {what} are no byte string")
+    value = cbor.decode(content)
+    if type(value) is not dict:
+        raise ValueError(f"the {what} are no object")
+    try:
+        check_object(value, what)
+    except ResourceExhausted as error:
+        raise ValueError(error.message) from None
+    return value
+
+
+def _decode_versions(fields: dict[int, Any]) -> tuple[int, int]:
+    if 13 not in fields:
+        return 1, cbor.decode_moment(fields[4])
+    return _natural(fields[13]), cbor.decode_moment(fields[14])
+
+
+def _decode_tombstone(fields: dict[int, Any]) -> Tombstone | None:
+    if 7 not in fields:
+        return None
+    return Tombstone(
+        cbor.decode_moment(fields[8]), _text(fields[10]), _text(fields[9]) if 9 in fields else ""
+    )
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{kind_of(value)} where text should be")
+    return value
+
+
+def _natural(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= INTEGER_MAX:
+        raise ValueError(f"{kind_of(value)} where a natural number of 63 bits should be")
+    return value
+
+
+def _record_id(value: object) -> bytes:
+    if type(value) is not bytes or len(value) != RECORD_ID_BYTES:
+        raise ValueError(f"{kind_of(value)} where an id of 16 bytes should be")
+    return value
+
+
+def canonical_weight(weight: object) -> float:
+    """A weight as it is stored: the shortest decimal that means the same 32-bit float.
+
+    So 0.9 stays 0.9, and the record's 32 bits say all there is to say.
+
+    Raises:
+        InvalidValueType: it is no number.
+        ConstraintViolation: it is not within 0 and 1 (it is a traversal cost).
+    """
+    if weight.__class__ is not float:
+        if not isinstance(weight, (int, float)) or isinstance(weight, bool):
+            raise InvalidValueType(f"A weight must be a number, not {kind_of(weight)}.")
+        weight = _as_float(weight)
+    if weight in _COMMON_WEIGHTS:
+        return weight + 0.0  # Turns -0.0 into 0.0.
+    if not 0.0 <= weight <= 1.0:
+        raise ConstraintViolation(
+            f"The weight {weight} is not between 0 and 1.",
+            hint="A weight is a traversal cost: 0 always loads together, 1 is the standard cost.",
+        )
+    packed = _single.pack(weight)
+    stored: float = _single.unpack(packed)[0]
+    for digits in (6, 7, 8, 9):
+        shortest = float(f"{stored:.{digits}g}")
+        if _single.pack(shortest) == packed:
+            return shortest
+    raise InternalError(f"No decimal means the 32-bit float {stored!r}.")
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # An integer beyond any float is beyond 1, or below 0, as well.
+        return inf if number > 0 else -inf
+
+
+_COMMON_WEIGHTS = frozenset((0.0, 0.25, 0.5, 0.75, 1.0))

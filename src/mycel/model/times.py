@@ -1,0 +1,54 @@
+"""Times: integers inside, microseconds since 1970-01-01 UTC; `datetime` outside."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from mycel.errors import InvalidSyntax
+from mycel.model.names import shown
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_datetime(microseconds: int) -> datetime:
+    """The moment as an aware `datetime` in UTC.
+
+    >>> to_datetime(1_700_000_000_000_001).isoformat()
+    '2023-11-14T22:13:20.000001+00:00'
+    """
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def from_datetime(moment: datetime) -> int:
+    """Microseconds since the epoch; a `datetime` without a zone is taken as UTC.
+
+    Raises:
+        OverflowError: in UTC it lies before the year 1 or after the year 9999.
+    """
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
+
+
+def to_text(microseconds: int) -> str:
+    """ISO 8601 in UTC with all six digits, so that texts sort as times do.
+
+    >>> to_text(0)
+    '1970-01-01T00:00:00.000000Z'
+    """
+    # Not strftime: its %Y writes the year 987 with three digits on some systems.
+    return to_datetime(microseconds).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def from_text(text: object) -> int:
+    """Microseconds of an ISO 8601 text.
+
+    Raises:
+        InvalidSyntax: it is no ISO 8601 date or time, or not within the years 1 to 9999 in UTC.
+    """
+    if isinstance(text, str):
+        with suppress(OverflowError, ValueError):
+            return from_datetime(datetime.fromisoformat(text))
+    raise InvalidSyntax(f"{shown(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z.")

@@ -1,0 +1,185 @@
+"""JSON values: checked on the way in, stored as one canonical text (KIP §2.7).
+
+Attributes and metadata are JSON objects. What JSON cannot carry faithfully is refused rather than
+changed: NaN, infinities, lone surrogates, integers beyond 64 bits, keys that are no strings, and
+whatever is not exactly one of Python's own types for JSON. A `datetime`, an enumeration member, a
+numpy number or an `OrderedDict` inside would come back as something else, although `orjson` would
+write each of them; the caller says what it should become. Two things are taken as what they mean:
+a tuple is an array, and the whole may be any `Mapping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any
+
+import orjson
+
+from mycel.errors import ConstraintViolation, InvalidValueType, ResourceExhausted
+from mycel.model.limits import (
+    INTEGER_MAX,
+    INTEGER_MIN,
+    JSON_BYTES_MAX,
+    JSON_DEPTH_MAX,
+    KEY_BYTES_MAX,
+)
+from mycel.model.names import kind_of, shorten
+
+JsonObject = dict[str, Any]
+
+EMPTY_OBJECT = "{}"
+
+_TOO_LARGE_HINT = "Keep large content outside and store a reference to it."
+_KEY_CHARACTERS_SAFE = KEY_BYTES_MAX // 4
+_CONTAINERS = frozenset((dict, list, tuple))
+
+
+def object_text(value: Mapping[str, Any], what: str) -> str:
+    """The canonical JSON text of an attribute or metadata object: sorted keys, no white space.
+
+    Raises:
+        InvalidValueType: something in it is no JSON value.
+        ResourceExhausted: it nests too deep or is too large.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidValueType(f"The {what} must be an object, not {kind_of(value)}.")
+    if not value:
+        return EMPTY_OBJECT
+    if type(value) is not dict:
+        value = dict(value)
+    check_object(value, what)
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise InvalidValueType(f"The {what} cannot be written as JSON: {error}.") from None
+    if len(text) > JSON_BYTES_MAX:
+        raise ResourceExhausted(
+            f"The {what} have {len(text)} bytes; at most {JSON_BYTES_MAX} are allowed.",
+            hint=_TOO_LARGE_HINT,
+        )
+    return text.decode()
+
+
+def parse_object(text: str) -> JsonObject:
+    """The object of a text that `object_text` made."""
+    if text == EMPTY_OBJECT:
+        return {}
+    parsed: JsonObject = orjson.loads(text)
+    return parsed
+
+
+def check_metadata_keys(keys: Iterable[object]) -> None:
+    """Refuse keys that belong to the engine: those that start with an underscore."""
+    for key in keys:
+        if isinstance(key, str) and key.startswith("_"):
+            raise ConstraintViolation(
+                f"The metadata key {shorten(key)!r} is reserved.",
+                hint="Keys that start with an underscore are written by the engine alone.",
+            )
+
+
+def check_object(value: dict[Any, Any], what: str) -> None:
+    """Refuse an object that holds anything but JSON values, nests too deep or is plainly too large.
+
+    It walks level by level, each level being the arrays and objects in the one above. Lone
+    surrogates in short keys and in values are left to the writer, who has to look at every
+    character anyway.
+
+    Raises:
+        InvalidValueType: something in it is no JSON value.
+        ResourceExhausted: it nests too deep or is too large.
+    """
+    # Most objects are flat, and a bulk load brings millions: this loop lets those pass quickly.
+    for key, item in value.items():
+        kind = type(item)
+        if type(key) is not str or len(key) > _KEY_CHARACTERS_SAFE:
+            break
+        if kind is str or kind is bool or item is None:
+            continue
+        if kind is int and INTEGER_MIN <= item <= INTEGER_MAX:
+            continue
+        if kind is float and isfinite(item):
+            continue
+        break
+    else:
+        return
+    _check_levels(value, what)
+
+
+def _check_levels(value: dict[Any, Any], what: str) -> None:
+    level = _check_items(value, what)
+    items = len(value)
+    for _ in range(JSON_DEPTH_MAX - 1):
+        if not level:
+            return
+        below: list[Any] = []
+        for container in level:
+            # An item takes two bytes at least. One array that stands in many places can mean
+            # more items than memory could hold, so they are counted before they are visited.
+            items += len(container)
+            if 2 * items > JSON_BYTES_MAX:
+                raise ResourceExhausted(
+                    f"The {what} have more than {JSON_BYTES_MAX} bytes.", hint=_TOO_LARGE_HINT
+                )
+            below += _check_items(container, what)
+        level = below
+    if level:
+        raise ResourceExhausted(
+            f"The {what} nest deeper than {JSON_DEPTH_MAX} levels.",
+            hint="Split deep structures into concepts that are linked.",
+        )
+
+
+def _check_items(container: Any, what: str) -> list[Any]:
+    """Check what stands directly in an object or array; return the containers among it."""
+    nested = []
+    values: Iterable[Any] = container
+    if type(container) is dict:
+        for key in container:
+            if type(key) is not str or len(key) > _KEY_CHARACTERS_SAFE:
+                _check_key(key, what)
+        values = container.values()
+    for item in values:
+        kind = type(item)
+        if kind is str or kind is bool or item is None:
+            continue
+        if kind is int:
+            if not INTEGER_MIN <= item <= INTEGER_MAX:
+                where = _place_of(item, container)
+                raise InvalidValueType(f"The {what} hold an integer beyond 64 bits at {where}.")
+        elif kind is float:
+            if not isfinite(item):
+                where = _place_of(item, container)
+                raise InvalidValueType(
+                    f"The {what} hold {item} at {where}, which is no JSON number."
+                )
+        elif kind in _CONTAINERS:
+            nested.append(item)
+        else:
+            where = _place_of(item, container)
+            raise InvalidValueType(
+                f"The {what} hold {kind_of(item)} at {where}, which is no JSON value.",
+                hint="Turn it into a plain str, int, float, bool, None, list or dict first.",
+            )
+    return nested
+
+
+def _place_of(item: object, container: Any) -> str:
+    """The key or index of an item, for a message."""
+    places = container.items() if type(container) is dict else enumerate(container)
+    place = next(place for place, each in places if each is item)
+    return repr(shorten(place)) if isinstance(place, str) else f"index {place}"
+
+
+def _check_key(key: object, what: str) -> None:
+    if type(key) is not str:
+        raise InvalidValueType(f"The {what} have a key that is {kind_of(key)}, not a plain string.")
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError:
+        raise InvalidValueType(f"A key of the {what} holds a lone surrogate.") from None
+    if size > KEY_BYTES_MAX:
+        raise ResourceExhausted(
+            f"A key of the {what} has {size} bytes; at most {KEY_BYTES_MAX} are allowed."
+        )

@@ -1,0 +1,304 @@
+"""The facade: everything that can be done with one graph.
+
+`Nexus` is what `mycel.open` returns. It reads like a `GraphView` of the present, and adds writing,
+history, proofs and checks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from mycel.errors import InvalidValueType, NotFound
+from mycel.graph.view import GraphView, PastView
+from mycel.merkle import log
+from mycel.merkle.proofs import (
+    ConsistencyProof,
+    EntryProof,
+    Namespace,
+    Snapshot,
+    StateProof,
+)
+from mycel.model import cbor, ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.records import concept_key, proposition_key
+from mycel.search.analysis import match_expression
+from mycel.store import chronicle, text
+from mycel.store import purge as purging
+from mycel.store.audit import Auditor
+from mycel.store.chronicle import LogEntry, Moment, Version
+from mycel.store.connections import Durability
+from mycel.store.database import Store, wall_clock_us
+from mycel.store.journal import Head, JournalNodes
+from mycel.store.purge import Purged
+from mycel.store.reader import Reader
+from mycel.store.transaction import DEFAULT_WEIGHT, Ref, Transaction, resolve
+from mycel.store.trees import StateTrees
+from mycel.store.verify import Report, verify
+
+DEFAULT_ACTOR = "$self"
+
+Result = TypeVar("Result")
+
+Target = Ref | tuple[str, str] | tuple[Ref, str, Ref]
+"""What can be proven: an element, or (type, name), or (source, predicate, target)."""
+
+
+class Nexus(GraphView):
+    """One open graph. Use it as a context manager, or call `close`."""
+
+    def __init__(self, store: Store, *, actor: str = DEFAULT_ACTOR) -> None:
+        super().__init__(store)
+        self.actor = actor
+
+    @property
+    def path(self) -> str:
+        return self._store.path
+
+    def close(self) -> None:
+        """Close the graph. Closing twice does no harm."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Writing.
+
+    def transaction(
+        self, *, actor: str | None = None, message: str = ""
+    ) -> AbstractContextManager[Transaction]:
+        """A transaction for your own code: `with db.transaction() as tx`.
+
+        It is committed at the end of the block, and rolled back if the block raises.
+        """
+        return self._store.transaction(actor=actor or self.actor, message=message)
+
+    def write(
+        self,
+        work: Callable[[Transaction], Result],
+        *,
+        actor: str | None = None,
+        message: str = "",
+    ) -> Result:
+        """Run a short function as one transaction and return what it returns, once durable.
+
+        Functions that several threads run at once share one commit.
+        """
+        return self._store.run(work, actor=actor or self.actor, message=message)
+
+    def add_edge(
+        self,
+        src: Ref,
+        predicate: str,
+        dst: Ref,
+        *,
+        weight: float = DEFAULT_WEIGHT,
+        data: Mapping[str, Any] | bytes | None = None,
+        created_by: str | None = None,
+    ) -> str:
+        """Add an edge and return its id. One that is live stays as it is; a removed one is revived.
+
+        `data` becomes the link's attributes: an object, or the canonical CBOR of one.
+
+        Raises:
+            TypeMismatch: the predicate is not defined.
+            SelfEdgeError: both ends are the same.
+            InvalidId, NotFound: an end is no id, or not there.
+        """
+        content = _data(data)
+        return self.write(
+            lambda tx: tx.add_edge(src, predicate, dst, weight=weight, data=content),
+            actor=created_by,
+            message="add_edge",
+        )
+
+    def remove_edge(
+        self, src: Ref, predicate: str, dst: Ref, *, reason: str = "", by: str | None = None
+    ) -> bool:
+        """Remove an edge. False if there is no live one; nothing is journaled then."""
+        return self.write(
+            lambda tx: tx.remove_edge(src, predicate, dst, reason=reason),
+            actor=by,
+            message="remove_edge",
+        )
+
+    def purge(self, ref: Ref, reason: str, *, by: str | None = None) -> Purged:
+        """Forget an element for good, with every link that ever touched it. See `store.purge`."""
+        with self._store.purging(actor=by or self.actor) as tx:
+            return purging.purge(tx, ref, reason)
+
+    # History.
+
+    def as_of(self, moment: Moment) -> PastView:
+        """The graph as it was: after entry `seq`, or at a time."""
+        with self._store.reading() as reader:
+            return PastView(self._store, chronicle.seq_at(reader.connection, moment))
+
+    def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
+        """Transactions, newest first."""
+        with self._store.reading() as reader:
+            yield from list(chronicle.transactions(reader, limit=limit, before=before))
+
+    def history(self, ref: Ref) -> list[Version]:
+        """Every version of an element, oldest first, purges included."""
+        with self._store.reading() as reader:
+            return chronicle.versions(reader, resolve(ref))
+
+    # Proofs and checks.
+
+    def snapshot(self) -> Snapshot:
+        """All roots of this moment."""
+        return self._store.snapshot()
+
+    def prove(self, target: Target) -> StateProof:
+        """Prove that an element is part of the state, or that there is none with this identity.
+
+        An element that was removed is proven by its tombstone.
+
+        Raises:
+            NotFound: an id that no element ever had (prove absence by identity instead).
+        """
+        with self._store.reading() as reader:
+            head = Head.read(reader.connection)
+            namespace, key, record = _identify(reader, target)
+            trees = StateTrees(reader.connection)
+            trees.catch_up(head)
+            return StateProof(
+                namespace, key, record, trees.prove(namespace, key), head.snapshot()
+            )
+
+    def prove_entry(self, seq: int) -> EntryProof:
+        """Prove that an entry, or a transaction, stands in the journal at its place."""
+        with self._store.reading() as reader:
+            head = Head.read(reader.connection)
+            if not 1 <= seq <= head.seq:
+                raise NotFound(f"The journal has no entry {seq}: it goes from 1 to {head.seq}.")
+            nodes = JournalNodes(reader.connection, reader.registry)
+            path = log.inclusion_path(nodes, seq - 1, head.seq)
+            return EntryProof(seq, nodes.entry(seq), tuple(path), head.snapshot())
+
+    def prove_consistency(self, old_entries: int) -> ConsistencyProof:
+        """Prove that the journal of then is the beginning of the journal of now."""
+        with self._store.reading() as reader:
+            head = Head.read(reader.connection)
+            if not 0 <= old_entries <= head.seq:
+                raise NotFound(f"The journal never had {old_entries} entries: it has {head.seq}.")
+            nodes = JournalNodes(reader.connection, reader.registry)
+            return ConsistencyProof(
+                old_entries,
+                log.root_at(nodes, old_entries),
+                tuple(log.consistency_path(nodes, old_entries, head.seq)),
+                head.snapshot(),
+            )
+
+    def verify(self, *, replay: bool = False) -> Report:
+        """Check everything against everything; with `replay`, rebuild all from the journal too."""
+        return verify(self._store, replay=replay)
+
+    # Words.
+
+    def search(self, question: str, *, limit: int = 10) -> list[tuple[Element, float]]:
+        """Elements whose text matches the words, best first, each with its score."""
+        expression = match_expression(question)
+        if expression is None:
+            return []
+        self._fold_text()
+        with self._store.reading() as reader:
+            found = text.search(reader.connection, expression, limit)
+            elements = [(_load(reader, number), score) for number, score in found]
+            return [(element, score) for element, score in elements if element is not None]
+
+    def _fold_text(self) -> None:
+        with self._store.reading() as reader:
+            pending = text.has_pending(reader.connection)
+        if pending:
+            self._store.fold()
+
+
+def open_nexus(
+    path: str | os.PathLike[str] = ":memory:",
+    *,
+    actor: str = DEFAULT_ACTOR,
+    create: bool = True,
+    readonly: bool = False,
+    durability: Durability = "full",
+    busy_timeout_s: float = 30.0,
+    clock_us: Callable[[], int] = wall_clock_us,
+    vfs: str | None = None,
+) -> Nexus:
+    """Open a graph; a new one is made if there is none.
+
+    `durability` says what a commit waits for: "full" (the default) survives a power cut,
+    "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
+
+    Raises:
+        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+    """
+    store = Store(
+        path,
+        create=create,
+        readonly=readonly,
+        durability=durability,
+        busy_timeout_s=busy_timeout_s,
+        clock_us=clock_us,
+        vfs=vfs,
+    )
+    return Nexus(store, actor=actor)
+
+
+def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
+    if not isinstance(data, bytes):
+        return data
+    value = cbor.decode(data)
+    if not isinstance(value, dict) or cbor.encode(value) != data:
+        raise InvalidValueType(
+            "The data of an edge must be the canonical CBOR of an object.",
+            hint="Pass a dict, or bytes from cbor2.dumps(value, canonical=True).",
+        )
+    return value
+
+
+def _load(reader: Reader, number: int) -> Element | None:
+    return reader.concept(number) if ids.is_concept(number) else reader.proposition(number)
+
+
+def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes | None]:
+    """Namespace, natural key and present record of what is to be proven."""
+    connection, registry = reader.connection, reader.registry
+    auditor = Auditor(connection, registry)
+    element: Element | None
+    if isinstance(target, (str, Concept, Proposition)):
+        number = resolve(target)
+        element = (
+            reader.concept(number, tombstoned=True)
+            if ids.is_concept(number)
+            else reader.proposition(number, tombstoned=True)
+        )
+        if element is None:
+            raise NotFound(f"There is no element {target!r}, live or removed.")
+    elif len(target) == 2:
+        type_name, name = target
+        number = registry.type_number(connection, type_name)
+        element = reader.concept_named(number, name) or reader.tombstoned_concept(number, name)
+        if element is None:
+            return "concepts", concept_key(type_name, name), None
+    else:
+        src, predicate, dst = target
+        number = registry.predicate_number(connection, predicate)
+        element = reader.link(resolve(src), number, resolve(dst), tombstoned=True)
+        if element is None:
+            key = proposition_key(auditor.key(resolve(src)), predicate, auditor.key(resolve(dst)))
+            return "edges", key, None
+    namespace: Namespace = "concepts" if isinstance(element, Concept) else "edges"
+    return namespace, auditor.key(element.number), reader.record_at(element.seq)

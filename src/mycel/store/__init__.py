@@ -1,0 +1,19 @@
+"""The store: one SQLite file, its tables, and the single way to write to them.
+
+Modules, in the order in which a write passes through them:
+
+- `layout`       the tables and the format
+- `connections`  how a connection is opened; SQLite's errors become ours
+- `registry`     names of types, predicates and actors, interned to integers
+- `reader`       reading elements: the live state, or the state at a moment of the past
+- `writer`       one writer at a time; group commit; checkpoints in the background
+- `transaction`  the primitives of every change
+- `bulk`         the same primitives for many rows at once
+- `journal`      entries, the Merkle log over them, the head
+- `trees`        the two state trees on disk
+- `text`         the full-text index
+- `purge`        forgetting for good
+- `verify`       checking everything against everything
+- `replay`       rebuilding the state from the journal alone
+- `database`     the store as a whole: open, create, close
+"""

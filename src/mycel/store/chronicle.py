@@ -1,0 +1,189 @@
+"""What happened when: transactions, versions of an element, and moments of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import apsw
+
+from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.model import ids, times
+from mycel.model.elements import Element
+from mycel.model.names import kind_of
+from mycel.store.journal import Kind
+from mycel.store.purge import PurgeFields
+from mycel.store.reader import Reader
+
+Moment = int | str | datetime
+"""A `seq`, a time as ISO 8601 text, or a time."""
+
+
+class LogEntry(NamedTuple):
+    """One transaction."""
+
+    seq: int
+    first_seq: int
+    time_us: int
+    actor: str
+    message: str
+    journal_root: bytes
+    concepts_root: bytes
+    edges_root: bytes
+
+    @property
+    def time(self) -> datetime:
+        return times.to_datetime(self.time_us)
+
+    @property
+    def changes(self) -> int:
+        """How many elements it changed."""
+        return self.seq - self.first_seq
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "seq": self.seq,
+            "first_seq": self.first_seq,
+            "changes": self.changes,
+            "time": times.to_text(self.time_us),
+            "actor": self.actor,
+            "message": self.message,
+            "journal_root": self.journal_root.hex(),
+            "concepts_root": self.concepts_root.hex(),
+            "edges_root": self.edges_root.hex(),
+        }
+
+
+class Version(NamedTuple):
+    """One version of an element, and the transaction that made it."""
+
+    seq: int
+    kind: str
+    transaction: LogEntry
+    element: Element | None
+    """The element as it was from then on; None if it was purged."""
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "seq": self.seq,
+            "kind": self.kind,
+            "time": times.to_text(self.transaction.time_us),
+            "actor": self.transaction.actor,
+            "message": self.transaction.message,
+            "reason": self.reason,
+            "element": None if self.element is None else self.element.to_dict(),
+        }
+
+
+_TX = "seq, first_seq, time, actor, message, journal_root, concepts_root, edges_root"
+
+
+def transactions(
+    reader: Reader, *, limit: int | None = None, before: int | None = None
+) -> Iterator[LogEntry]:
+    """Transactions, newest first, from those that ended before the entry `before`."""
+    rows = reader.connection.execute(
+        f"SELECT {_TX} FROM tx WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+        (2**63 - 1 if before is None else before, -1 if limit is None else limit),
+    )
+    return (_entry(reader, row) for row in rows)
+
+
+def versions(reader: Reader, number: int) -> list[Version]:
+    """Every version of an element, oldest first.
+
+    Raises:
+        NotFound: there never was such an element.
+    """
+    connection = reader.connection
+    table = "concept" if ids.is_concept(number) else "proposition"
+    rows = connection.execute(
+        f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1"
+        f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
+        (number,),
+    ).fetchall()
+    found = [
+        _version(reader, seq, _row_element(reader, table, number, rowid)) for seq, rowid in rows
+    ]
+    purge = connection.execute(
+        "SELECT seq, after FROM journal WHERE element = ? AND kind = 6", (number,)
+    ).fetchone()
+    if purge is not None:
+        reason = PurgeFields.decode(purge[1]).reason
+        found.append(Version(purge[0], "purge", _transaction_of(reader, purge[0]), None, reason))
+    if not found:
+        raise NotFound(f"There never was an element {reader.outer_id(number)!r}.")
+    return found
+
+
+def seq_at(connection: apsw.Connection, moment: Moment) -> int:
+    """The end of the last transaction at or before a moment; 0 before the first one.
+
+    Raises:
+        ConstraintViolation: a `seq` that lies in the future, or is negative.
+    """
+    (last,) = connection.execute("SELECT seq FROM head").fetchone()
+    if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
+        raise InvalidValueType(
+            f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
+        )
+    if isinstance(moment, int):
+        if not 0 <= moment <= last:
+            raise ConstraintViolation(
+                f"There is no moment {moment}: the journal goes from 0 to {last}."
+            )
+        row = connection.execute("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,)).fetchone()
+        return row[0] or 0
+    time_us = times.from_text(moment) if isinstance(moment, str) else times.from_datetime(moment)
+    return _seq_at_time(connection, time_us, last)
+
+
+def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:
+    """Times never go back from one transaction to the next, so a search by halves finds it."""
+    low, high, best = 0, last, 0
+    while low < high:
+        middle = (low + high) // 2
+        seq, time = connection.execute(
+            "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (middle,)
+        ).fetchone()
+        if time <= time_us:
+            low = best = seq
+        else:
+            high = middle
+    return best
+
+
+def _row_element(reader: Reader, table: str, number: int, rowid: int | None) -> Element:
+    if table == "concept":
+        found: Element | None = (
+            reader.concept(number) if rowid is None else reader.past_concept(rowid)
+        )
+    else:
+        found = reader.proposition(number) if rowid is None else reader.past_proposition(rowid)
+    if found is None:
+        raise NotFound(f"There is no element {number}.")
+    return found
+
+
+def _version(reader: Reader, seq: int, element: Element) -> Version:
+    (kind,) = reader.connection.execute(
+        "SELECT kind FROM journal WHERE seq = ?", (seq,)
+    ).fetchone()
+    reason = element.tombstoned_reason or ""
+    return Version(seq, Kind(kind).label, _transaction_of(reader, seq), element, reason)
+
+
+def _transaction_of(reader: Reader, seq: int) -> LogEntry:
+    row = reader.connection.execute(
+        f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,)
+    ).fetchone()
+    return _entry(reader, row)
+
+
+def _entry(reader: Reader, row: tuple[Any, ...]) -> LogEntry:
+    seq, first, time_us, actor, *rest = row
+    return LogEntry(
+        seq, first, time_us, reader.registry.actors.name(reader.connection, actor), *rest
+    )

@@ -1,0 +1,123 @@
+"""SQLite connections: how they are opened, and what their errors become.
+
+Every connection is opened here, with the settings that the measurements in ARCHITECTURE.md ask
+for. `translated` is the one place where errors of SQLite turn into ours.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from mycel.errors import (
+    DatabaseBusy,
+    DatabaseCorrupt,
+    DatabaseError,
+    DatabaseReadOnly,
+    DiskFull,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+    NotADatabase,
+    ResourceExhausted,
+)
+
+Durability = Literal["full", "normal", "off"]
+
+CACHE_KIB = 65_536
+MMAP_BYTES = 2 << 30
+JOURNAL_SIZE_LIMIT = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a database is and how its connections behave."""
+
+    path: str
+    readonly: bool = False
+    durability: Durability = "full"
+    busy_timeout_s: float = 30.0
+    vfs: str | None = None
+
+    @property
+    def in_memory(self) -> bool:
+        return self.vfs == "memdb"
+
+    def connect(self, *, writable: bool = False, create: bool = False) -> apsw.Connection:
+        """A new connection. One that is not writable refuses every statement that writes."""
+        flags = apsw.SQLITE_OPEN_READONLY if self.readonly else apsw.SQLITE_OPEN_READWRITE
+        if create:
+            flags |= apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.path, flags=flags, vfs=self.vfs)
+        connection.set_busy_handler(_patience(self.busy_timeout_s))
+        # Without QPSG every new binding would prepare a cached statement again (STAT4).
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        for pragma in (
+            f"cache_size = -{CACHE_KIB}",
+            f"mmap_size = {0 if self.in_memory else MMAP_BYTES}",
+            "temp_store = memory",
+            f"synchronous = {self.durability}",
+            f"journal_size_limit = {JOURNAL_SIZE_LIMIT}",
+            f"query_only = {0 if writable else 1}",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        return connection
+
+
+def _patience(timeout_s: float) -> Callable[[int], bool]:
+    """A busy handler that waits in short random steps, so that many writers take fair turns."""
+    jitter = random.Random()
+    started = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal started
+        now = time.monotonic()
+        if attempt == 0:
+            started = now
+        if now - started >= timeout_s:
+            return False
+        time.sleep(jitter.uniform(0.0002, min(0.0005 * (attempt + 1), 0.01)))
+        return True
+
+    return wait
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn errors of SQLite into ours; leave ours as they are."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error) from error
+
+
+def translate(error: apsw.Error) -> MycelError:
+    """Our error for one of SQLite's."""
+    said = str(error)
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return DatabaseBusy(f"Another writer held the database for too long ({said}).")
+        case apsw.FullError():
+            return DiskFull(f"The disk is full ({said}).")
+        case apsw.NotADBError():
+            return NotADatabase(f"This file is no database ({said}).")
+        case apsw.CorruptError() | apsw.FormatError():
+            return DatabaseCorrupt(f"The database is damaged ({said}).")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return DatabaseReadOnly(f"The database cannot be written ({said}).")
+        case apsw.InterruptError():
+            return ExecutionTimeout("The work was interrupted at its deadline.")
+        case apsw.TooBigError() | apsw.NoMemError():
+            return ResourceExhausted(f"The work needs more than it may have ({said}).")
+        case apsw.CantOpenError() | apsw.IOError() | apsw.AuthError():
+            return DatabaseError(f"The storage failed ({said}).")
+        case _:
+            return InternalError(f"The database engine refused a statement ({said}).")

@@ -1,0 +1,190 @@
+"""The journal: entries, the Merkle log over them, and the head where everything stands.
+
+An entry is what changed: kind, element, and the records before and after. Its leaf in the log
+commits to the *hashes* of the records, so that purging can remove the records and leave the log as
+it is. A transaction's own leaf closes its range; it commits to actor, time, message and the roots of
+both state trees, so the log's root vouches for every state there ever was.
+
+    entry leaf  = 00 || kind (1) || element (8) || hash of before (32) || hash of after (32)
+    tx leaf     = 00 || CBOR [first seq, time, actor, message, concepts root, edges root]
+
+The hash of a record that is not there is 32 zero bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from hashlib import sha256
+from struct import Struct
+from typing import Self
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.merkle import log
+from mycel.merkle.proofs import Snapshot
+from mycel.model import cbor
+from mycel.store.registry import Registry
+
+_ENTRY = Struct(">Bq32s32s")
+NO_RECORD = bytes(32)
+
+
+class Kind(IntEnum):
+    """What an entry says happened. Numbers are part of the format: append only."""
+
+    PUT_CONCEPT = 1
+    RETIRE_CONCEPT = 2
+    ADD_EDGE = 3
+    UPDATE_EDGE = 4
+    REMOVE_EDGE = 5
+    PURGE = 6
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+def hash_of(record: bytes | None) -> bytes:
+    """The hash of a record, or of none."""
+    return sha256(record).digest() if record else NO_RECORD
+
+
+def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
+    """The bytes of an entry that its leaf hashes."""
+    return _ENTRY.pack(kind, element, before_hash, after_hash)
+
+
+def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
+    """The leaf hash of an entry."""
+    return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
+
+
+def tx_bytes(
+    first_seq: int, time_us: int, actor: str, message: str, concepts: bytes, edges: bytes
+) -> bytes:
+    """The bytes of a transaction that its leaf hashes."""
+    return b"".join(
+        (
+            b"\x86",
+            cbor.uint(first_seq),
+            cbor.integer(time_us),
+            cbor.text(actor),
+            cbor.text(message),
+            cbor.byte_string(concepts),
+            cbor.byte_string(edges),
+        )
+    )
+
+
+@dataclass(slots=True)
+class Head:
+    """Where everything stands: the one row that a writer reads first and writes last."""
+
+    seq: int
+    time_us: int
+    next_concept: int
+    next_proposition: int
+    definitions: int
+    folded_seq: int
+    pending: int
+    frontier: log.Frontier
+    concepts_root: bytes
+    edges_root: bytes
+
+    @classmethod
+    def read(cls, connection: apsw.Connection) -> Self:
+        row = connection.execute(
+            "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
+            " frontier, concepts_root, edges_root FROM head"
+        ).fetchone()
+        if row is None:
+            raise DatabaseCorrupt("The head of the database is missing.")
+        try:
+            frontier = log.Frontier.from_bytes(row[7])
+        except ValueError as error:
+            raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
+        return cls(*row[:7], frontier, *row[8:])
+
+    def write(self, connection: apsw.Connection) -> None:
+        connection.execute(
+            "UPDATE head SET seq = ?, time = ?, next_concept = ?, next_proposition = ?,"
+            " definitions = ?, folded_seq = ?, pending = ?, frontier = ?, concepts_root = ?,"
+            " edges_root = ? WHERE id = 1",
+            (
+                self.seq,
+                self.time_us,
+                self.next_concept,
+                self.next_proposition,
+                self.definitions,
+                self.folded_seq,
+                self.pending,
+                self.frontier.to_bytes(),
+                self.concepts_root,
+                self.edges_root,
+            ),
+        )
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self.seq, self.time_us, self.frontier.root(), self.concepts_root, self.edges_root
+        )
+
+
+class JournalNodes:
+    """The log's nodes as the proof builders read them."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+        self._connection = connection
+        self._registry = registry
+
+    def entry(self, seq: int) -> bytes:
+        """The bytes of the entry, or transaction, with this number."""
+        row = self._connection.execute(
+            "SELECT kind, element, before, after, purged FROM journal WHERE seq = ?", (seq,)
+        ).fetchone()
+        return self._tx_bytes(seq) if row is None else entry_row_bytes(*row)
+
+    def leaves(self, start: int, stop: int) -> Sequence[bytes]:
+        """Leaf hashes; the entry with number `seq` is leaf `seq` - 1."""
+        rows = self._connection.execute(
+            "SELECT seq, kind, element, before, after, purged FROM journal"
+            " WHERE seq > ? AND seq <= ?",
+            (start, stop),
+        ).fetchall()
+        found = {row[0]: log.leaf_hash(entry_row_bytes(*row[1:])) for row in rows}
+        return [
+            found.get(seq) or log.leaf_hash(self._tx_bytes(seq))
+            for seq in range(start + 1, stop + 1)
+        ]
+
+    def nodes(self, level: int, start: int, stop: int) -> Sequence[bytes]:
+        rows = self._connection.execute(
+            "SELECT hash FROM log_node WHERE level = ? AND position >= ? AND position < ?"
+            " ORDER BY position",
+            (level, start, stop),
+        )
+        return [row[0] for row in rows]
+
+    def _tx_bytes(self, seq: int) -> bytes:
+        row = self._connection.execute(
+            "SELECT first_seq, time, actor, message, concepts_root, edges_root FROM tx"
+            " WHERE seq = ?",
+            (seq,),
+        ).fetchone()
+        if row is None:
+            raise DatabaseCorrupt(f"The journal has no entry {seq}.")
+        first, time_us, actor, message, concepts, edges = row
+        name = self._registry.actors.name(self._connection, actor)
+        return tx_bytes(first, time_us, name, message, concepts, edges)
+
+
+def entry_row_bytes(
+    kind: int, element: int, before: bytes | None, after: bytes | None, purged: int | None
+) -> bytes:
+    """The bytes of a journal row. A purged row holds the hashes in place of the records."""
+    if purged:
+        return _ENTRY.pack(kind, element, before or NO_RECORD, after or NO_RECORD)
+    return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))

@@ -1,0 +1,229 @@
+"""What is in the file: tables, indexes, views, and the number of the format.
+
+    type, predicate, actor        names interned to small integers; rows are never removed
+    concept, proposition          the live state, and nothing else
+    concept_past, proposition_past  superseded versions and tombstones, each with the range of the
+                                  journal [from_seq, to_seq) in which it was true
+    journal                       one row per change, with the records before and after it
+    tx                            one row per transaction: who, when, why, and the roots after it
+    log_node                      the Merkle log's complete nodes, every fourth level
+    concept_tree, edge_tree       pages of the two state trees, and
+    tree_pending                  the changes not yet folded into them
+    text                          full-text index, and
+    text_pending                  the elements not yet folded into it
+    head                          one row: where everything stands
+
+A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
+first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so
+every version of every element leads to its entry and back.
+
+JSON is stored as text, not JSONB: attribute scans would be 1.75 times faster, but any SQLite tool
+of the last ten years can read the views, and results are spliced without conversion.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+APPLICATION_ID: Final = 0x4D59434C
+"""`MYCL`, in the header of every file of ours."""
+
+FORMAT: Final = 1
+"""The version of this layout. A file with a greater one is refused."""
+
+OPEN_END: Final = 9223372036854775807
+"""`to_seq` of a tombstone that is still in force."""
+
+CONCEPT_TYPE_NUMBER: Final = 1
+PROPOSITION_TYPE_NUMBER: Final = 2
+FIRST_TYPE_NUMBER: Final = 3
+FIRST_PREDICATE_NUMBER: Final = 0x40
+"""Numbers below are kept for the predicates that every graph has."""
+
+BUILT_IN_PREDICATES: Final = {
+    "derived_from": 0x01,
+    "supersedes": 0x02,
+    "references": 0x03,
+    "contradicts": 0x04,
+    "corroborates": 0x05,
+    "consents_to": 0x06,
+    "dispatched_to": 0x07,
+    "attested_by": 0x08,
+    "cited_in": 0x09,
+    "tombstones": 0x0A,
+    "part_of": 0x0B,
+    "instance_of": 0x0C,
+    "caused_by": 0x0D,
+    "observed_by": 0x0E,
+    "related_to": 0x0F,
+}
+
+FTS: Final = """
+CREATE VIRTUAL TABLE text USING fts5 (
+    body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+)"""
+"""The full-text index keeps no copy of the text: it is in the elements."""
+
+_TABLES = f"""
+CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE predicate (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE actor (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+CREATE TABLE concept (
+    id INTEGER PRIMARY KEY,
+    type INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    attributes TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX concept_by_name ON concept (name, type);
+CREATE INDEX concept_by_type ON concept (type);
+
+CREATE TABLE proposition (
+    id INTEGER PRIMARY KEY,
+    subject INTEGER NOT NULL,
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    weight REAL NOT NULL,
+    attributes TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX proposition_spo ON proposition (subject, predicate, object);
+CREATE INDEX proposition_ops ON proposition (object, predicate, subject);
+CREATE INDEX proposition_pos ON proposition (predicate, object, subject);
+
+CREATE TABLE concept_past (
+    id INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    attributes TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    tombstoned_at INTEGER,
+    tombstoned_by INTEGER,
+    tombstoned_reason TEXT
+) STRICT;
+CREATE UNIQUE INDEX concept_past_by_id ON concept_past (id, from_seq);
+CREATE INDEX concept_past_by_name ON concept_past (name, type);
+CREATE UNIQUE INDEX concept_tombstone ON concept_past (name, type) WHERE to_seq = {OPEN_END};
+
+CREATE TABLE proposition_past (
+    id INTEGER NOT NULL,
+    subject INTEGER NOT NULL,
+    predicate INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    weight REAL NOT NULL,
+    attributes TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    tombstoned_at INTEGER,
+    tombstoned_by INTEGER,
+    tombstoned_reason TEXT
+) STRICT;
+CREATE UNIQUE INDEX proposition_past_by_id ON proposition_past (id, from_seq);
+CREATE INDEX proposition_past_spo ON proposition_past (subject, predicate, object);
+CREATE INDEX proposition_past_ops ON proposition_past (object, predicate, subject);
+CREATE UNIQUE INDEX proposition_tombstone ON proposition_past (subject, predicate, object)
+    WHERE to_seq = {OPEN_END};
+
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY,
+    kind INTEGER NOT NULL,
+    element INTEGER NOT NULL,
+    before BLOB,
+    after BLOB,
+    purged INTEGER
+) STRICT;
+CREATE INDEX journal_purge ON journal (element) WHERE kind = 6;
+CREATE TABLE tx (
+    seq INTEGER PRIMARY KEY,
+    first_seq INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    actor INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    journal_root BLOB NOT NULL,
+    concepts_root BLOB NOT NULL,
+    edges_root BLOB NOT NULL
+) STRICT;
+CREATE TABLE log_node (
+    level INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (level, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE tree_pending (seq INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT;
+CREATE TABLE text_pending (id INTEGER PRIMARY KEY) STRICT;
+{FTS};
+CREATE TABLE head (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seq INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    next_concept INTEGER NOT NULL,
+    next_proposition INTEGER NOT NULL,
+    definitions INTEGER NOT NULL,
+    folded_seq INTEGER NOT NULL,
+    pending INTEGER NOT NULL,
+    frontier BLOB NOT NULL,
+    concepts_root BLOB NOT NULL,
+    edges_root BLOB NOT NULL
+) STRICT;
+"""
+
+# A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views.
+_URI = """CASE WHEN instr({c}.name, '://') > 0 THEN {c}.name
+         ELSE 'kip:' || {t}.name || '/' || {c}.name END"""
+_TIME = "strftime('%Y-%m-%d %H:%M:%f', {c}.{column} / 1000000.0, 'unixepoch')"
+
+
+def _endpoint(column: str) -> str:
+    return f"""CASE WHEN p.{column} & 1
+        THEN (SELECT 'kip:P:' || x.id || ':' || xp.name FROM proposition x
+              JOIN predicate xp ON xp.id = x.predicate WHERE x.id = p.{column})
+        ELSE (SELECT {_URI.format(c="c", t="t")} FROM concept c
+              JOIN type t ON t.id = c.type WHERE c.id = p.{column}) END"""
+
+
+_VIEWS = f"""
+CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
+SELECT {_URI.format(c="c", t="t")},
+       CASE t.name WHEN 'Resource' THEN 'resource' ELSE 'concept' END,
+       CASE t.name WHEN 'Resource' THEN NULL
+            ELSE coalesce(json_extract(c.attributes, '$.name'), c.name) END,
+       CASE t.name WHEN 'Resource' THEN NULL ELSE json_extract(c.attributes, '$.content') END,
+       json_patch(json_remove(c.attributes, '$.name', '$.content'), c.metadata),
+       {_TIME.format(c="c", column="created_at")},
+       {_TIME.format(c="c", column="updated_at")}
+FROM concept c JOIN type t ON t.id = c.type;
+
+CREATE VIEW relations
+    (id, source_uri, target_uri, relation_type, weight, metadata, created_at) AS
+SELECT p.id, {_endpoint("subject")}, {_endpoint("object")}, r.name, p.weight,
+       json_patch(p.attributes, p.metadata),
+       {_TIME.format(c="p", column="created_at")}
+FROM proposition p JOIN predicate r ON r.id = p.predicate;
+"""
+
+CREATE: Final = _TABLES + _VIEWS
+"""The statements that make an empty database."""

@@ -1,0 +1,159 @@
+"""Forgetting for good.
+
+Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
+element goes from the live tables, the past, the journal and the text index, together with every link
+that ever touched it. The journal keeps the hashes of what it held, so the log still verifies, and
+gains an entry that says who purged it and why. Freed space in the file is overwritten.
+
+What stays: the names of types and predicates, the names of actors, messages of transactions, and the
+hash of the element's natural key. Whoever guesses a type and name can check the guess against it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.errors import ImmutableTarget, NotFound
+from mycel.merkle.proofs import Namespace
+from mycel.model import cbor, ids
+from mycel.model.elements import Concept
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_text
+from mycel.model.records import record_hash
+from mycel.store import text
+from mycel.store.audit import Auditor
+from mycel.store.journal import NO_RECORD, Kind, hash_of
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.transaction import Ref, Transaction, resolve
+
+_TABLES: Final = ("concept", "proposition")
+
+
+class Purged(NamedTuple):
+    """How much was forgotten."""
+
+    concepts: int
+    propositions: int
+    entries: int
+
+
+class PurgeFields(NamedTuple):
+    """What the record of a purge says: the natural key of what is gone, when, by whom and why."""
+
+    key: bytes
+    at_us: int
+    by: str
+    reason: str
+
+    def encode(self) -> bytes:
+        return cbor.encode([self.key, self.at_us, self.by, self.reason])
+
+    @classmethod
+    def decode(cls, record: bytes) -> PurgeFields:
+        return cls(*cbor.decode(record))
+
+
+def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
+    """Purge an element, live or not, and everything that ever referred to it.
+
+    Raises:
+        NotFound: there never was such an element, or it was purged before.
+        ImmutableTarget: it defines one of the two meta-types.
+        ConstraintViolation: it defines a type or predicate that is still in use.
+    """
+    check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
+    number = resolve(ref)
+    if not _exists_anywhere(tx, number):
+        raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
+    live = tx.reader.concept(number) if ids.is_concept(number) else None
+    if isinstance(live, Concept):
+        if live.name in (CONCEPT_TYPE, PROPOSITION_TYPE) and live.type == CONCEPT_TYPE:
+            raise ImmutableTarget(f"The meta-type {live.name!r} cannot be purged.")
+        tx.check_not_in_use(live)
+    doomed = [number, *_links_ever_about(tx, number)]
+    auditor = Auditor(tx.connection, tx.registry)
+    keys = {each: auditor.key(each) for each in doomed}
+    entries = 0
+    for each in reversed(doomed):
+        entries += _purge_one(tx, each, keys[each], reason)
+    concepts = int(ids.is_concept(number))
+    return Purged(concepts, len(doomed) - concepts, entries)
+
+
+def _purge_one(tx: Transaction, number: int, key: bytes, reason: str) -> int:
+    table = _table(number)
+    namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
+    record = PurgeFields(key, tx.time_us, tx.actor, reason).encode()
+    if ids.is_concept(number) and _is_definition(tx, number):
+        tx.head.definitions = tx.head.seq + 1
+    seq = tx.append_entry(Kind.PURGE, number, None, record, NO_RECORD, record_hash(record))
+    tx.changes[namespace].set(key, None)
+    connection = tx.connection
+    versions = connection.execute(
+        f"SELECT from_seq FROM {table}_past WHERE id = ?1"
+        f" UNION ALL SELECT seq FROM {table} WHERE id = ?1",
+        (number,),
+    ).fetchall()
+    for (version,) in versions:
+        _purge_entry(connection, version, seq)
+    connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+    connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
+    text.remove(connection, number)
+    tx.forget_key(number)
+    return len(versions)
+
+
+def _purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
+    before, after = connection.execute(
+        "SELECT before, after FROM journal WHERE seq = ?", (version,)
+    ).fetchone()
+    connection.execute(
+        "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
+        (hash_of(before) if before else None, hash_of(after), seq, version),
+    )
+
+
+def scrub(connection: apsw.Connection) -> None:
+    """Remove what traces the index and the statistics keep; inside the purging transaction."""
+    connection.execute("INSERT INTO text (text) VALUES ('optimize')")
+    for table in _TABLES:
+        connection.execute(f"ANALYZE {table}")
+
+
+def _exists_anywhere(tx: Transaction, number: int) -> bool:
+    table = _table(number)
+    found = tx.connection.execute(
+        f"SELECT 1 FROM {table} WHERE id = ?1"
+        f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
+        (number,),
+    )
+    return found.fetchone() is not None
+
+
+def _links_ever_about(tx: Transaction, number: int) -> list[int]:
+    """Every link, live or past, that refers to an element, or to such a link, and so on."""
+    found: dict[int, None] = {}
+    waiting = [number]
+    while waiting:
+        rows = tx.connection.execute(
+            "SELECT id FROM proposition WHERE subject = ?1"
+            " UNION SELECT id FROM proposition WHERE object = ?1"
+            " UNION SELECT id FROM proposition_past WHERE subject = ?1"
+            " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id",
+            (waiting.pop(),),
+        ).fetchall()
+        fresh = [link for (link,) in rows if link not in found and link != number]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _is_definition(tx: Transaction, number: int) -> bool:
+    row = tx.connection.execute("SELECT type FROM concept WHERE id = ?", (number,)).fetchone()
+    return row is not None and row[0] in (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER)
+
+
+def _table(number: int) -> str:
+    return "concept" if ids.is_concept(number) else "proposition"

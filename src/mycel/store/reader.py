@@ -1,0 +1,361 @@
+"""Reading elements: the live state, or the state at a moment of the past.
+
+`Reader` answers from the live tables alone, which hold nothing but live rows. `PastReader` answers
+the same questions about an earlier moment: a row counts if it was written by then and not yet
+superseded. Both give what the edges API needs, so every traversal works on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import apsw
+
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.store.layout import OPEN_END
+from mycel.store.registry import Registry
+
+Direction = Literal["out", "in"]
+
+_CONCEPT: Final = (
+    "id, type, name, attributes, metadata, version, seq, created_at, created_by, updated_at"
+)
+_PROPOSITION: Final = (
+    "id, subject, predicate, object, weight, attributes, metadata, version, seq, created_at,"
+    " created_by, updated_at"
+)
+_CONCEPT_PAST: Final = _CONCEPT.replace(" seq", " from_seq")
+_PROPOSITION_PAST: Final = _PROPOSITION.replace(" seq", " from_seq")
+_TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
+_NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
+_ENDS: Final[dict[Direction, tuple[str, str]]] = {
+    "out": ("subject", "object"),
+    "in": ("object", "subject"),
+}
+
+Row = tuple[Any, ...]
+
+
+class Neighbour(NamedTuple):
+    """One step of a walk."""
+
+    predicate: int
+    other: int
+
+
+class Reader:
+    """Answers about the state as one connection sees it."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+        self.connection: Final = connection
+        self.registry: Final = registry
+
+    # Single elements.
+
+    def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
+        return self._concept("id = ?1", (number,), tombstoned)
+
+    def concept_named(self, type_number: int, name: str) -> Concept | None:
+        row = self.connection.execute(
+            f"SELECT {_CONCEPT} FROM concept WHERE name = ? AND type = ?", (name, type_number)
+        ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def tombstoned_concept(self, type_number: int, name: str) -> Concept | None:
+        row = self.connection.execute(
+            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f" WHERE name = ? AND type = ? AND to_seq = {OPEN_END}",
+            (name, type_number),
+        ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def record_at(self, seq: int) -> bytes | None:
+        """The record that the entry `seq` left behind."""
+        row = self.connection.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else row[0]
+
+    def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
+        return self._proposition("id = ?1", (number,), tombstoned)
+
+    def link(
+        self, subject: int, predicate: int, object_: int, *, tombstoned: bool = False
+    ) -> Proposition | None:
+        return self._proposition(
+            "subject = ?1 AND predicate = ?2 AND object = ?3",
+            (subject, predicate, object_),
+            tombstoned,
+        )
+
+    def exists(self, number: int) -> bool:
+        """Whether an element is live."""
+        table = "concept" if ids.is_concept(number) else "proposition"
+        found = self.connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,))
+        return found.fetchone() is not None
+
+    def was_ever(self, number: int) -> bool:
+        """Whether an element is live, or was before."""
+        table = "concept" if ids.is_concept(number) else "proposition"
+        found = self.connection.execute(
+            f"SELECT 1 FROM {table} WHERE id = ?1"
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
+            (number,),
+        )
+        return found.fetchone() is not None
+
+    # Adjacency.
+
+    def links(
+        self,
+        end: int,
+        direction: Direction,
+        predicates: Sequence[int] | None = None,
+        *,
+        tombstoned: bool = False,
+    ) -> Iterator[Proposition]:
+        """Links that leave (or reach) an element, in the order of predicate number and other end."""
+        near, far = _ENDS[direction]
+        if predicates is not None and len(predicates) == 1 and not tombstoned:
+            # The hot path: one tight range of an index.
+            rows = self.connection.execute(
+                f"SELECT {_PROPOSITION} FROM proposition WHERE {near} = ? AND predicate = ?"
+                f" ORDER BY {far}",
+                (end, predicates[0]),
+            )
+            return self._as_propositions(rows)
+        where, bindings = _adjacency(near, end, predicates)
+        rows = self.connection.execute(
+            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}", bindings
+        )
+        return self._as_propositions(rows)
+
+    def neighbours(
+        self,
+        end: int,
+        direction: Direction,
+        predicates: Sequence[int] | None = None,
+        *,
+        tombstoned: bool = False,
+    ) -> list[Neighbour]:
+        """Only the other ends, in the order of predicate number and id."""
+        near, far = _ENDS[direction]
+        where, bindings = _adjacency(near, end, predicates)
+        rows = self.connection.execute(
+            self._neighbours_where(far, where, tombstoned) + " ORDER BY 1, 2", bindings
+        )
+        return [Neighbour(*row) for row in rows]
+
+    # How the live state is asked; PastReader asks otherwise.
+
+    def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
+        row = self.connection.execute(
+            f"SELECT {_CONCEPT} FROM concept WHERE {where}", bindings
+        ).fetchone()
+        if row is None and tombstoned:
+            row = self.connection.execute(
+                f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+                f" WHERE {where} AND to_seq = {OPEN_END}",
+                bindings,
+            ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
+        row = self.connection.execute(
+            f"SELECT {_PROPOSITION} FROM proposition WHERE {where}", bindings
+        ).fetchone()
+        if row is None and tombstoned:
+            row = self.connection.execute(
+                f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+                f" WHERE {where} AND to_seq = {OPEN_END}",
+                bindings,
+            ).fetchone()
+        return None if row is None else self.as_proposition(row)
+
+    def _propositions_where(self, where: str, tombstoned: bool) -> str:
+        live = f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition WHERE {where}"
+        if not tombstoned:
+            return live
+        return (
+            f"{live} UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
+
+    def _neighbours_where(self, far: str, where: str, tombstoned: bool) -> str:
+        live = f"SELECT predicate, {far} FROM proposition WHERE {where}"
+        if not tombstoned:
+            return live
+        return (
+            f"{live} UNION SELECT predicate, {far} FROM proposition_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
+
+    # Rows of the past tables.
+
+    def past_concept(self, rowid: int) -> Concept | None:
+        row = self.connection.execute(
+            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?", (rowid,)
+        ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def past_proposition(self, rowid: int) -> Proposition | None:
+        row = self.connection.execute(
+            f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past WHERE rowid = ?",
+            (rowid,),
+        ).fetchone()
+        return None if row is None else self.as_proposition(row)
+
+    # From rows to elements.
+
+    def as_concept(self, row: Row) -> Concept:
+        number, type_, name, attributes, metadata, version, seq, created, by, updated, *dead = row
+        registry = self.registry
+        return Concept(
+            number,
+            registry.types.names.get(type_) or registry.types.name(self.connection, type_),
+            name,
+            attributes,
+            metadata,
+            version,
+            seq,
+            created,
+            self._actor(by),
+            updated,
+            *self._tombstone(dead),
+        )
+
+    def as_proposition(self, row: Row) -> Proposition:
+        return next(self._as_propositions((row,)))
+
+    def _as_propositions(self, rows: Iterable[Row]) -> Iterator[Proposition]:
+        predicates = self.registry.predicates
+        for row in rows:  # When iteration stops early, the cursor goes with the generator.
+            (
+                number,
+                subject,
+                predicate,
+                object_,
+                weight,
+                attributes,
+                metadata,
+                version,
+                seq,
+                created,
+                by,
+                updated,
+                *dead,
+            ) = row
+            yield Proposition(
+                number,
+                self.outer_id(subject) if subject & 1 else f"C:{subject}",
+                predicates.names.get(predicate) or predicates.name(self.connection, predicate),
+                self.outer_id(object_) if object_ & 1 else f"C:{object_}",
+                weight,
+                attributes,
+                metadata,
+                version,
+                seq,
+                created,
+                self._actor(by),
+                updated,
+                predicate,
+                *self._tombstone(dead),
+            )
+
+    def outer_id(self, number: int) -> str:
+        """The id that people see. A proposition's names its predicate, which never changes."""
+        if ids.is_concept(number):
+            return ids.concept_id(number)
+        row = self.connection.execute(
+            "SELECT predicate FROM proposition WHERE id = ?1"
+            " UNION ALL SELECT predicate FROM proposition_past WHERE id = ?1 LIMIT 1",
+            (number,),
+        ).fetchone()
+        name = "" if row is None else self.registry.predicates.name(self.connection, row[0])
+        return ids.proposition_id(number, name)
+
+    def _actor(self, number: int) -> str:
+        actors = self.registry.actors
+        return actors.names.get(number) or actors.name(self.connection, number)
+
+    def _tombstone(self, dead: list[Any]) -> tuple[Any, ...]:
+        if not dead or dead[0] is None:
+            return ()
+        at, by, reason = dead
+        return at, self._actor(by), reason
+
+
+class PastReader(Reader):
+    """The same answers about the state right after the transaction that ended with `seq`."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry, seq: int) -> None:
+        super().__init__(connection, registry)
+        self.seq: Final = seq
+
+    def concept_named(self, type_number: int, name: str) -> Concept | None:
+        return self._concept("name = ?1 AND type = ?2", (name, type_number), False)
+
+    def exists(self, number: int) -> bool:
+        found = (
+            self._concept("id = ?1", (number,), False)
+            if ids.is_concept(number)
+            else self._proposition("id = ?1", (number,), False)
+        )
+        return found is not None
+
+    def links(
+        self,
+        end: int,
+        direction: Direction,
+        predicates: Sequence[int] | None = None,
+        *,
+        tombstoned: bool = False,
+    ) -> Iterator[Proposition]:
+        near, far = _ENDS[direction]
+        where, bindings = _adjacency(near, end, predicates)
+        rows = self.connection.execute(
+            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}", bindings
+        )
+        return self._as_propositions(rows)
+
+    def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
+        row = self.connection.execute(
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}",
+            bindings,
+        ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
+        row = self.connection.execute(
+            self._propositions_where(where, tombstoned), bindings
+        ).fetchone()
+        return None if row is None else self.as_proposition(row)
+
+    def _propositions_where(self, where: str, tombstoned: bool) -> str:
+        return (
+            f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition"
+            f" WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _neighbours_where(self, far: str, where: str, tombstoned: bool) -> str:
+        return (
+            f"SELECT predicate, {far} FROM proposition WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT predicate, {far} FROM proposition_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _was_true(self, tombstoned: bool) -> str:
+        range_ = f"from_seq <= {self.seq} AND to_seq > {self.seq}"
+        return range_ if tombstoned else f"{range_} AND tombstoned_at IS NULL"
+
+
+def _adjacency(near: str, end: int, predicates: Sequence[int] | None) -> tuple[str, Row]:
+    """A condition on one end and any number of predicates; numbered so that it can be repeated."""
+    if predicates is None:
+        return f"{near} = ?1", (end,)
+    marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))
+    return f"{near} = ?1 AND predicate IN ({marks})", (end, *predicates)

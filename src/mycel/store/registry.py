@@ -1,0 +1,134 @@
+"""Names interned to small integers: types, predicates, actors.
+
+Rows are only ever added, never changed or removed, so what was once read stays true; a name or
+number that is unknown here may have been added by another process, and is looked up again before
+it is refused. Whether a type is *defined* right now is another question: its definition is a
+concept, which can be retired. `head.definitions` counts such changes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.store.layout import (
+    CONCEPT_TYPE_NUMBER,
+    FIRST_PREDICATE_NUMBER,
+    FIRST_TYPE_NUMBER,
+    PROPOSITION_TYPE_NUMBER,
+)
+
+
+class Names:
+    """One interning table: names to numbers and back."""
+
+    def __init__(self, table: str, first_number: int) -> None:
+        self.table: Final = table
+        self.first_number: Final = first_number
+        self.numbers: dict[str, int] = {}
+        self.names: dict[int, str] = {}
+
+    def number(self, connection: apsw.Connection, name: str) -> int | None:
+        """The number of a name, or None."""
+        found = self.numbers.get(name)
+        if found is None:
+            self.load(connection)
+            found = self.numbers.get(name)
+        return found
+
+    def name(self, connection: apsw.Connection, number: int) -> str:
+        """The name of a number that stands in a row."""
+        found = self.names.get(number)
+        if found is None:
+            self.load(connection)
+            found = self.names.get(number)
+            if found is None:
+                raise DatabaseCorrupt(f"The table {self.table!r} has no number {number}.")
+        return found
+
+    def load(self, connection: apsw.Connection) -> None:
+        rows = connection.execute(f"SELECT id, name FROM {self.table}").fetchall()
+        self.names.update(rows)
+        self.numbers.update((name, number) for number, name in rows)
+
+
+class Registry:
+    """All three, and which definitions are in force. Shared by all connections of a database."""
+
+    def __init__(self) -> None:
+        self.types = Names("type", FIRST_TYPE_NUMBER)
+        self.predicates = Names("predicate", FIRST_PREDICATE_NUMBER)
+        self.actors = Names("actor", 1)
+        self._defined: dict[str, set[int]] = {}
+        self._definitions = -1
+
+    def reset(self) -> None:
+        """Forget names that a transaction added before it was rolled back."""
+        self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
+
+    def defined(self, connection: apsw.Connection, names: Names, definitions: int) -> set[int]:
+        """The numbers whose definition is in force; for writers, who have read the head."""
+        if definitions != self._definitions:
+            self._defined = {
+                each.table: {
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n.id FROM {each.table} n JOIN concept c"
+                        " ON c.name = n.name AND c.type = ?",
+                        (meta,),
+                    )
+                }
+                for meta, each in (
+                    (CONCEPT_TYPE_NUMBER, self.types),
+                    (PROPOSITION_TYPE_NUMBER, self.predicates),
+                )
+            }
+            self._definitions = definitions
+        return self._defined[names.table]
+
+    def defined_at(self, definitions: int) -> None:
+        """The writer has brought the sets of `defined` to this count itself."""
+        self._definitions = definitions
+
+    def add(self, connection: apsw.Connection, names: Names, name: str) -> int:
+        """The number of a name, which gets the next one if it has none."""
+        number = names.number(connection, name)
+        if number is None:
+            (last,) = connection.execute(f"SELECT max(id) FROM {names.table}").fetchone()
+            number = max(names.first_number, (last or 0) + 1)
+            connection.execute(f"INSERT INTO {names.table} VALUES (?, ?)", (number, name))
+            names.numbers[name], names.names[number] = number, name
+        return number
+
+    def type_number(self, connection: apsw.Connection, name: str) -> int:
+        """The number of a type that may be read.
+
+        Raises:
+            TypeMismatch: no such type was ever defined.
+        """
+        number = self.types.number(connection, name)
+        if number is None:
+            raise undefined("type", name, self.types)
+        return number
+
+    def predicate_number(self, connection: apsw.Connection, name: object) -> int:
+        """The number of a predicate that may be read.
+
+        Raises:
+            TypeMismatch: no such predicate was ever defined.
+        """
+        number = self.predicates.number(connection, name) if isinstance(name, str) else None
+        if number is None:
+            raise undefined("predicate", str(name), self.predicates)
+        return number
+
+
+def undefined(what: str, name: str, names: Names) -> TypeMismatch:
+    """The error for a type or predicate that is not defined, with the closest names."""
+    meta = CONCEPT_TYPE if what == "type" else PROPOSITION_TYPE
+    close = did_you_mean(name, [known for known in names.numbers if not known.startswith("$")])
+    define = f"Define it first: it needs a concept of type {meta!r} with that name."
+    return TypeMismatch(f"The {what} {name!r} is not defined.", hint=f"{close} {define}".strip())

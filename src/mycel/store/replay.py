@@ -1,0 +1,272 @@
+"""Rebuilding the state from the journal alone, in a fresh file, and comparing all of it.
+
+Nothing is read of the original but its journal and its transactions, until the end: then every live
+row, every past version and every name is compared. The roots are compared after each transaction, so
+the first one that differs is named.
+
+Entries whose content was purged still carry its hash, and the entry of the purge carries the key, so
+the roots of every moment can be computed although the content is gone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from heapq import merge
+from itertools import zip_longest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.merkle import log
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.records import (
+    RECORD_ID_BYTES,
+    ConceptFields,
+    EdgeFields,
+    Tombstone,
+    concept_key,
+    decode_concept,
+    decode_edge,
+    proposition_key,
+    record_hash,
+)
+from mycel.model.names import CONCEPT_TYPE
+from mycel.model.values import object_text
+from mycel.store import layout
+from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.layout import OPEN_END
+from mycel.store.purge import PurgeFields
+from mycel.store.reader import Reader
+from mycel.store.registry import Registry
+from mycel.store.trees import NAMESPACES, Changes, StateTrees
+
+_COMPARED: Final = {
+    "type": "SELECT id, name FROM type",
+    "predicate": "SELECT id, name FROM predicate",
+    "concept": (
+        "SELECT c.id, type, c.name, attributes, metadata, version, seq, created_at, a.name,"
+        " updated_at FROM concept c JOIN actor a ON a.id = created_by"
+    ),
+    "proposition": (
+        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, seq,"
+        " created_at, a.name, updated_at FROM proposition p"
+        " JOIN actor a ON a.id = created_by"
+    ),
+    "concept_past": (
+        "SELECT c.id, type, c.name, attributes, metadata, version, from_seq, created_at, a.name,"
+        " updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason FROM concept_past c"
+        " JOIN actor a ON a.id = created_by LEFT JOIN actor b ON b.id = tombstoned_by"
+    ),
+    "proposition_past": (
+        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, from_seq,"
+        " created_at, a.name, updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason"
+        " FROM proposition_past p JOIN actor a ON a.id = created_by"
+        " LEFT JOIN actor b ON b.id = tombstoned_by"
+    ),
+}
+
+
+def replay_problems(reader: Reader) -> Iterator[tuple[str, str]]:
+    """Rebuild the state of a snapshot from its journal, and say where the two differ."""
+    with tempfile.TemporaryDirectory(prefix="mycel-replay-") as directory:
+        rebuilt = _Replay(Path(directory) / "replay.db")
+        try:
+            yield from rebuilt.run(reader)
+            yield from rebuilt.compare(reader)
+        finally:
+            rebuilt.close()
+
+
+class _Replay:
+    """A state that is built entry by entry."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -65536"):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        self._connection.execute(layout.CREATE)
+        self._connection.execute(
+            "CREATE TEMP TABLE element_key (start BLOB PRIMARY KEY, element INTEGER, key BLOB)"
+            " WITHOUT ROWID"
+        )
+        self._registry = Registry()
+        self._trees = StateTrees(self._connection)
+        self._changes: dict[Namespace, Changes] = {}
+        self._frontier = log.Frontier()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, reader: Reader) -> Iterator[tuple[str, str]]:
+        """Apply all entries; name the first transaction after which a root differs."""
+        source = reader.connection
+        purged = {
+            element: PurgeFields.decode(record).key
+            for element, record in source.execute(
+                "SELECT element, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+            )
+        }
+        empty = bytes(32)
+        self._connection.execute("BEGIN")
+        head = Head(0, 0, 2, 1, 0, 0, 0, self._frontier, empty, empty)
+        self._changes = {name: Changes() for name in NAMESPACES}
+        entries = source.execute(
+            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+        )
+        transactions = source.execute(
+            "SELECT seq, first_seq, time, actor, message, journal_root, concepts_root, edges_root"
+            " FROM tx ORDER BY seq"
+        )
+        for row in merge(entries, transactions, key=itemgetter(0)):
+            if len(row) == 6:
+                self._frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
+                self._apply(*row, purged)
+                continue
+            seq, first, time_us, actor, message, *roots = row
+            self._trees.apply(head, seq, self._changes)
+            self._changes = {name: Changes() for name in NAMESPACES}
+            head.seq = seq
+            name = reader.registry.actors.name(source, actor)
+            entry = tx_bytes(first, time_us, name, message, head.concepts_root, head.edges_root)
+            self._frontier.append(log.leaf_hash(entry))
+            if roots != [self._frontier.root(), head.concepts_root, head.edges_root]:
+                yield f"tx {seq}", "the journal does not lead to its roots"
+                return
+        self._connection.execute("COMMIT")
+
+    def _apply(
+        self,
+        seq: int,
+        kind: int,
+        element: int,
+        _before: bytes | None,
+        after: bytes,
+        purge_seq: int | None,
+        purged: dict[int, bytes],
+    ) -> None:
+        namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
+        if kind == Kind.PURGE:
+            self._changes[namespace].set(purged[element], None)
+        elif purge_seq is not None:
+            self._changes[namespace].set(purged[element], after)
+        elif namespace == "concepts":
+            self._concept(seq, element, decode_concept(after), record_hash(after))
+        else:
+            self._edge(seq, element, decode_edge(after), record_hash(after))
+
+    def _concept(self, seq: int, element: int, fields: ConceptFields, digest: bytes) -> None:
+        key = concept_key(fields.type, fields.name)
+        self._know(element, key)
+        self._changes["concepts"].set(key, digest)
+        if fields.number is not None:
+            table = "type" if fields.type == CONCEPT_TYPE else "predicate"
+            self._connection.execute(
+                f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (fields.number, fields.name)
+            )
+        type_number = self._registry.types.number(self._connection, fields.type)
+        self._store(
+            "concept",
+            seq,
+            element,
+            (
+                type_number,
+                fields.name,
+                object_text(fields.attributes, "attributes"),
+                object_text(fields.metadata, "metadata"),
+            ),
+            fields,
+        )
+
+    def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
+        (subject, subject_key), (object_, object_key) = map(self._known, (fields.src, fields.dst))
+        predicate = self._registry.predicates.name(self._connection, fields.type)
+        key = proposition_key(subject_key, predicate, object_key)
+        self._know(element, key)
+        self._changes["edges"].set(key, digest)
+        self._store(
+            "proposition",
+            seq,
+            element,
+            (
+                subject,
+                fields.type,
+                object_,
+                fields.weight,
+                object_text(fields.attributes, "attributes"),
+                object_text(fields.metadata, "metadata"),
+            ),
+            fields,
+        )
+
+    def _store(
+        self,
+        table: str,
+        seq: int,
+        element: int,
+        content: tuple[Any, ...],
+        fields: ConceptFields | EdgeFields,
+    ) -> None:
+        """Move the version before to the past, and put this one in its place."""
+        connection = self._connection
+        connection.execute(
+            f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
+            (seq, element),
+        )
+        connection.execute(
+            f"INSERT INTO {table}_past SELECT *, ?2, NULL, NULL, NULL FROM {table} WHERE id = ?1",
+            (element, seq),
+        )
+        connection.execute(f"DELETE FROM {table} WHERE id = ?", (element,))
+        row = (
+            element,
+            *content,
+            fields.version,
+            seq,
+            fields.created_us,
+            self._actor(fields.created_by),
+            fields.updated_us,
+        )
+        if fields.tombstone is None:
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+        else:
+            dead = self._dead(fields.tombstone)
+            marks = ", ".join("?" * (len(row) + len(dead)))
+            connection.execute(f"INSERT INTO {table}_past VALUES ({marks})", row + dead)
+
+    def _dead(self, tombstone: Tombstone) -> tuple[Any, ...]:
+        return OPEN_END, tombstone.at_us, self._actor(tombstone.by), tombstone.reason
+
+    def _actor(self, name: str) -> int:
+        return self._registry.add(self._connection, self._registry.actors, name)
+
+    def _know(self, element: int, key: bytes) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO element_key VALUES (?, ?, ?)",
+            (key[:RECORD_ID_BYTES], element, key),
+        )
+
+    def _known(self, start: bytes) -> tuple[int, bytes]:
+        row = self._connection.execute(
+            "SELECT element, key FROM element_key WHERE start = ?", (start,)
+        ).fetchone()
+        if row is None:
+            raise DatabaseCorrupt(f"The journal links to {start.hex()}, which it never created.")
+        return row
+
+    def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
+        """Every row of the state, both ways."""
+        for table, query in _COMPARED.items():
+            order = " ORDER BY 1" if table in ("type", "predicate") else " ORDER BY 1, seq" if not table.endswith("past") else " ORDER BY 1, from_seq"
+            ours = self._connection.execute(query + order)
+            theirs = reader.connection.execute(query + order)
+            for one, other in zip_longest(ours, theirs):
+                if one != other:
+                    which = (one or other or ("",))[0]
+                    yield f"{table} {which}", "is not what the journal leads to"
+                    break

@@ -1,0 +1,386 @@
+"""Checking everything against everything.
+
+Each check compares two things that must agree and were written separately: pages with SQLite's own
+structure, the journal with the log over it, every version of every element with its journal entry,
+the state trees with the elements, the text index with their text, and the head with all of it. A
+changed byte therefore disagrees with something, whichever table it is in. `replay` adds the strongest
+check: it rebuilds the state from the journal alone.
+
+The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
+and are not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import zip_longest
+from operator import itemgetter
+from typing import Any, Final
+
+import apsw
+
+from mycel.errors import MycelError
+from mycel.merkle import log, sparse
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.records import canonical_weight, record_hash
+from mycel.model.values import object_text, parse_object
+from mycel.store import text
+from mycel.store.audit import Auditor, VersionRow
+from mycel.store.connections import translate
+from mycel.store.database import Store
+from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.reader import Reader
+from mycel.store.replay import replay_problems
+from mycel.store.trees import NAMESPACES, Changes, StateTrees, StoredPages
+
+PROBLEMS_MAX: Final = 100
+"""A damaged database is damaged; a thousand findings say no more than a hundred."""
+
+Findings = Iterator[tuple[str, str]]
+"""Where, and what is wrong there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One disagreement."""
+
+    check: str
+    where: str
+    what: str
+
+    def to_dict(self) -> dict[str, str]:
+        """The problem for JSON."""
+        return {"check": self.check, "where": self.where, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a verification found."""
+
+    checks: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    entries: int
+    concepts: int
+    propositions: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agrees."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report for JSON."""
+        return {
+            "ok": self.ok,
+            "checks": list(self.checks),
+            "problems": [problem.to_dict() for problem in self.problems],
+            "entries": self.entries,
+            "concepts": self.concepts,
+            "propositions": self.propositions,
+        }
+
+
+def verify(store: Store, *, replay: bool = False) -> Report:
+    """Run every check and report all that disagrees. Damage is reported, never raised."""
+    with store.reading() as reader:
+        verification = _Verification(store, reader)
+        checks: dict[str, Callable[[], Findings]] = {
+            "pages": verification.pages,
+            "journal": verification.journal,
+            "names": verification.names,
+            "versions": verification.versions,
+            "links": verification.links,
+            "trees": verification.trees,
+            "text": verification.text,
+            "head": verification.head,
+        }
+        if replay:
+            checks["replay"] = lambda: replay_problems(reader)
+        problems: list[Problem] = []
+        for name, check in checks.items():
+            problems += _run(name, check)
+        return Report(
+            tuple(checks),
+            tuple(problems[:PROBLEMS_MAX]),
+            _count(reader, "SELECT seq FROM head"),
+            _count(reader, "SELECT count(*) FROM concept"),
+            _count(reader, "SELECT count(*) FROM proposition"),
+        )
+
+
+def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
+    found: list[Problem] = []
+    try:
+        for where, what in check():
+            found.append(Problem(name, where, what))
+            if len(found) == PROBLEMS_MAX:
+                break
+    except (apsw.Error, MycelError, LookupError, TypeError, ValueError, OverflowError) as error:
+        # Damage can make any step fail; that it failed is the finding.
+        said = translate(error).message if isinstance(error, apsw.Error) else str(error)
+        found.append(Problem(name, "database", f"could not be checked to the end: {said}"))
+    return found
+
+
+def _count(reader: Reader, query: str) -> int:
+    try:
+        row = reader.connection.execute(query).fetchone()
+    except apsw.Error:
+        return 0
+    return row[0] if row and isinstance(row[0], int) else 0
+
+
+class _Verification:
+    """One run of the checks over one snapshot."""
+
+    def __init__(self, store: Store, reader: Reader) -> None:
+        self._store = store
+        self._reader = reader
+        self._connection = reader.connection
+        self._registry = reader.registry
+        self._expected: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
+
+    def pages(self) -> Findings:
+        """The file's own structure, and that every index holds just what its table holds."""
+        for (said,) in self._connection.execute("PRAGMA integrity_check"):
+            if said != "ok":
+                yield "file", said
+
+    def journal(self) -> Findings:
+        """Entries and transactions in one unbroken sequence, and the log over them."""
+        frontier = log.Frontier()
+        nodes: dict[tuple[int, int], bytes] = {}
+        first, last_time = 1, 0
+        for row in self._entries_and_transactions():
+            seq = row[0]
+            if seq != frontier.size + 1:
+                yield f"journal {frontier.size + 1}", "is missing"
+                return
+            entry = self._transaction_bytes(row) if len(row) > 6 else entry_row_bytes(*row[1:])
+            for level, position, digest in frontier.append(log.leaf_hash(entry)):
+                nodes[level, position] = digest
+            if len(row) > 6:
+                if row[1] != first or row[2] < last_time:
+                    yield f"tx {seq}", "does not follow the transaction before it"
+                if row[5] != frontier.root():
+                    yield f"tx {seq}", "has a journal root that is not that of the entries"
+                first, last_time = seq + 1, row[2]
+        if first != frontier.size + 1:
+            yield f"journal {first}", "belongs to no transaction"
+        if Head.read(self._connection).frontier.to_bytes() != frontier.to_bytes():
+            yield "head", "has a frontier that is not that of the journal"
+        yield from self._log_nodes(nodes)
+        yield from self._purged_entries()
+
+    def _entries_and_transactions(self) -> Iterator[tuple[Any, ...]]:
+        entries = self._connection.execute(
+            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+        )
+        transactions = self._connection.execute(
+            "SELECT seq, first_seq, time, actor, message, journal_root, concepts_root, edges_root"
+            " FROM tx ORDER BY seq"
+        )
+        return merge(entries, transactions, key=itemgetter(0))
+
+    def _transaction_bytes(self, row: tuple[Any, ...]) -> bytes:
+        _, first, time_us, actor, message, _, concepts, edges = row
+        name = self._registry.actors.name(self._connection, actor)
+        return tx_bytes(first, time_us, name, message, concepts, edges)
+
+    def _log_nodes(self, nodes: dict[tuple[int, int], bytes]) -> Findings:
+        stored = self._connection.execute("SELECT level, position, hash FROM log_node")
+        for level, position, digest in stored:
+            if nodes.pop((level, position), None) != digest:
+                yield f"log_node {level}/{position}", "is not the hash of its entries"
+        for level, position in nodes:
+            yield f"log_node {level}/{position}", "is missing"
+
+    def _purged_entries(self) -> Findings:
+        rows = self._connection.execute(
+            "SELECT j.seq FROM journal j LEFT JOIN journal p"
+            " ON p.seq = j.purged AND p.element = j.element AND p.kind = ?"
+            " WHERE j.purged IS NOT NULL AND p.seq IS NULL",
+            (int(Kind.PURGE),),
+        )
+        for (seq,) in rows:
+            yield f"journal {seq}", "is marked as purged, but no entry says so"
+
+    def names(self) -> Findings:
+        """Every number of a type or predicate is in a definition, every actor in a transaction."""
+        purged = self._connection.execute(
+            "SELECT 1 FROM journal WHERE kind = ? LIMIT 1", (int(Kind.PURGE),)
+        ).fetchone()
+        metas = (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER))
+        for table, meta in metas if purged is None else ():
+            rows = self._connection.execute(
+                f"SELECT id, name FROM {table} n WHERE NOT EXISTS"
+                " (SELECT 1 FROM concept c WHERE c.name = n.name AND c.type = ?1) AND NOT EXISTS"
+                " (SELECT 1 FROM concept_past c WHERE c.name = n.name AND c.type = ?1)",
+                (meta,),
+            )
+            for number, name in rows:
+                yield f"{table} {number}", f"{name!r} was never defined"
+        actors = self._connection.execute(
+            "SELECT id FROM actor WHERE id NOT IN (SELECT actor FROM tx)"
+        )
+        for (number,) in actors:
+            yield f"actor {number}", "has no transaction"
+
+    def versions(self) -> Findings:
+        """Every version of every element says what its journal entry says, without gaps."""
+        auditor = Auditor(self._connection, self._registry)
+        total = 0
+        sources: tuple[tuple[Namespace, Iterator[VersionRow]], ...] = (
+            ("concepts", auditor.concepts()),
+            ("edges", auditor.propositions()),
+        )
+        for namespace, rows in sources:
+            before: VersionRow | None = None
+            for row in rows:
+                total += 1
+                problem = self._version_problem(row) or _sequence_problem(before, row)
+                if problem:
+                    yield f"{namespace} {row.number} at {row.seq}", problem
+                if row.is_current:
+                    self._expected[namespace].set(row.key, record_hash(row.record))
+                before = row
+            if before is not None and not before.is_current:
+                yield f"{namespace} {before.number}", "has no current version"
+        (entries,) = self._connection.execute(
+            "SELECT count(*) FROM journal WHERE kind != ? AND purged IS NULL", (int(Kind.PURGE),)
+        ).fetchone()
+        if entries != total:
+            yield "journal", f"has {entries} entries with content, but there are {total} versions"
+
+    def _version_problem(self, row: VersionRow) -> str:
+        found = self._connection.execute(
+            "SELECT element, after, purged, kind FROM journal WHERE seq = ?", (row.seq,)
+        ).fetchone()
+        if found is None:
+            return "has no journal entry"
+        element, after, purged, kind = found
+        removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
+        if element != row.number or purged is not None or removal != row.tombstoned:
+            return "has a journal entry that speaks of something else"
+        if after != row.record:
+            return "is not what the journal says"
+        if any(object_text(parse_object(each), "value") != each for each in row.texts):
+            return "holds JSON that is not in canonical form"
+        if row.weight is not None and canonical_weight(row.weight) != row.weight:
+            return "has a weight that is not in canonical form"
+        return ""
+
+    def links(self) -> Findings:
+        """Both ends of every live link are live, and no link joins an element to itself."""
+        rows = self._connection.execute(
+            "SELECT id FROM proposition p WHERE subject = object OR NOT EXISTS (SELECT 1 FROM"
+            " concept WHERE id = p.subject UNION ALL SELECT 1 FROM proposition WHERE id = p.subject)"
+            " OR NOT EXISTS (SELECT 1 FROM"
+            " concept WHERE id = p.object UNION ALL SELECT 1 FROM proposition WHERE id = p.object)"
+        )
+        for (number,) in rows:
+            yield f"proposition {number}", "has an end that is not there"
+
+    def trees(self) -> Findings:
+        """Pages are sound, and the leaves are the records of the elements."""
+        head = Head.read(self._connection)
+        yield from self._stored_trees(head)
+        current = StateTrees(self._connection)
+        current.catch_up(head)
+        for namespace in NAMESPACES:
+            root = head.concepts_root if namespace == "concepts" else head.edges_root
+            if current.root(namespace) != root:
+                yield f"{namespace} tree", "does not have the root that the head states"
+            keys, hashes = self._expected[namespace].sorted()
+            pairs = zip_longest(zip(keys, hashes, strict=True), current.leaves(namespace))
+            for expected, leaf in pairs:
+                if expected != leaf:
+                    key = (expected or leaf or (b"",))[0]
+                    yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
+                    break
+
+    def _stored_trees(self, head: Head) -> Findings:
+        """The pages on disk are those of the transaction that was folded last."""
+        row = self._connection.execute(
+            "SELECT concepts_root, edges_root FROM tx WHERE seq = ?", (head.folded_seq,)
+        ).fetchone() or (sparse.EMPTY, sparse.EMPTY)
+        for namespace, root in zip(NAMESPACES, row, strict=True):
+            pages = StoredPages(self._connection, namespace)
+            reached = 0
+            for page, problem in sparse.check(pages):
+                reached += 1
+                if problem:
+                    yield f"{namespace} tree page {page}", problem
+            if sparse.root(pages) != root:
+                yield f"{namespace} tree", "does not have the root of the last folded transaction"
+            if pages.count() != reached:
+                yield f"{namespace} tree", "has pages that nothing leads to"
+
+    def text(self) -> Findings:
+        """The index holds the text of the live elements, the pending ones aside."""
+        connection = self._connection
+        pending = {number for (number,) in connection.execute("SELECT id FROM text_pending")}
+        for number in pending:
+            if not self._reader.was_ever(number):
+                yield f"text_pending {number}", "is no element"
+        numbers = connection.execute(
+            "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
+        )
+        documents = (
+            (number, text.live_text(connection, number))
+            for (number,) in numbers
+            if number not in pending
+        )
+        yield from text.differences(connection, documents, pending)
+        if not self._store.location.readonly:
+            yield from self._store.scratch_checks(text.integrity_problems)
+
+    def head(self) -> Findings:
+        """The head says where everything stands."""
+        connection = self._connection
+        head = Head.read(connection)
+        last = connection.execute(
+            "SELECT seq, time, concepts_root, edges_root FROM tx ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        if (head.seq, head.time_us, head.concepts_root, head.edges_root) != last:
+            yield "head", "is not where the last transaction ended"
+        evens, odds = connection.execute(
+            "SELECT max(element) FILTER (WHERE element & 1 = 0),"
+            " max(element) FILTER (WHERE element & 1) FROM journal"
+        ).fetchone()
+        following = ((evens or 0) + ids.ID_STEP, (odds or -1) + ids.ID_STEP)
+        if (head.next_concept, head.next_proposition) != following:
+            yield "head", "would give out ids that are not the next ones"
+        (pending,) = connection.execute(
+            "SELECT coalesce(sum(length(changes)), 0) FROM tree_pending"
+        ).fetchone()
+        if head.pending * 65 != pending:
+            yield "head", "counts pending changes wrongly"
+        yield from self._definitions(head)
+
+    def _definitions(self, head: Head) -> Findings:
+        metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+        (last,) = self._connection.execute(
+            f"SELECT max(seq) FROM (SELECT seq FROM concept WHERE type IN {metas} AND version = 1"
+            f" UNION ALL SELECT from_seq FROM concept_past WHERE type IN {metas}"
+            " AND (version = 1 OR tombstoned_at IS NOT NULL))"
+        ).fetchone()
+        is_purge = self._connection.execute(
+            "SELECT 1 FROM journal WHERE seq = ? AND kind = ?",
+            (head.definitions, int(Kind.PURGE)),
+        ).fetchone()
+        if head.definitions != last and is_purge is None:
+            yield "head", "does not know the last definition"
+
+
+def _sequence_problem(before: VersionRow | None, row: VersionRow) -> str:
+    """Versions of one element follow each other without gap or overlap."""
+    if before is None or before.number != row.number:
+        if before is not None and not before.is_current:
+            return f"comes after {before.number}, which has no current version"
+        return ""
+    return "" if before.to_seq == row.seq else "does not follow the version before it"

@@ -1,0 +1,374 @@
+"""One writer at a time: the turn, group commit, and checkpoints in the background.
+
+Inside a process a lock gives each writer its turn; across processes `BEGIN IMMEDIATE` does, with a
+patient busy handler. There are two kinds of turns:
+
+- `run(work)`: a short transaction whose work is a function. When other short ones already wait,
+  the SQLite transaction stays open and the turn passes on; the last of them commits for all. Each
+  has a savepoint of its own, so one that fails takes nothing with it, and none returns before the
+  common commit is durable. That is group commit: many small writes share one fsync.
+- `open()`: a transaction whose work is the caller's own code. Nobody's commit should have to wait
+  for that, so it begins by committing what is pending.
+
+When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
+the error. When the final COMMIT itself fails, the outcome is uncertain, and said to be so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+import apsw
+
+from mycel.errors import (
+    CommitUncertain,
+    ConstraintViolation,
+    DatabaseBusy,
+    DatabaseClosed,
+    DiskFull,
+    MycelError,
+)
+from mycel.store.connections import Location, translate, translated
+from mycel.store.registry import Registry
+from mycel.store.transaction import Guard, Transaction
+from mycel.store.trees import StateTrees
+
+GROUP_SIZE_MAX: Final = 64
+CHECKPOINT_PAGES: Final = 4000
+CHECKPOINT_PAGES_URGENT: Final = 50_000
+_RECHECK_S: Final = 0.1
+
+Result = TypeVar("Result")
+
+
+class _Member:
+    """A transaction that is done but for the common commit."""
+
+    def __init__(self) -> None:
+        self.settled = threading.Event()
+        self.error: MycelError | None = None
+
+
+class Writer:
+    """The writing side of one database in one process."""
+
+    def __init__(
+        self,
+        location: Location,
+        registry: Registry,
+        clock_us: Callable[[], int],
+        guards: Sequence[Guard],
+    ) -> None:
+        self._location = location
+        self._registry = registry
+        self._clock_us = clock_us
+        self._guards = guards
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._short_waiting = 0
+        self._owner: int | None = None
+        self._group: list[_Member] = []
+        self._closed = False
+        self._connection: apsw.Connection | None = None
+        self._trees: StateTrees | None = None
+        self._checkpointer = _Checkpointer(location)
+
+    # The two kinds of turns.
+
+    def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
+        """Run `work` as one short transaction and return what it returns, once it is durable."""
+        member = _Member()
+        self._refuse_nesting()
+        self._take_turn(short=True)
+        try:
+            result = self._one(work, actor, message)
+            self._group.append(member)
+            self._end_turn()
+        except BaseException:
+            self._end_turn()
+            raise
+        finally:
+            self._release()
+        self._await(member)
+        return result
+
+    @contextmanager
+    def open(self, *, actor: str, message: str) -> Iterator[Transaction]:
+        """A transaction for the caller's own code: committed at its end, rolled back if it raises."""
+        self._refuse_nesting()
+        self._take_turn(short=False)
+        try:
+            self._commit_group()
+            connection = self._begin()
+            try:
+                tx = self._transaction(actor, message)
+                yield tx
+                with translated():
+                    tx.finish()
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._commit(connection)
+        finally:
+            self._release()
+
+    def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
+        """Run work that changes no knowledge (folding, statistics). False if it was not its turn."""
+        self._refuse_nesting()
+        if not self._turn.acquire(blocking=wait):
+            return False
+        self._owner = threading.get_ident()
+        try:
+            self._check_open()
+            self._commit_group()
+            connection = self._begin()
+            try:
+                with translated():
+                    work(connection, self._state_trees())
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._commit(connection)
+        finally:
+            self._release()
+        return True
+
+    def close(self) -> None:
+        """Wait for the turn, then close for good."""
+        self._checkpointer.stop()
+        with self._turn:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def after_fork(self) -> None:
+        """In a forked child: leave the parent's connection alone and start afresh."""
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._short_waiting, self._owner, self._group = 0, None, []
+        self._checkpointer = _Checkpointer(self._location)
+        _ABANDONED.append(self._connection)
+        self._connection = self._trees = None
+
+    # Taking turns.
+
+    def _refuse_nesting(self) -> None:
+        if self._owner == threading.get_ident():
+            raise ConstraintViolation(
+                "A transaction is already open in this thread.",
+                hint="Inside `with db.transaction() as tx`, write with the methods of tx.",
+            )
+
+    def _take_turn(self, *, short: bool) -> None:
+        if short:
+            with self._counting:
+                self._short_waiting += 1
+        try:
+            self._turn.acquire()
+        finally:
+            if short:
+                with self._counting:
+                    self._short_waiting -= 1
+        self._owner = threading.get_ident()
+        if self._closed:
+            self._release()
+            self._check_open()
+
+    def _release(self) -> None:
+        if self._owner == threading.get_ident():
+            self._owner = None
+            self._turn.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatabaseClosed("This database has been closed.")
+
+    # One member of a group.
+
+    def _one(
+        self, work: Callable[[Transaction], Result], actor: str, message: str
+    ) -> Result:
+        if not self._group:
+            connection = self._begin()
+            try:
+                return self._work(work, actor, message)
+            except BaseException:
+                self._roll_back(connection)
+                raise
+        connection = self._writable()
+        with translated():
+            connection.execute("SAVEPOINT member")
+        try:
+            result = self._work(work, actor, message)
+        except BaseException:
+            self._forget()
+            if connection.in_transaction:
+                with translated():
+                    connection.execute("ROLLBACK TO member; RELEASE member")
+            else:  # SQLite has given up everything, the others' work too.
+                self._settle(DiskFull("The storage failed while transactions were committing."))
+            raise
+        with translated():
+            connection.execute("RELEASE member")
+        return result
+
+    def _work(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
+        tx = self._transaction(actor, message)
+        with translated():
+            result = work(tx)
+            tx.finish()
+        return result
+
+    def _end_turn(self) -> None:
+        """Commit for all who wait, unless another short transaction is about to come."""
+        if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
+            self._commit_group()
+
+    def _commit_group(self) -> None:
+        if not self._group:
+            return
+        try:
+            self._commit(self._writable())
+        except MycelError as error:
+            self._settle(error)
+        else:
+            self._settle(None)
+
+    def _settle(self, error: MycelError | None) -> None:
+        group, self._group = self._group, []
+        for member in group:
+            member.error = error
+            member.settled.set()
+
+    def _await(self, member: _Member) -> None:
+        """Wait for the common commit. Should the one who was to make it vanish, make it here."""
+        while not member.settled.wait(_RECHECK_S):
+            if self._turn.acquire(blocking=False):
+                self._owner = threading.get_ident()
+                try:
+                    self._commit_group()
+                finally:
+                    self._release()
+        if member.error is not None:
+            raise member.error
+
+    # SQLite's part.
+
+    def _writable(self) -> apsw.Connection:
+        if self._connection is None:
+            with translated():
+                self._connection = self._location.connect(writable=True)
+            self._checkpointer.watch(self._connection)
+        return self._connection
+
+    def _state_trees(self) -> StateTrees:
+        if self._trees is None:
+            self._trees = StateTrees(self._writable())
+        return self._trees
+
+    def _transaction(self, actor: str, message: str) -> Transaction:
+        with translated():
+            return Transaction(
+                self._writable(),
+                self._registry,
+                self._state_trees(),
+                actor=actor,
+                message=message,
+                now_us=self._clock_us(),
+                guards=self._guards,
+            )
+
+    def _begin(self) -> apsw.Connection:
+        connection = self._writable()
+        with translated():
+            connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def _commit(self, connection: apsw.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except (apsw.BusyError, apsw.FullError) as error:
+            self._roll_back(connection)
+            raise translate(error) from error
+        except apsw.Error as error:
+            self._roll_back(connection)
+            raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        self._forget()
+        if connection.in_transaction:
+            try:
+                connection.execute("ROLLBACK")
+            except apsw.Error:
+                # It cannot be left half open: a closed connection is rolled back for certain.
+                self._connection = self._trees = None
+                connection.close(True)
+
+    def _forget(self) -> None:
+        """Drop what is remembered in memory of a transaction that is rolled back."""
+        self._registry.reset()
+        if self._trees is not None:
+            self._trees.forget()
+
+
+_ABANDONED: list[apsw.Connection | None] = []
+"""Connections of a parent process, kept from being closed: closing would drop its file locks."""
+
+
+class _Checkpointer:
+    """Moves the write-ahead log into the database from a thread of its own."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._wanted = threading.Event()
+        self._stopping = False
+        self._urgent = False
+        self._thread: threading.Thread | None = None
+
+    def watch(self, connection: apsw.Connection) -> None:
+        """Checkpoint when commits on this connection have made the log long."""
+        if not self._location.in_memory:
+            connection.set_wal_hook(self._committed)
+
+    def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        if pages >= CHECKPOINT_PAGES and not self._stopping:
+            self._urgent = pages >= CHECKPOINT_PAGES_URGENT
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="mycel-checkpoint", daemon=True
+                )
+                self._thread.start()
+            self._wanted.set()
+        return apsw.SQLITE_OK
+
+    def _work(self) -> None:
+        try:
+            connection = self._location.connect(writable=True)
+        except apsw.Error:
+            return  # The next commit that finds the log long starts a new thread.
+        try:
+            while self._wanted.wait() and not self._stopping:
+                self._wanted.clear()
+                mode = (
+                    apsw.SQLITE_CHECKPOINT_RESTART
+                    if self._urgent
+                    else apsw.SQLITE_CHECKPOINT_PASSIVE
+                )
+                try:
+                    connection.wal_checkpoint(mode=mode)
+                except apsw.Error:
+                    continue  # Busy, or the disk is full: the log keeps everything until later.
+        finally:
+            self._thread = None
+            connection.close(True)
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wanted.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()

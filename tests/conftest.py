@@ -1,0 +1,49 @@
+"""Options, fixtures and Hypothesis profiles that every test shares."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
+# change's own. `make soak` asks for `soak` and passes a fresh seed.
+settings.register_profile("ci", derandomize=True, deadline=None, database=None)
+settings.register_profile("soak", max_examples=2_000, deadline=None, print_blob=True)
+settings.load_profile("ci")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("mycel")
+    group.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite golden files and tests/public_api.txt instead of comparing with them",
+    )
+    group.addoption(
+        "--seed",
+        type=int,
+        default=0,
+        help="the seed of randomised tests (default: 0; `make soak` passes a fresh one)",
+    )
+
+
+@pytest.fixture(scope="session")
+def update_golden(pytestconfig: pytest.Config) -> bool:
+    """Whether golden files are to be rewritten instead of compared."""
+    return bool(pytestconfig.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def seed(pytestconfig: pytest.Config) -> int:
+    """The seed for tests that draw their own random numbers."""
+    return int(pytestconfig.getoption("--seed"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the default database location and user settings away from the tests."""
+    home = str(tmp_path_factory.mktemp("home"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", home)
+        patch.setenv("USERPROFILE", home)
+        yield

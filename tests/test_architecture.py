@@ -1,0 +1,202 @@
+"""The rules about the tree that no linter knows: what may import what, and how it is laid out."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "mycel"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LINES_MAX = 800
+
+# These turn values into values: they do no I/O, read no clock and draw no random numbers.
+# `errors` and `syntax` are among them because the others are built on them.
+PURE = {"errors", "ir", "kip", "merkle", "model", "plan", "schema", "sql", "syntax"}
+IMPURE_MODULES = {
+    "apsw",
+    "asyncio",
+    "glob",
+    "http",
+    "importlib.resources",
+    "logging",
+    "multiprocessing",
+    "os",
+    "pathlib",
+    "random",
+    "secrets",
+    "select",
+    "selectors",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "time",
+    "urllib.request",
+}
+IMPURE_CALLS = {
+    "date.today",
+    "datetime.now",
+    "datetime.today",
+    "datetime.utcnow",
+    "input",
+    "open",
+    "print",
+    "uuid.uuid1",
+    "uuid.uuid4",
+    "uuid1",
+    "uuid4",
+}
+
+
+# Slow to import and not needed to open a database: loaded by what uses them.
+LATE_MODULES = {"asyncio", "click", "http.server", "mcp", "numpy", "rich", "starlette", "uvicorn"}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def child_names(package: Path) -> set[str]:
+    """The modules and packages directly inside `package`, as import names."""
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    return modules | {path.parent.name for path in package.glob("*/__init__.py")}
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every module an import may load: `from a import b` gives both `a` and `a.b`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module
+            for alias in node.names:
+                yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def impurities_in(tree: ast.Module) -> Iterator[str]:
+    for line, module in imported_modules(tree):
+        parts = module.split(".")
+        prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
+        if prefixes & IMPURE_MODULES:
+            yield f"line {line} imports {module}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name.removeprefix("datetime.") in IMPURE_CALLS or name in IMPURE_CALLS:
+                yield f"line {node.lineno} calls {name}"
+
+
+def pure_modules() -> list[Path]:
+    return [path for path in MODULES if path.relative_to(PACKAGE).parts[0].split(".")[0] in PURE]
+
+
+def test_every_layer_imports_only_from_the_layers_below_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    assert status == 0, capsys.readouterr().out
+
+
+def test_every_module_under_the_package_is_placed_in_the_layer_contract() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = config["tool"]["importlinter"]["contracts"]
+    placed = {name.strip().strip("()") for layer in contract["layers"] for name in layer.split("|")}
+    missing = child_names(PACKAGE) - placed
+    assert not missing, f"place in pyproject.toml, [[tool.importlinter.contracts]]: {missing}"
+
+
+@pytest.mark.parametrize("path", pure_modules(), ids=relative)
+def test_pure_layers_do_no_io_and_read_no_clock(path: Path) -> None:
+    assert list(impurities_in(parse(path))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "import os.path",
+        "from os import path",
+        "from importlib import resources",
+        "from urllib.request import urlopen",
+        "def f():\n    import random",
+        "import datetime\ndatetime.datetime.now(tz)",
+        "from datetime import datetime\ndatetime.now(tz)",
+        "open('x')",
+    ],
+)
+def test_the_purity_check_notices_impure_code(source: str) -> None:
+    assert list(impurities_in(ast.parse(source)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["from datetime import datetime, UTC", "import uuid", "import hashlib", "store.open()"],
+)
+def test_the_purity_check_lets_types_and_pure_modules_pass(source: str) -> None:
+    assert not list(impurities_in(ast.parse(source)))
+
+
+def test_every_package_docstring_names_its_modules() -> None:
+    silent = []
+    for init in sorted(PACKAGE.rglob("__init__.py")):
+        docstring = ast.get_docstring(parse(init)) or ""
+        # The root speaks to users of the package, not to readers of the tree.
+        names = set() if init.parent == PACKAGE else child_names(init.parent)
+        unnamed = {name for name in names if not re.search(rf"\b{re.escape(name)}\b", docstring)}
+        if not docstring or unnamed:
+            silent.append(f"{relative(init)}: {sorted(unnamed) or 'no docstring'}")
+    assert silent == []
+
+
+def test_no_module_has_outgrown_its_subject() -> None:
+    lengths = {relative(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert {path: n for path, n in lengths.items() if n > LINES_MAX} == {}
+
+
+def test_no_folder_or_module_is_named_for_having_no_subject() -> None:
+    paths = [path for top in ("src", "tests") for path in (ROOT / top).rglob("*")]
+    assert [relative(p) for p in paths if p.stem in {"utils", "util", "common"}] == []
+
+
+def test_invariants_raise_errors_and_not_bare_asserts() -> None:
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Assert)
+    ]
+    assert found == []
+
+
+def test_every_folder_of_python_is_a_package() -> None:
+    folders = {
+        folder
+        for top in (PACKAGE, ROOT / "tests")
+        for path in top.rglob("*.py")
+        for folder in path.parents
+        if folder.is_relative_to(top)
+    }
+    assert [relative(f) for f in sorted(folders) if not (f / "__init__.py").exists()] == []
+
+
+def test_importing_the_package_loads_nothing_that_is_meant_to_load_late() -> None:
+    code = "import sys, mycel; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert set(done.stdout.split()) & LATE_MODULES == set()
