@@ -22,7 +22,7 @@ from mycel.merkle.proofs import (
     Snapshot,
     StateProof,
 )
-from mycel.model import cbor, ids
+from mycel.model import cbor
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.records import concept_key, proposition_key
 from mycel.search.analysis import match_expression
@@ -35,7 +35,8 @@ from mycel.store.database import Store, wall_clock_us
 from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
 from mycel.store.reader import Reader
-from mycel.store.transaction import DEFAULT_WEIGHT, Ref, Transaction, resolve
+from mycel.store.refs import Ref, resolve
+from mycel.store.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.verify import Report, verify
 
@@ -134,9 +135,26 @@ class Nexus(GraphView):
         )
 
     def purge(self, ref: Ref, reason: str, *, by: str | None = None) -> Purged:
-        """Forget an element for good, with every link that ever touched it. See `store.purge`."""
-        with self._store.purging(actor=by or self.actor) as tx:
-            return purging.purge(tx, ref, reason)
+        """Forget an element for good, with every link that ever touched it.
+
+        Content goes from the live state, history, journal and text index; hashes stay, so that the
+        log still verifies, and so does a record of who and why. The file is then written anew:
+        look at `scrubbed`, and call `scrub` again later if it is False.
+
+        Raises:
+            NotFound: there never was such an element, or it was purged before.
+            ImmutableTarget, ConstraintViolation: it defines a type or predicate that is needed.
+        """
+        with self.transaction(actor=by, message="purge") as tx:
+            purged = purging.purge(tx, ref, reason)
+        return purged._replace(scrubbed=self.scrub())
+
+    def scrub(self) -> bool:
+        """Remove the last traces of what was deleted from the bytes of the file.
+
+        False if others kept the file busy for so long that traces may remain.
+        """
+        return self._store.scrub()
 
     # History.
 
@@ -173,7 +191,7 @@ class Nexus(GraphView):
             head = Head.read(reader.connection)
             namespace, key, record = _identify(reader, target)
             trees = StateTrees(reader.connection)
-            trees.catch_up(head)
+            trees.catch_up(head.seq, head.folded_seq)
             return StateProof(
                 namespace, key, record, trees.prove(namespace, key), head.snapshot()
             )
@@ -216,12 +234,12 @@ class Nexus(GraphView):
         self._fold_text()
         with self._store.reading() as reader:
             found = text.search(reader.connection, expression, limit)
-            elements = [(_load(reader, number), score) for number, score in found]
+            elements = [(reader.element(number), score) for number, score in found]
             return [(element, score) for element, score in elements if element is not None]
 
     def _fold_text(self) -> None:
         with self._store.reading() as reader:
-            pending = text.has_pending(reader.connection)
+            pending = bool(text.pending(reader.connection))
         if pending:
             self._store.fold()
 
@@ -269,10 +287,6 @@ def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
     return value
 
 
-def _load(reader: Reader, number: int) -> Element | None:
-    return reader.concept(number) if ids.is_concept(number) else reader.proposition(number)
-
-
 def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes | None]:
     """Namespace, natural key and present record of what is to be proven."""
     connection, registry = reader.connection, reader.registry
@@ -280,11 +294,7 @@ def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes |
     element: Element | None
     if isinstance(target, (str, Concept, Proposition)):
         number = resolve(target)
-        element = (
-            reader.concept(number, tombstoned=True)
-            if ids.is_concept(number)
-            else reader.proposition(number, tombstoned=True)
-        )
+        element = reader.element(number, tombstoned=True)
         if element is None:
             raise NotFound(f"There is no element {target!r}, live or removed.")
     elif len(target) == 2:

@@ -13,12 +13,14 @@ import apsw
 
 from mycel.errors import NotFound
 from mycel.graph import walk
-from mycel.model import ids
+from mycel.merkle.proofs import Snapshot
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.store import chronicle
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Direction, PastReader, Reader
-from mycel.store.transaction import Ref, missing, resolve
+from mycel.store.ledger import missing
+from mycel.store.refs import Ref, resolve
 
 FIND_LIMIT_DEFAULT: Final = 100
 
@@ -46,9 +48,7 @@ class GraphView:
         number = resolve(ref)
         reader = self._take()
         try:
-            found: Element | None = (
-                reader.concept(number) if ids.is_concept(number) else reader.proposition(number)
-            )
+            found = reader.element(number)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -200,6 +200,11 @@ class PastView(GraphView):
     def __init__(self, store: Store, seq: int) -> None:
         super().__init__(store)
         self.seq: Final = seq
+
+    def snapshot(self) -> Snapshot:
+        """All roots of that moment."""
+        with self._store.reading() as reader:
+            return chronicle.snapshot_at(reader, self.seq)
 
     def _take(self) -> Reader:
         live = self._store.take()

@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 import orjson
 
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.store.reader import Neighbour, Reader
@@ -164,10 +163,7 @@ def _neighbours(
 
 
 def _load(reader: Reader, number: int, follow: Follow) -> Element | None:
-    dead = follow.include_tombstoned
-    if ids.is_concept(number):
-        return reader.concept(number, tombstoned=dead)
-    return reader.proposition(number, tombstoned=dead)
+    return reader.element(number, tombstoned=follow.include_tombstoned)
 
 
 def _is_wanted(element: Element, wanted: frozenset[str] | None) -> bool:

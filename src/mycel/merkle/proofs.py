@@ -118,10 +118,7 @@ class StateProof:
             "key": self.key.hex(),
             "record": None if self.record is None else self.record.hex(),
             "steps": [[bit, sibling.hex()] for bit, sibling in self.tree.steps],
-            "leaf_key": None if self.tree.leaf_key is None else self.tree.leaf_key.hex(),
-            "leaf_record_hash": (
-                None if self.tree.leaf_record_hash is None else self.tree.leaf_record_hash.hex()
-            ),
+            "leaves": [[key.hex(), digest.hex()] for key, digest in self.tree.leaves],
             "snapshot": self.snapshot.to_dict(),
         }
 
@@ -135,8 +132,7 @@ class StateProof:
                 self.key,
                 self.record,
                 steps,
-                self.tree.leaf_key,
-                self.tree.leaf_record_hash,
+                b"".join(key + digest for key, digest in self.tree.leaves),
                 snapshot.entries,
                 snapshot.time_us,
                 snapshot.journal_root + snapshot.concepts_root + snapshot.edges_root,
@@ -157,18 +153,21 @@ class StateProof:
 
     @classmethod
     def _from_parts(cls, parts: Any) -> Self:
-        namespace, key, record, steps, leaf_key, leaf_hash, entries, time_us, roots = parts
-        steps, roots = _byte_string(steps), _byte_string(roots, 3 * log.HASH_SIZE)
-        if len(steps) % 33:
-            raise ValueError("a step has 33 bytes")
+        namespace, key, record, steps, leaves, entries, time_us, roots = parts
+        steps, leaves = _byte_string(steps), _byte_string(leaves)
+        roots = _byte_string(roots, 3 * log.HASH_SIZE)
+        if len(steps) % 33 or len(leaves) % 64:
+            raise ValueError("a step has 33 bytes and a leaf 64")
         return cls(
             _namespace(namespace),
             _byte_string(key, log.HASH_SIZE),
             None if record is None else _byte_string(record),
             sparse.SparseProof(
                 tuple((steps[at], steps[at + 1 : at + 33]) for at in range(0, len(steps), 33)),
-                None if leaf_key is None else _byte_string(leaf_key, log.HASH_SIZE),
-                None if leaf_hash is None else _byte_string(leaf_hash, log.HASH_SIZE),
+                tuple(
+                    (leaves[at : at + 32], leaves[at + 32 : at + 64])
+                    for at in range(0, len(leaves), 64)
+                ),
             ),
             Snapshot(_natural(entries), _natural(time_us), roots[:32], roots[32:64], roots[64:]),
         )
@@ -187,9 +186,8 @@ class StateProof:
                 _hash(wire["key"]),
                 None if wire["record"] is None else bytes.fromhex(wire["record"]),
                 sparse.SparseProof(
-                    tuple((_bit(bit), _hash(sibling)) for bit, sibling in wire["steps"]),
-                    None if wire["leaf_key"] is None else _hash(wire["leaf_key"]),
-                    None if wire["leaf_record_hash"] is None else _hash(wire["leaf_record_hash"]),
+                    tuple((_bit(bit), _hash(sibling)) for bit, sibling in _list(wire["steps"])),
+                    tuple((_hash(key), _hash(digest)) for key, digest in _list(wire["leaves"])),
                 ),
                 Snapshot.from_dict(wire["snapshot"]),
             ),
@@ -236,7 +234,7 @@ class EntryProof:
             lambda: cls(
                 _natural(wire["seq"]),
                 bytes.fromhex(wire["entry"]),
-                tuple(_hash(each) for each in wire["path"]),
+                tuple(_hash(each) for each in _list(wire["path"])),
                 Snapshot.from_dict(wire["snapshot"]),
             ),
         )
@@ -286,7 +284,7 @@ class ConsistencyProof:
             lambda: cls(
                 _natural(wire["old_entries"]),
                 _hash(wire["old_journal_root"]),
-                tuple(_hash(each) for each in wire["path"]),
+                tuple(_hash(each) for each in _list(wire["path"])),
                 Snapshot.from_dict(wire["snapshot"]),
             ),
         )
@@ -333,6 +331,12 @@ def _natural(number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ValueError(f"{kind_of(number)} where a natural number should be")
     return number
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{kind_of(value)} where an array should be")  # noqa: TRY004
+    return value
 
 
 def _bit(number: object) -> int:

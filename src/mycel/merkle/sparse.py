@@ -4,24 +4,24 @@ For: committing to a whole namespace (all concepts, or all edges) so that anyone
 can check offline that a record is in it, or that no record with a key is. Not for: history (that
 is `log`), and not for storage: pages are read and written through `TreeNodes`.
 
-The one idea: the tree is binary over the 256 bits of the key, but only *branching points* exist.
-A subtree with one leaf is that leaf, and a subtree whose leaves all lie on one side is that side.
-A branching point hashes the bit at which its sides part, so n leaves have exactly n - 1 inner
-hashes, and the root depends on the set of leaves alone, never on the order in which they came.
+The one idea: the tree is binary over the 256 bits of the key, but only *branching points* exist,
+and few leaves are one hash. A subtree with up to eight leaves is a **group**: one hash over all of
+them, so a subtree with one leaf is that leaf. A subtree whose leaves all lie on one side is that
+side. A branching point hashes the bit at which its sides part.
 
-    leaf  = SHA-256(00 || key || SHA-256(record))
+    group = SHA-256(00 || key || record hash || key || record hash || ...)   in key order
     inner = SHA-256(01 || bit || left || right)
     empty = 32 zero bytes
 
-Hashes are kept in *pages* so that an update touches few rows. A page covers four levels and is
-either a branch (the hashes of the 2 + 4 + 8 + 16 positions below it) or a bucket, while the subtree
-has few leaves. A bucket lists them in key order, 97 bytes each: key, record hash, and the branching
-point between this leaf and the one before it (its bit and its hash); the first leaf has the
-bucket's own hash there. Between n sorted leaves lie n - 1 branching points, so nothing is missing,
-and changing one leaf rehashes only the points above it.
+Hashes are kept in **pages**, so that an update touches few of them. A page stands every four bits.
+While its subtree has up to 32 leaves it is a *bucket*, which lists them; its hash joins groups at
+the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the 2 + 4 + 8
++ 16 positions below it, whatever their number of leaves. So pages and root depend on the set of
+leaves alone, never on the order in which they came or on leaves that are gone.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
-to 31. How leaves are spread over pages carries no meaning: the root does not depend on it.
+to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound (33 keys
+that agree in 52 bits would have to be found first).
 """
 
 from __future__ import annotations
@@ -30,105 +30,121 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import pairwise
-from typing import Protocol, cast
+from itertools import islice
+from typing import Protocol
 
 EMPTY = bytes(32)
 """The hash of a tree, or of a side of one, that holds nothing."""
 
 HASH_BYTES = 32
 KEY_BITS = 256
-
+GROUP_LEAVES_MAX = 8
 BUCKET_LEAVES_MAX = 32
-"""A bucket that grows beyond this many leaves becomes a branch."""
-
 BRANCH_BIT_MAX = 52
-"""Branches lie above this bit only, so page numbers fit a 64-bit integer. A bucket there may grow
-without bound; to make one notice, somebody would have to find 33 keys that agree in 52 bits."""
-
 ROOT_PAGE = 1
+FEW_CHANGES = 16
+"""Up to here changes are made one after the other."""
 
-_ENTRY = 97
+_LEAF = 64
 _BUCKET = b"\x00"
 _BRANCH = b"\x01"
-_BRANCH_TAG = 1
-_NO_POINT = bytes(33)
+_BRANCH_BYTES = 1 + 31 * HASH_BYTES
+_GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * _LEAF
+_BUCKET_BYTES_MAX = 1 + BUCKET_LEAVES_MAX * _LEAF
 _INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
-_EMPTY_BRANCH = _BRANCH + EMPTY * 31
-"""A branch is a heap: slot 1 is the page's own hash, slots 2k and 2k + 1 lie below slot k, and
-slots 16 to 31 are the hashes of the child pages. Slot k starts at byte 32 * k - 31."""
+_INNER_FROM = tuple(tuple(_INNER[bit + level] for level in (3, 2, 1, 0)) for bit in range(253))
+"""The prefixes of the four levels that a branch covers, the lowest first."""
+
+Branch = list[bytes]
+"""A heap of hashes: slot 1 is the page's own, slots 2k and 2k + 1 lie below slot k, slots 16 to 31
+are those of the child pages. Slot 0 is not used. A branch is changed in place, then put."""
+
+Page = Branch | bytes
+"""A branch, or a bucket: the byte 00, then key and record hash of each leaf in key order. A bucket
+of few leaves is thus exactly what its hash is taken over."""
 
 
 class TreeNodes(Protocol):
     """Where pages live. `get` answers None for a page that is not there."""
 
-    def get(self, page: int) -> bytes | None: ...
+    def get(self, page: int) -> Page | None: ...
 
-    def put(self, page: int, body: bytes) -> None: ...
+    def put(self, page: int, body: Page) -> None: ...
 
     def delete(self, page: int) -> None: ...
 
 
+def pack(body: Page) -> bytes:
+    """A page as bytes, for storing."""
+    return body if isinstance(body, bytes) else _BRANCH + b"".join(body[1:])
+
+
+def unpack(stored: bytes) -> Page:
+    """A page from the bytes that `pack` made.
+
+    Raises:
+        ValueError: they are neither a branch nor a bucket.
+    """
+    if stored[:1] == _BRANCH and len(stored) == _BRANCH_BYTES:
+        slots = [stored[at : at + 32] for at in range(1, _BRANCH_BYTES, 32)]
+        return [b"", *(EMPTY if each == EMPTY else each for each in slots)]
+    if stored[:1] == _BUCKET and len(stored) > 1 and len(stored) % _LEAF == 1:
+        return stored
+    raise ValueError("neither a branch nor a bucket")
+
+
+# Proofs.
+
+
 @dataclass(frozen=True, slots=True)
 class SparseProof:
-    """The way from the root to the one leaf where a key could be.
+    """The way from the root to the one group where a key could be.
 
-    `steps` are (bit, hash of the other side) from the root down. The leaf at the end has
-    `leaf_key` and `leaf_record_hash`; in an empty tree there is none.
+    `steps` are (bit, hash of the other side) from the root down; `leaves` are (key, record hash) of
+    the group at the end, in order. In an empty tree there are neither.
     """
 
     steps: tuple[tuple[int, bytes], ...]
-    leaf_key: bytes | None
-    leaf_record_hash: bytes | None
-
-
-def leaf_hash(key: bytes, record_hash: bytes) -> bytes:
-    """The hash of a leaf."""
-    return sha256(b"\x00" + key + record_hash).digest()
+    leaves: tuple[tuple[bytes, bytes], ...]
 
 
 def verify_member(root_hash: bytes, key: bytes, record_hash: bytes, proof: SparseProof) -> bool:
     """Whether the proof shows that the record is in the tree. Never raises."""
-    return (
-        proof.leaf_key == key
-        and proof.leaf_record_hash == record_hash
-        and _is_well_formed(proof, key)
-        and _climb(leaf_hash(key, record_hash), key, proof.steps) == root_hash
-    )
+    return (key, record_hash) in proof.leaves and _leads_to_root(root_hash, key, proof)
 
 
 def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     """Whether the proof shows that no record with this key is in the tree. Never raises.
 
-    Every branching point on the way sends `key` to the side that the proof takes, and the way ends
-    at another key: so if `key` were anywhere, it would have to be where it is not.
+    Every branching point on the way sends `key` to the side that the proof takes, so if it were
+    anywhere it would be in the group at the end, and there it is not.
     """
-    if proof.leaf_key is None or proof.leaf_record_hash is None:
+    if not proof.leaves:
         return root_hash == EMPTY and not proof.steps and len(key) == HASH_BYTES
-    return (
-        proof.leaf_key != key
-        and _is_well_formed(proof, key)
-        and all(_bit(key, bit) == _bit(proof.leaf_key, bit) for bit, _ in proof.steps)
-        and _climb(leaf_hash(proof.leaf_key, proof.leaf_record_hash), key, proof.steps) == root_hash
-    )
+    return all(each != key for each, _ in proof.leaves) and _leads_to_root(root_hash, key, proof)
 
 
-def _is_well_formed(proof: SparseProof, key: bytes) -> bool:
-    hashes = [key, proof.leaf_key or b"", proof.leaf_record_hash or b""]
-    hashes += [sibling for _, sibling in proof.steps]
+def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     bits = [bit for bit, _ in proof.steps]
-    return (
-        all(len(each) == HASH_BYTES for each in hashes)
-        and all(0 <= bit < KEY_BITS for bit in bits)
-        and all(upper < lower for upper, lower in pairwise(bits))
-    )
-
-
-def _climb(current: bytes, key: bytes, steps: Sequence[tuple[int, bytes]]) -> bytes:
-    for bit, sibling in reversed(steps):
+    hashes = [key, *(sibling for _, sibling in proof.steps)]
+    hashes += [each for leaf in proof.leaves for each in leaf]
+    keys = [each for each, _ in proof.leaves]
+    if (
+        any(len(each) != HASH_BYTES for each in hashes)
+        or any(not 0 <= bit < KEY_BITS for bit in bits)
+        or any(upper >= lower for upper, lower in zip(bits, bits[1:], strict=False))
+        or any(left >= right for left, right in zip(keys, keys[1:], strict=False))
+        or not 0 < len(keys) <= GROUP_LEAVES_MAX
+    ):
+        return False
+    current = sha256(_BUCKET + b"".join([part for leaf in proof.leaves for part in leaf])).digest()
+    for bit, sibling in reversed(proof.steps):
         pair = sibling + current if _bit(key, bit) else current + sibling
         current = sha256(_INNER[bit] + pair).digest()
-    return current
+    return current == root_hash
+
+
+# Reading.
 
 
 def root(nodes: TreeNodes) -> bytes:
@@ -140,44 +156,42 @@ def root(nodes: TreeNodes) -> bytes:
 def get(nodes: TreeNodes, key: bytes) -> bytes | None:
     """The record hash stored under `key`, or None."""
     page, bit = ROOT_PAGE, 0
-    while (body := nodes.get(page)) is not None and body[0] == _BRANCH_TAG:
+    while isinstance(body := nodes.get(page), list):
         page, bit = page << 4 | _nibble(key, bit), bit + 4
     if body is None:
         return None
-    at = _find(body, key)
-    start = 1 + _ENTRY * at
+    start = 1 + _LEAF * _find(body, key)
     return body[start + 32 : start + 64] if body[start : start + 32] == key else None
 
 
 def leaves(nodes: TreeNodes, page: int = ROOT_PAGE) -> Iterator[tuple[bytes, bytes]]:
     """Every (key, record hash) below a page, in key order."""
     body = nodes.get(page)
-    if body is None:
-        return
-    if body[0] == _BRANCH_TAG:
-        for child in range(page << 4, (page << 4) + 16):
-            yield from leaves(nodes, child)
-    else:
-        yield from zip(*_entries(body), strict=True)
+    if isinstance(body, bytes):
+        yield from _listed(body)
+    elif body is not None:
+        for slot in range(16, 32):
+            if body[slot] != EMPTY:
+                yield from leaves(nodes, page << 4 | slot & 15)
 
 
 def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
     """The proof for `key`, of membership or of absence, whichever is true."""
     steps: list[tuple[int, bytes]] = []
     page, bit = ROOT_PAGE, 0
-    while (body := nodes.get(page)) is not None and body[0] == _BRANCH_TAG:
+    while isinstance(body := nodes.get(page), list):
         page, bit = page << 4 | _descend_branch(body, bit, key, steps), bit + 4
     if body is None:
-        return SparseProof((), None, None)
-    leaf_key, record_hash = _descend_bucket(body, key, steps)
-    return SparseProof(tuple(steps), leaf_key, record_hash)
+        return SparseProof((), ())
+    group = _descend_bucket(body, key, steps)
+    return SparseProof(tuple(steps), group)
 
 
-def _descend_branch(body: bytes, bit: int, key: bytes, steps: list[tuple[int, bytes]]) -> int:
+def _descend_branch(body: Branch, bit: int, key: bytes, steps: list[tuple[int, bytes]]) -> int:
     """Walk through a branch towards `key`; return the number of the child where it leaves."""
     slot = 1
     for level in range(4):
-        left, right = _slot(body, 2 * slot), _slot(body, 2 * slot + 1)
+        left, right = body[2 * slot], body[2 * slot + 1]
         if EMPTY in (left, right):  # No branching point: there is one way on.
             side = int(left == EMPTY)
         else:
@@ -187,20 +201,23 @@ def _descend_branch(body: bytes, bit: int, key: bytes, steps: list[tuple[int, by
     return slot & 15
 
 
-def _descend_bucket(body: bytes, key: bytes, steps: list[tuple[int, bytes]]) -> tuple[bytes, bytes]:
-    """Walk through a bucket towards `key`; return the leaf where the walk ends."""
-    low, high = 0, (len(body) - 1) // _ENTRY - 1
-    while low < high:
-        point = min(range(low + 1, high + 1), key=lambda at: body[_ENTRY * at + 65])
-        bit = body[_ENTRY * point + 65]
+def _descend_bucket(
+    body: bytes, key: bytes, steps: list[tuple[int, bytes]]
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Walk through a bucket towards `key`; return the group where the walk ends."""
+    low, high = 0, len(body) // _LEAF
+    while high - low > GROUP_LEAVES_MAX:
+        bit, middle = _parting(body, low, high)
         if _bit(key, bit):
-            steps.append((bit, _run_hash(body, low, point - 1)))
-            low = point
+            steps.append((bit, _run_hash(body, low, middle)))
+            low = middle
         else:
-            steps.append((bit, _run_hash(body, point, high)))
-            high = point - 1
-    start = 1 + _ENTRY * low
-    return body[start : start + 32], body[start + 32 : start + 64]
+            steps.append((bit, _run_hash(body, middle, high)))
+            high = middle
+    return tuple(_listed(body))[low:high]
+
+
+# Writing.
 
 
 def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[bytes | None]) -> bytes:
@@ -211,16 +228,59 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
     """
     if not keys:
         return root(nodes)
-    return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
+    if len(keys) > FEW_CHANGES or None in record_hashes:
+        return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
+    current = EMPTY
+    for key, record_hash in zip(keys, record_hashes, strict=True):
+        current = _set_one(nodes, key, record_hash or EMPTY)
+    return current
+
+
+def _set_one(nodes: TreeNodes, key: bytes, record_hash: bytes) -> bytes:
+    """One change: down to the bucket, then up again. Returns the new root.
+
+    Does what `_Update` does. A small transaction spends most of its time here, so it is a plain loop.
+    """
+    way: list[tuple[int, Branch, int]] = []
+    page, bit = ROOT_PAGE, 0
+    while (body := nodes.get(page)).__class__ is list:
+        nibble = _nibble(key, bit)
+        way.append((page, body, nibble))  # type: ignore[arg-type]  # It is a branch.
+        page, bit = page << 4 | nibble, bit + 4
+    bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash)
+    if len(bucket) > _BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
+        current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
+    else:
+        nodes.put(page, bucket)
+        current = _bucket_hash(bucket)
+    for page, branch, nibble in reversed(way):
+        bit -= 4
+        slot = 16 | nibble
+        branch[slot] = current
+        for prefix in _INNER_FROM[bit]:
+            slot >>= 1
+            left, right = branch[2 * slot], branch[2 * slot + 1]
+            if left is EMPTY:
+                current = right
+            elif right is EMPTY:
+                current = left
+            else:
+                current = sha256(prefix + left + right).digest()
+            branch[slot] = current
+        nodes.put(page, branch)
+    return current
+
+
+def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes) -> bytes:
+    start = 1 + _LEAF * _find(bucket, key)
+    end = start + _LEAF if bucket[start : start + 32] == key else start
+    return bucket[:start] + key + record_hash + bucket[end:]
 
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """One call of `update`.
-
-    Every method works on the changes from `start` up to `stop`, all of which lie below its page,
-    and returns the page's new hash.
-    """
+    """Many changes. Every method works on those from `start` up to `stop`, all of which lie below
+    its page, and returns the page's new hash."""
 
     nodes: TreeNodes
     keys: Sequence[bytes]
@@ -228,56 +288,54 @@ class _Update:
 
     def page(self, page: int, bit: int, start: int, stop: int) -> bytes:
         body = self.nodes.get(page)
-        if body is not None and body[0] == _BRANCH_TAG:
-            return self.branch(page, bit, start, stop, bytearray(body))
-        if body is not None and stop - start == 1 and len(body) <= _ENTRY * BUCKET_LEAVES_MAX:
-            leaf = self.hashes[start]
-            if leaf is not None:  # By far the most common change: one leaf, no split.
-                changed = _set_leaf(bytearray(body), self.keys[start], leaf)
-                self.nodes.put(page, bytes(changed))
-                return bytes(changed[66:98])
+        if isinstance(body, list):
+            return self.branch(page, bit, start, stop, body)
         return self.bucket(page, bit, start, stop, body)
 
     def bucket(self, page: int, bit: int, start: int, stop: int, body: bytes | None) -> bytes:
         keys, hashes = self.keys[start:stop], self.hashes[start:stop]
-        if body is not None:
-            merged: dict[bytes, bytes | None] = dict(zip(*_entries(body), strict=True))
+        if body is not None or None in hashes:
+            merged: dict[bytes, bytes | None] = dict(_listed(body)) if body is not None else {}
             merged.update(zip(keys, hashes, strict=True))
-            keys = sorted(merged)
+            keys = sorted(key for key, each in merged.items() if each is not None)
             hashes = [merged[key] for key in keys]
-        if None in hashes:
-            kept = [(key, leaf) for key, leaf in zip(keys, hashes, strict=True) if leaf is not None]
-            keys, hashes = [key for key, _ in kept], [leaf for _, leaf in kept]
         if not keys:
             self.nodes.delete(page)
             return EMPTY
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
-            if body is not None:
-                self.nodes.delete(page)
             split = _Update(self.nodes, keys, hashes)
-            return split.branch(page, bit, 0, len(keys), bytearray(_EMPTY_BRANCH))
-        made = _make_bucket(keys, cast("Sequence[bytes]", hashes))
+            return split.branch(page, bit, 0, len(keys), [b"", *[EMPTY] * 31])
+        made = _BUCKET + b"".join([part for leaf in zip(keys, hashes, strict=True) for part in leaf if part])
         self.nodes.put(page, made)
-        return made[66:98]
+        return _bucket_hash(made)
 
-    def branch(self, page: int, bit: int, start: int, stop: int, body: bytearray) -> bytes:
+    def branch(self, page: int, bit: int, start: int, stop: int, body: Branch) -> bytes:
         touched = []
+        removing = False
         while start < stop:
             nibble = _nibble(self.keys[start], bit)
             end = self.end_of_run(bit, nibble, start, stop)
+            removing = removing or None in self.hashes[start:end]
             slot = 16 | nibble
-            body[32 * slot - 31 : 32 * slot + 1] = self.page(
-                page << 4 | nibble, bit + 4, start, end
-            )
+            body[slot] = self.page(page << 4 | nibble, bit + 4, start, end)
             touched.append(slot)
             start = end
+        if removing and (gathered := _gather(self.nodes, page, body)) is not None:
+            return self.collapse(page, gathered)
         _rehash(body, bit, touched)
-        top = bytes(body[1:33])
-        if top == EMPTY:
-            self.nodes.delete(page)
-        else:
-            self.nodes.put(page, bytes(body))
-        return top
+        self.nodes.put(page, body)
+        return body[1]
+
+    def collapse(self, page: int, listed: list[tuple[bytes, bytes]]) -> bytes:
+        """So few leaves are left below a branch that it is a bucket again, or nothing."""
+        for child in range(page << 4, (page << 4) + 16):
+            self.nodes.delete(child)
+        self.nodes.delete(page)
+        if not listed:
+            return EMPTY
+        made = _BUCKET + b"".join([part for leaf in listed for part in leaf])
+        self.nodes.put(page, made)
+        return _bucket_hash(made)
 
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
         """Where the changes below one child end."""
@@ -294,138 +352,83 @@ class _Update:
         return end
 
 
-def _rehash(body: bytearray, bit: int, touched: list[int]) -> None:
+def _gather(
+    nodes: TreeNodes, page: int, body: Branch
+) -> list[tuple[bytes, bytes]] | None:
+    """The leaves below a branch, if they are few enough for a bucket."""
+    found: list[tuple[bytes, bytes]] = []
+    for slot in range(16, 32):
+        if body[slot] != EMPTY:
+            room = BUCKET_LEAVES_MAX + 1 - len(found)
+            found += islice(leaves(nodes, page << 4 | slot & 15), room)
+            if len(found) > BUCKET_LEAVES_MAX:
+                return None
+    return found
+
+
+def _rehash(body: Branch, bit: int, touched: Sequence[int]) -> None:
     """Recompute the slots of a branch above the `touched` ones."""
-    for level in (3, 2, 1, 0):
-        prefix = _INNER[bit + level]
-        touched = [touched[0] >> 1] if len(touched) == 1 else sorted({s >> 1 for s in touched})
+    for prefix in _INNER_FROM[bit]:
+        touched = sorted({slot >> 1 for slot in touched})
         for slot in touched:
-            at = 64 * slot - 31
-            # A hash that starts with a zero byte may be EMPTY: look closely. Most do not.
-            if body[at] and body[at + 32]:
-                joined: bytes | bytearray = sha256(prefix + body[at : at + 64]).digest()
-            elif body[at : at + 32] == EMPTY:
-                joined = body[at + 32 : at + 64]
-            elif body[at + 32 : at + 64] == EMPTY:
-                joined = body[at : at + 32]
+            left, right = body[2 * slot], body[2 * slot + 1]
+            if left == EMPTY:
+                body[slot] = right
+            elif right == EMPTY:
+                body[slot] = left
             else:
-                joined = sha256(prefix + body[at : at + 64]).digest()
-            body[32 * slot - 31 : 32 * slot + 1] = joined
+                body[slot] = sha256(prefix + left + right).digest()
 
 
-def _make_bucket(keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
-    """A bucket of leaves given in key order.
-
-    One pass: the deepest partings join first, so a left side waits on a stack until the next
-    parting is not deeper than its own.
-    """
-    count = len(keys)
-    points = [_NO_POINT] * count
-    waiting: list[tuple[int, int, bytes]] = []  # The bit, the place, and the left side's hash.
-    current, number = b"", 0
-    for at in range(count):
-        key = keys[at]
-        following = int.from_bytes(key)
-        if at:
-            bit = KEY_BITS - (number ^ following).bit_length()
-            while waiting and waiting[-1][0] > bit:
-                parting, place, left = waiting.pop()
-                current = sha256(_INNER[parting] + left + current).digest()
-                points[place] = _INNER[parting][1:] + current
-            waiting.append((bit, at, current))
-        current, number = sha256(b"\x00" + key + hashes[at]).digest(), following
-    while waiting:
-        parting, place, left = waiting.pop()
-        current = sha256(_INNER[parting] + left + current).digest()
-        points[place] = _INNER[parting][1:] + current
-    points[0] = b"\x00" + current
-    parts = [part for entry in zip(keys, hashes, points, strict=True) for part in entry]
-    return _BUCKET + b"".join(parts)
+# Pages.
 
 
-def _set_leaf(body: bytearray, key: bytes, record_hash: bytes) -> bytearray:
-    """Put one leaf into a bucket and rehash the branching points above it."""
-    at = _find(body, key)
-    count = (len(body) - 1) // _ENTRY
-    start = 1 + _ENTRY * at
-    if body[start : start + 32] == key:
-        body[start + 32 : start + 64] = record_hash
-    else:
-        body[start:start] = key + record_hash + _NO_POINT
-        count += 1
-        if at:
-            body[start + 64] = _parting(body[start - _ENTRY : start - 65], key)
-        if at + 1 < count:
-            body[start + _ENTRY + 64] = _parting(key, body[start + _ENTRY : start + _ENTRY + 32])
-    low = high = at
-    current = leaf_hash(key, record_hash)
-    while low or high + 1 < count:
-        left_bit = body[_ENTRY * low + 65] if low else -1
-        right_bit = body[_ENTRY * high + 162] if high + 1 < count else -1
-        if left_bit > right_bit:  # The deeper of the two partings joins first.
-            point, bit = low, left_bit
-            low -= 1
-            while low and body[_ENTRY * low + 65] > bit:
-                low -= 1
-            current = sha256(_INNER[bit] + _run_hash(body, low, point - 1) + current).digest()
-        else:
-            point, bit = high + 1, right_bit
-            high += 1
-            while high + 1 < count and body[_ENTRY * high + 162] > bit:
-                high += 1
-            current = sha256(_INNER[bit] + current + _run_hash(body, point, high)).digest()
-        body[_ENTRY * point + 66 : _ENTRY * point + 98] = current
-    body[66:98] = current
-    return body
+def _page_hash(body: Page) -> bytes:
+    return _bucket_hash(body) if isinstance(body, bytes) else body[1]
 
 
-def _run_hash(body: bytes | bytearray, low: int, high: int) -> bytes:
-    """The hash of the subtree made of the bucket's leaves `low` to `high`."""
-    if low == high:
-        start = 1 + _ENTRY * low
-        return sha256(b"\x00" + body[start : start + 64]).digest()
-    point = low + 1
-    for at in range(low + 2, high + 1):
-        if body[_ENTRY * at + 65] < body[_ENTRY * point + 65]:
-            point = at
-    return bytes(body[_ENTRY * point + 66 : _ENTRY * point + 98])
+def _bucket_hash(bucket: bytes) -> bytes:
+    if len(bucket) <= _GROUP_BYTES_MAX:
+        return sha256(bucket).digest()
+    return _run_hash(bucket, 0, len(bucket) // _LEAF)
 
 
-def _find(body: bytes | bytearray, key: bytes) -> int:
-    """The place of the first leaf in a bucket that is not before `key`."""
-    low, high = 0, (len(body) - 1) // _ENTRY
+def _run_hash(bucket: bytes, low: int, high: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`."""
+    if high - low <= GROUP_LEAVES_MAX:
+        return sha256(_BUCKET + bucket[1 + _LEAF * low : 1 + _LEAF * high]).digest()
+    bit, middle = _parting(bucket, low, high)
+    sides = _run_hash(bucket, low, middle) + _run_hash(bucket, middle, high)
+    return sha256(_INNER[bit] + sides).digest()
+
+
+def _parting(bucket: bytes, low: int, high: int) -> tuple[int, int]:
+    """The first bit in which leaves differ, and the first leaf on its far side."""
+    first = int.from_bytes(bucket[1 + _LEAF * low : 33 + _LEAF * low])
+    last = int.from_bytes(bucket[1 + _LEAF * (high - 1) : 33 + _LEAF * (high - 1)])
+    below = (first ^ last).bit_length() - 1
+    far = (last >> below << below).to_bytes(HASH_BYTES)
+    return KEY_BITS - 1 - below, _find(bucket, far, low, high)
+
+
+def _find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:
+    """The place of the first leaf that is not before `key`."""
+    if high is None:
+        high = len(bucket) // _LEAF
     while low < high:
         middle = (low + high) >> 1
-        start = 1 + _ENTRY * middle
-        if body[start : start + 32] < key:
+        start = 1 + _LEAF * middle
+        if bucket[start : start + 32] < key:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-def is_branch(body: bytes) -> bool:
-    """Whether a page is a branch: few of them cover much of the tree, so they are worth caching."""
-    return body[0] == _BRANCH_TAG
-
-
-def _page_hash(body: bytes) -> bytes:
-    return body[1:33] if body[0] == _BRANCH_TAG else body[66:98]
-
-
-def _slot(body: bytes, slot: int) -> bytes:
-    return body[32 * slot - 31 : 32 * slot + 1]
-
-
-def _entries(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The keys of a bucket in order, and the record hash of each."""
-    starts = range(1, len(body), _ENTRY)
-    return [body[i : i + 32] for i in starts], [body[i + 32 : i + 64] for i in starts]
-
-
-def _parting(left: bytes | bytearray, right: bytes | bytearray) -> int:
-    """The first bit in which two keys differ."""
-    return KEY_BITS - (int.from_bytes(left) ^ int.from_bytes(right)).bit_length()
+def _listed(bucket: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        (bucket[at : at + 32], bucket[at + 32 : at + 64]) for at in range(1, len(bucket), _LEAF)
+    ]
 
 
 def _nibble(key: bytes, bit: int) -> int:
@@ -438,12 +441,11 @@ def _bit(key: bytes, bit: int) -> int:
     return key[bit >> 3] >> (7 - (bit & 7)) & 1
 
 
-def check(nodes: TreeNodes) -> Iterator[tuple[int, str]]:
-    """What is wrong with the stored pages: (page, problem). A sound tree gives nothing.
+# Checking.
 
-    Yields (page, "") for every page that was reached and is sound, so that a caller can find pages
-    that nothing leads to.
-    """
+
+def check(nodes: TreeNodes) -> Iterator[tuple[int, str]]:
+    """Every page that can be reached, and what is wrong with it: "" if it is sound."""
     yield from _check_page(nodes, ROOT_PAGE, 0, None)
 
 
@@ -459,23 +461,22 @@ def _check_page(
     if not problem and expected is not None and _page_hash(body) != expected:
         problem = "does not have the hash that the page above it expects"
     yield page, problem
-    if not problem and body[0] == _BRANCH_TAG:
+    if not problem and isinstance(body, list):
         for slot in range(16, 32):
-            below = _slot(body, slot)
-            if below != EMPTY:
-                yield from _check_page(nodes, page << 4 | slot & 15, bit + 4, below)
+            if body[slot] != EMPTY:
+                yield from _check_page(nodes, page << 4 | slot & 15, bit + 4, body[slot])
 
 
-def _page_problem(body: bytes, page: int, bit: int) -> str:
-    if len(body) == len(_EMPTY_BRANCH) and body[0] == _BRANCH_TAG:
-        rehashed = bytearray(body)
-        _rehash(rehashed, bit, list(range(16, 32)))
+def _page_problem(body: Page, page: int, bit: int) -> str:
+    if isinstance(body, list):
+        rehashed = list(body)
+        _rehash(rehashed, bit, range(16, 32))
         return "" if rehashed == body else "holds hashes that do not fit together"
-    if not body or body[0] != _BUCKET[0] or len(body) <= 1 or (len(body) - 1) % _ENTRY:
-        return "is neither a branch nor a bucket"
-    keys, hashes = _entries(body)
-    if any(left >= right for left, right in pairwise(keys)):
+    keys = [key for key, _ in _listed(body)]
+    if any(left >= right for left, right in zip(keys, keys[1:], strict=False)):
         return "holds keys out of order"
     if any(int.from_bytes(key) >> KEY_BITS - bit != page - (1 << bit) for key in keys):
         return "holds a key that belongs elsewhere"
-    return "" if _make_bucket(keys, hashes) == body else "holds hashes that do not fit together"
+    if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
+        return "holds more leaves than a bucket may"
+    return ""

@@ -19,8 +19,9 @@ from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 _pack_single = Struct(">f").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
-_TEXT_HEADS = tuple(bytes((0x60 | n,)) for n in range(24)) + tuple(
-    bytes((0x78, n)) for n in range(24, 256)
+_BYTE_HEADS, _TEXT_HEADS = (
+    tuple(bytes((tag | n,)) for n in range(24)) + tuple(bytes((tag | 24, n)) for n in range(24, 256))
+    for tag in (0x40, 0x60)
 )
 
 
@@ -49,7 +50,8 @@ def text(string: str) -> bytes:
 
 def byte_string(content: bytes) -> bytes:
     """A byte string."""
-    return head(2, len(content)) + content
+    size = len(content)
+    return (_BYTE_HEADS[size] if size < 256 else head(2, size)) + content
 
 
 def single(number: float) -> bytes:

@@ -16,6 +16,7 @@ A natural key is what identifies an element in every replica: the SHA-256 of [ty
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from math import inf
 from struct import Struct
@@ -35,6 +36,7 @@ from mycel.model.values import JsonObject, check_object
 _single = Struct(">f")
 
 RECORD_ID_BYTES = 16
+_MAP_HEADS = tuple(cbor.head(5, fields) for fields in range(24))
 
 
 class Tombstone(NamedTuple):
@@ -79,15 +81,14 @@ def concept_record(
     parts = [
         b"\x01" + cbor.text(type_name),
         b"\x02" + cbor.text(name),
-        b"\x04" + cbor.moment(created_us),
-        b"\x05" + cbor.text(created_by),
+        *_stamp(created_us, created_by),
     ]
     _add_common(
         parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
     )
     if number is not None:
         parts.append(b"\x0f" + cbor.uint(number))
-    return cbor.head(5, len(parts)) + b"".join(parts)
+    return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
 def edge_record(
@@ -109,8 +110,7 @@ def edge_record(
         b"\x01" + cbor.uint(type_number),
         b"\x02\x50" + src[:RECORD_ID_BYTES],
         b"\x03\x50" + dst[:RECORD_ID_BYTES],
-        b"\x04" + cbor.moment(created_us),
-        b"\x05" + cbor.text(created_by),
+        *_stamp(created_us, created_by),
     ]
     if weight:
         parts.append(b"\x06\xfa" + _single.pack(weight))
@@ -118,7 +118,13 @@ def edge_record(
         _add_common(
             parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
         )
-    return cbor.head(5, len(parts)) + b"".join(parts)
+    return _MAP_HEADS[len(parts)] + b"".join(parts)
+
+
+@lru_cache(maxsize=64)
+def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
+    """When and by whom: the same for everything that one transaction creates."""
+    return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
 
 
 def _add_common(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +11,9 @@ from mycel.model.names import shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+# Python takes any character for the T, and so reads fourteen digits in a row as another time.
+_SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
 
 
 def to_datetime(microseconds: int) -> datetime:
@@ -48,7 +52,7 @@ def from_text(text: object) -> int:
     Raises:
         InvalidSyntax: it is no ISO 8601 date or time, or not within the years 1 to 9999 in UTC.
     """
-    if isinstance(text, str):
+    if isinstance(text, str) and _SHAPE.fullmatch(text):
         with suppress(OverflowError, ValueError):
             return from_datetime(datetime.fromisoformat(text))
     raise InvalidSyntax(f"{shown(text)} is not a time.", hint="Write it as 2026-01-31T12:00:00Z.")

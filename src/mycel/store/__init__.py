@@ -7,12 +7,16 @@ Modules, in the order in which a write passes through them:
 - `registry`     names of types, predicates and actors, interned to integers
 - `reader`       reading elements: the live state, or the state at a moment of the past
 - `writer`       one writer at a time; group commit; checkpoints in the background
+- `refs`         how a caller names an element
 - `transaction`  the primitives of every change
 - `bulk`         the same primitives for many rows at once
+- `ledger`       what they share: journal, past versions, keys, the closing
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk
 - `text`         the full-text index
+- `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good
+- `audit`        rows turned back into records
 - `verify`       checking everything against everything
 - `replay`       rebuilding the state from the journal alone
 - `database`     the store as a whole: open, create, close

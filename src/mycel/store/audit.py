@@ -21,18 +21,10 @@ from mycel.model.records import (
     proposition_key,
 )
 from mycel.model.values import parse_object
-from mycel.store.layout import OPEN_END
+from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
 
 KEYS_REMEMBERED_MAX: Final = 1 << 18
-
-CONCEPT_COLUMNS: Final = (
-    "id, type, name, attributes, metadata, version, {seq}, created_at, created_by, updated_at"
-)
-PROPOSITION_COLUMNS: Final = (
-    "id, subject, predicate, object, weight, attributes, metadata, version, {seq}, created_at,"
-    " created_by, updated_at"
-)
 
 
 class VersionRow(NamedTuple):

@@ -7,11 +7,12 @@ by row. The result is the same in both cases, down to the journal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import SelfEdgeError
+from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name
 from mycel.model.records import (
@@ -22,23 +23,21 @@ from mycel.model.records import (
     proposition_key,
     record_hash,
 )
-from mycel.model.values import object_text
+from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text
 from mycel.search.analysis import document_text
 from mycel.store import text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
-from mycel.store.transaction import (
-    DEFAULT_WEIGHT,
-    Ref,
-    Transaction,
-    metadata_object_text,
-    missing,
-    resolve,
-)
+from mycel.store.layout import OPEN_END
+from mycel.store.ledger import Ledger, missing
+from mycel.store.refs import Ref, resolve
 
 BATCH_ROWS: Final = 2000
-BULK_CACHE_KIB: Final = 262_144
-"""A load needs more of the indexes in memory than other work; below 1 GiB in all."""
+LOAD_ROWS: Final = 20_000
+"""From here on a transaction is a load, and gets a larger page cache."""
+LOAD_CACHE_KIB: Final = 262_144
+
+INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
+INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 
 _PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
 _ADD_EDGE: Final = int(Kind.ADD_EDGE)
@@ -65,36 +64,40 @@ class PropositionRow(NamedTuple):
     weight: float | None = None
 
 
-def put_concepts(tx: Transaction, rows: Iterable[ConceptRow]) -> Iterator[str]:
-    """Put many concepts; yields their ids in order. Nothing happens before it is iterated."""
+def put_concepts(
+    ledger: Ledger,
+    rows: Iterable[ConceptRow],
+    put_one: Callable[[ConceptRow], str],
+    *,
+    singly: bool,
+) -> Iterator[str]:
+    """Put many concepts; yields their ids in order."""
     for batch in _batches(rows):
-        if _must_go_singly(tx, "concept_past") or not _insert_concepts(tx, batch):
+        prepared = _Batch(ledger, "concepts")
+        if singly or _has_tombstones(ledger, "concept") or not prepared.add_concepts(batch):
             for row in batch:
-                yield tx.put_concept(row.type, row.name, row.attributes, row.metadata)
+                yield put_one(row)
         else:
-            last = tx.head.next_concept
-            first = last - ids.ID_STEP * len(batch)
-            yield from (f"C:{number}" for number in range(first, last, ids.ID_STEP))
+            for entry in prepared.entries:
+                yield f"C:{entry[2]}"
 
 
-def put_propositions(tx: Transaction, rows: Iterable[PropositionRow]) -> Iterator[str]:
-    """Put many links; yields their ids in order. Nothing happens before it is iterated."""
+def put_propositions(
+    ledger: Ledger,
+    rows: Iterable[PropositionRow],
+    put_one: Callable[[PropositionRow], str],
+    *,
+    singly: bool,
+) -> Iterator[str]:
+    """Put many links; yields their ids in order."""
     for batch in _batches(rows):
-        if _must_go_singly(tx, "proposition_past") or not _insert_propositions(tx, batch):
+        prepared = _Batch(ledger, "edges")
+        if singly or _has_tombstones(ledger, "proposition") or not prepared.add_links(batch):
             for row in batch:
-                yield tx.put_proposition(
-                    row.subject,
-                    row.predicate,
-                    row.object,
-                    row.attributes,
-                    row.metadata,
-                    weight=row.weight,
-                )
+                yield put_one(row)
         else:
-            number = tx.head.next_proposition - ids.ID_STEP * len(batch)
-            for row in batch:
-                yield f"P:{number}:{row.predicate}"
-                number += ids.ID_STEP
+            for entry, row in zip(prepared.entries, batch, strict=True):
+                yield f"P:{entry[2]}:{row.predicate}"
 
 
 def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -103,140 +106,153 @@ def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-def _must_go_singly(tx: Transaction, past: str) -> bool:
-    """Guards look at each row, and a tombstone may have to be revived."""
-    if tx.guards:
-        return True
-    found = tx.connection.execute(f"SELECT 1 FROM {past} WHERE to_seq = {OPEN_END} LIMIT 1")
+def _has_tombstones(ledger: Ledger, table: str) -> bool:
+    """Whether a row might have to be revived."""
+    found = ledger.connection.execute(
+        f"SELECT 1 FROM {table}_past WHERE to_seq = {OPEN_END} LIMIT 1"
+    )
     return found.fetchone() is not None
 
 
-def _insert_concepts(tx: Transaction, batch: list[ConceptRow]) -> bool:
-    registry, head, now, actor = tx.registry, tx.head, tx.time_us, tx.actor
-    number, seq = head.next_concept, head.seq
-    live, entries, leaves, noted, documents, keys = [], [], [], [], [], []
-    for type_name, name, attributes, metadata in batch:
-        type_number = tx.defined_number(registry.types, "type", type_name)
-        if type_number in (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER):
+class _Batch:
+    """Rows that are written together: all of them, or none."""
+
+    def __init__(self, ledger: Ledger, namespace: Namespace) -> None:
+        self.entries: list[tuple[int, int, int, bytes]] = []
+        self._ledger = ledger
+        self._namespace: Namespace = namespace
+        self._live: list[tuple[Any, ...]] = []
+        self._leaves: list[bytes] = []
+        self._hashes: list[tuple[bytes, bytes]] = []
+        self._documents: list[tuple[int, str]] = []
+
+    def add_concepts(self, rows: list[ConceptRow]) -> bool:
+        ledger = self._ledger
+        now, actor, by = ledger.time_us, ledger.actor, ledger.actor_number
+        number, seq = ledger.head.next_concept, ledger.head.seq
+        types = ledger.registry.types
+        for type_name, name, attributes, metadata in rows:
+            type_number = ledger.defined_number(types, "type", type_name)
+            if ledger.names_defined_by(type_number) is not None:
+                return False
+            check_name(name)
+            attributes_text = object_text(attributes, "attributes")
+            meta_text = metadata_text(metadata)
+            record = concept_record(
+                type_name, name, attributes, metadata, created_us=now, created_by=actor
+            )
+            seq += 1
+            self._live.append(
+                (number, type_number, name, attributes_text, meta_text, seq, now, by, now)
+            )
+            self._note(_PUT_CONCEPT, seq, number, record, concept_key(type_name, name))
+            self._documents.append((number, document_text(name, attributes)))
+            number += ids.ID_STEP
+        if not self._insert(INSERT_CONCEPT):
             return False
-        check_name(name)
-        attributes_text = object_text(attributes, "attributes")
-        metadata_text = metadata_object_text(metadata)
-        record = concept_record(
-            type_name, name, attributes, metadata, created_us=now, created_by=actor
-        )
-        key, digest = concept_key(type_name, name), record_hash(record)
-        seq += 1
-        live.append(
-            (
-                number,
-                type_number,
-                name,
-                attributes_text,
-                metadata_text,
-                seq,
-                now,
-                tx.actor_number,
-                now,
-            )
-        )
-        entries.append((seq, _PUT_CONCEPT, number, record))
-        leaves.append(entry_leaf(_PUT_CONCEPT, number, NO_RECORD, digest))
-        noted.append((key, digest))
-        documents.append((number, document_text(name, attributes)))
-        keys.append((number, key))
-        number += ids.ID_STEP
-    inserted = _insert_all_or_none(
-        tx, "INSERT OR IGNORE INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)", live
-    )
-    if not inserted:
-        return False
-    text.index(tx.connection, documents)
-    for each in keys:
-        tx.remember_key(*each)
-    head.next_concept = number
-    _journal(tx, entries, leaves)
-    change = tx.changes["concepts"].set
-    for each in noted:
-        change(*each)
-    return True
+        ledger.head.next_concept = number
+        for entry, (key, _) in zip(self.entries, self._hashes, strict=True):
+            ledger.remember_key(entry[2], key)
+        self._finish()
+        return True
 
-
-def _insert_propositions(tx: Transaction, batch: list[PropositionRow]) -> bool:
-    registry, head, now, actor = tx.registry, tx.head, tx.time_us, tx.actor
-    number, seq = head.next_proposition, head.seq
-    live, entries, leaves, noted, documents = [], [], [], [], []
-    for subject, predicate, object_, attributes, metadata, weight in batch:
-        predicate_number = tx.defined_number(registry.predicates, "predicate", predicate)
-        source, target = resolve(subject), resolve(object_)
-        if source == target:
-            raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-        subject_key, object_key = tx.find_key(source), tx.find_key(target)
-        if subject_key is None or object_key is None:
-            raise missing(subject if subject_key is None else object_)
-        attributes_text = object_text(attributes, "attributes")
-        metadata_text = metadata_object_text(metadata)
-        cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-        record = edge_record(
-            predicate_number,
-            subject_key,
-            object_key,
-            attributes,
-            metadata,
-            created_us=now,
-            created_by=actor,
-            weight=cost,
-        )
-        digest = record_hash(record)
-        seq += 1
-        live.append(
-            (
-                number,
-                source,
+    def add_links(self, rows: list[PropositionRow]) -> bool:
+        ledger = self._ledger
+        now, actor, by = ledger.time_us, ledger.actor, ledger.actor_number
+        number, seq = ledger.head.next_proposition, ledger.head.seq
+        predicates = ledger.registry.predicates
+        for subject, predicate, object_, attributes, metadata, weight in rows:
+            predicate_number = ledger.defined_number(predicates, "predicate", predicate)
+            source, target = resolve(subject), resolve(object_)
+            if source == target:
+                raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
+            subject_key, object_key = ledger.find_key(source), ledger.find_key(target)
+            if subject_key is None or object_key is None:
+                raise missing(subject if subject_key is None else object_)
+            attributes_text = object_text(attributes, "attributes")
+            meta_text = metadata_text(metadata)
+            cost = 1.0 if weight is None else canonical_weight(weight)
+            record = edge_record(
                 predicate_number,
-                target,
-                cost,
-                attributes_text,
-                metadata_text,
-                seq,
-                now,
-                tx.actor_number,
-                now,
+                subject_key,
+                object_key,
+                attributes,
+                metadata,
+                created_us=now,
+                created_by=actor,
+                weight=cost,
             )
+            seq += 1
+            self._live.append(
+                (
+                    number,
+                    source,
+                    predicate_number,
+                    target,
+                    cost,
+                    attributes_text,
+                    meta_text,
+                    seq,
+                    now,
+                    by,
+                    now,
+                )
+            )
+            key = proposition_key(subject_key, predicate, object_key)
+            self._note(_ADD_EDGE, seq, number, record, key)
+            if has_text(attributes_text):
+                self._documents.append((number, document_text("", attributes)))
+            number += ids.ID_STEP
+        if not self._insert(INSERT_PROPOSITION):
+            return False
+        ledger.head.next_proposition = number
+        self._finish()
+        return True
+
+    def _note(self, kind: int, seq: int, number: int, record: bytes, key: bytes) -> None:
+        digest = record_hash(record)
+        self.entries.append((seq, kind, number, record))
+        self._leaves.append(entry_leaf(kind, number, NO_RECORD, digest))
+        self._hashes.append((key, digest))
+
+    def _insert(self, statement: str) -> bool:
+        """Insert the live rows; if one of them is there already, insert none."""
+        connection = self._ledger.connection
+        connection.execute("SAVEPOINT batch")
+        before = connection.total_changes()
+        connection.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), self._live)
+        complete = connection.total_changes() - before == len(self._live)
+        connection.execute("RELEASE batch" if complete else "ROLLBACK TO batch; RELEASE batch")
+        return complete
+
+    def _finish(self) -> None:
+        ledger = self._ledger
+        if len(self.entries) < BATCH_ROWS:
+            ledger.retext.update(number for number, _ in self._documents)
+        else:
+            text.index(ledger.connection, self._documents)
+        ledger.flush_entries()
+        ledger.head.seq += len(self.entries)
+        ledger.append_leaves(self._leaves)
+        ledger.connection.executemany(
+            "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)", self.entries
         )
-        entries.append((seq, _ADD_EDGE, number, record))
-        leaves.append(entry_leaf(_ADD_EDGE, number, NO_RECORD, digest))
-        noted.append((proposition_key(subject_key, predicate, object_key), digest))
-        if '":"' in attributes_text:
-            documents.append((number, document_text("", attributes)))
-        number += ids.ID_STEP
-    inserted = _insert_all_or_none(
-        tx, "INSERT OR IGNORE INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)", live
-    )
-    if not inserted:
-        return False
-    text.index(tx.connection, documents)
-    head.next_proposition = number
-    _journal(tx, entries, leaves)
-    change = tx.changes["edges"].set
-    for each in noted:
-        change(*each)
-    return True
+        change = ledger.changes[self._namespace].set
+        for key, digest in self._hashes:
+            change(key, digest)
+        if ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
+            ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
 
 
-def _insert_all_or_none(tx: Transaction, statement: str, rows: list[tuple[Any, ...]]) -> bool:
-    connection = tx.connection
-    connection.execute("SAVEPOINT batch")
-    before = connection.total_changes()
-    connection.executemany(statement, rows)
-    complete = connection.total_changes() - before == len(rows)
-    connection.execute("RELEASE batch" if complete else "ROLLBACK TO batch; RELEASE batch")
-    return complete
+def has_text(attributes_text: str) -> bool:
+    """Whether a link carries text worth indexing: a string somewhere in its attributes."""
+    return '":"' in attributes_text or '["' in attributes_text or ',"' in attributes_text
 
 
-def _journal(
-    tx: Transaction, entries: list[tuple[int, int, int, bytes]], leaves: list[bytes]
-) -> None:
-    tx.head.seq += len(entries)
-    tx.append_leaves(leaves)
-    tx.connection.executemany("INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)", entries)
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """The text of a metadata object that a caller sent."""
+    if not metadata:
+        return EMPTY_OBJECT if isinstance(metadata, Mapping) else object_text(metadata, "metadata")
+    if isinstance(metadata, Mapping):
+        check_metadata_keys(metadata)
+    return object_text(metadata, "metadata")

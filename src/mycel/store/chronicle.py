@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import apsw
 
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.merkle import log, sparse
+from mycel.merkle.proofs import Snapshot
 from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
-from mycel.store.journal import Kind
+from mycel.store.journal import JournalNodes, Kind
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 
@@ -28,7 +30,6 @@ class LogEntry(NamedTuple):
     time_us: int
     actor: str
     message: str
-    journal_root: bytes
     concepts_root: bytes
     edges_root: bytes
 
@@ -49,7 +50,6 @@ class LogEntry(NamedTuple):
             "time": times.to_text(self.time_us),
             "actor": self.actor,
             "message": self.message,
-            "journal_root": self.journal_root.hex(),
             "concepts_root": self.concepts_root.hex(),
             "edges_root": self.edges_root.hex(),
         }
@@ -77,7 +77,7 @@ class Version(NamedTuple):
         }
 
 
-_TX = "seq, first_seq, time, actor, message, journal_root, concepts_root, edges_root"
+_TX = "seq, first_seq, time, actor, message, concepts_root, edges_root"
 
 
 def transactions(
@@ -124,7 +124,7 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
     """
-    (last,) = connection.execute("SELECT seq FROM head").fetchone()
+    (last,) = connection.execute("SELECT max(seq) FROM head").fetchone()
     if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
         raise InvalidValueType(
             f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
@@ -156,12 +156,12 @@ def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:
 
 
 def _row_element(reader: Reader, table: str, number: int, rowid: int | None) -> Element:
-    if table == "concept":
-        found: Element | None = (
-            reader.concept(number) if rowid is None else reader.past_concept(rowid)
-        )
+    if rowid is None:
+        found = reader.element(number)
+    elif table == "concept":
+        found = reader.past_concept(rowid)
     else:
-        found = reader.proposition(number) if rowid is None else reader.past_proposition(rowid)
+        found = reader.past_proposition(rowid)
     if found is None:
         raise NotFound(f"There is no element {number}.")
     return found
@@ -187,3 +187,16 @@ def _entry(reader: Reader, row: tuple[Any, ...]) -> LogEntry:
     return LogEntry(
         seq, first, time_us, reader.registry.actors.name(reader.connection, actor), *rest
     )
+
+
+def snapshot_at(reader: Reader, seq: int) -> Snapshot:
+    """All roots right after the transaction that ended with `seq`."""
+    nodes = JournalNodes(reader.connection, reader.registry)
+    journal_root = log.root_at(nodes, seq)
+    row = reader.connection.execute(
+        "SELECT time, concepts_root, edges_root FROM tx WHERE seq = ?", (seq,)
+    ).fetchone()
+    if row is None:
+        return Snapshot(0, 0, journal_root, sparse.EMPTY, sparse.EMPTY)
+    time_us, concepts_root, edges_root = row
+    return Snapshot(seq, time_us, journal_root, concepts_root, edges_root)

@@ -25,10 +25,12 @@ from mycel.errors import (
     NotADatabase,
 )
 from mycel.merkle.proofs import Snapshot
+from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
-from mycel.store import layout, purge, text
+from mycel.store import layout, text
 from mycel.store.connections import Durability, Location, translated
 from mycel.store.journal import Head
+from mycel.store.ledger import Ledger
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
 from mycel.store.transaction import Guard, Transaction
@@ -124,32 +126,32 @@ class Store:
         self._check_writable()
         return self._writer.run(work, actor=actor, message=message)
 
-    @contextmanager
-    def purging(self, *, actor: str) -> Iterator[Transaction]:
-        """A transaction that overwrites what it frees, and leaves no trace in the log file."""
-        with self.transaction(actor=actor, message="purge") as tx:
-            tx.connection.execute("PRAGMA secure_delete = 1").fetchall()
-            try:
-                yield tx
-                purge.scrub(tx.connection)
-            finally:
-                tx.connection.execute("PRAGMA secure_delete = 0").fetchall()
-        if self.holds_snapshots:
-            self._scrub_file()
-
-    def _scrub_file(self) -> None:
+    def scrub(self) -> bool:
         """Write the file anew, so that no page keeps bytes of what was deleted, and cut the log.
 
         Moving rows between pages leaves copies in unused space; nothing short of this removes them.
+        False if others kept the file busy (or the disk full) for so long that traces may remain.
         """
-        with translated():
+        self._check_writable()
+        if self.location.in_memory:
+            return True
+        deadline = time.monotonic() + self.location.busy_timeout_s
+        try:
             connection = self.location.connect(writable=True)
-            try:
-                connection.execute("PRAGMA temp_store = file").fetchall()
-                connection.execute("VACUUM")
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            finally:
-                connection.close()
+        except apsw.Error:
+            return False
+        try:
+            connection.execute("PRAGMA temp_store = file").fetchall()
+            connection.execute("VACUUM")
+            while not _truncate_log(connection):
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(0.005)
+        except apsw.Error:
+            return False
+        finally:
+            connection.close()
+        return True
 
     def fold(self, *, wait: bool = True) -> bool:
         """Bring tree pages and text index up to date on disk. False if it was not its turn."""
@@ -158,9 +160,10 @@ class Store:
 
         def work(connection: apsw.Connection, trees: StateTrees) -> None:
             head = Head.read(connection)
-            trees.fold(head)
+            trees.catch_up(head.seq, head.folded_seq)
+            trees.write(head)
             text.fold(connection)
-            head.write(connection)
+            head.write(connection, b"", b"")
 
         return self._writer.maintain(work, wait=wait)
 
@@ -251,6 +254,14 @@ def _open_or_create(
     return connection
 
 
+def _truncate_log(connection: apsw.Connection) -> bool:
+    try:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:  # Another checkpoint is running, or a reader needs the log.
+        return False
+    return True
+
+
 def _check_path(location: Location, *, create: bool) -> None:
     if location.in_memory:
         return
@@ -299,7 +310,8 @@ def _genesis(store: Store, connection: apsw.Connection, now_us: int) -> None:
     """The first transaction: the two meta-types, and the predicates every graph has."""
     empty = bytes(32)
     connection.execute(
-        "INSERT INTO head VALUES (1, 0, 0, 2, 1, 0, 0, 0, ?, ?, ?)", (bytes(8), empty, empty)
+        "INSERT INTO head VALUES (0, 0, ?, ?, 0, 0, 0, ?, ?, ?, x'', x'')",
+        (ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION, bytes(8), empty, empty),
     )
     meta = ((layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE), (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE))
     connection.executemany("INSERT INTO type VALUES (?, ?)", meta)
@@ -308,12 +320,14 @@ def _genesis(store: Store, connection: apsw.Connection, now_us: int) -> None:
         ((number, name) for name, number in layout.BUILT_IN_PREDICATES.items()),
     )
     tx = Transaction(
-        connection,
-        store.registry,
-        StateTrees(connection),
-        actor=SYSTEM_ACTOR,
-        message="genesis",
-        now_us=now_us,
+        Ledger(
+            connection,
+            store.registry,
+            StateTrees(connection),
+            actor=SYSTEM_ACTOR,
+            message="genesis",
+            now_us=now_us,
+        )
     )
     tx.define_meta_types()
     for name in layout.BUILT_IN_PREDICATES:

@@ -81,7 +81,7 @@ def tx_bytes(
 
 @dataclass(slots=True)
 class Head:
-    """Where everything stands: the one row that a writer reads first and writes last."""
+    """Where everything stands: what a writer reads first and writes last."""
 
     seq: int
     time_us: int
@@ -98,7 +98,7 @@ class Head:
     def read(cls, connection: apsw.Connection) -> Self:
         row = connection.execute(
             "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
-            " frontier, concepts_root, edges_root FROM head"
+            " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1"
         ).fetchone()
         if row is None:
             raise DatabaseCorrupt("The head of the database is missing.")
@@ -108,11 +108,10 @@ class Head:
             raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
         return cls(*row[:7], frontier, *row[8:])
 
-    def write(self, connection: apsw.Connection) -> None:
+    def write(self, connection: apsw.Connection, changes: bytes, texts: bytes) -> None:
+        """Write the row of a transaction, with what is to be folded into trees and index."""
         connection.execute(
-            "UPDATE head SET seq = ?, time = ?, next_concept = ?, next_proposition = ?,"
-            " definitions = ?, folded_seq = ?, pending = ?, frontier = ?, concepts_root = ?,"
-            " edges_root = ? WHERE id = 1",
+            "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.seq,
                 self.time_us,
@@ -124,8 +123,12 @@ class Head:
                 self.frontier.to_bytes(),
                 self.concepts_root,
                 self.edges_root,
+                changes,
+                texts,
             ),
         )
+        if self.folded_seq == self.seq:
+            connection.execute("DELETE FROM head WHERE seq < ?", (self.seq,))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

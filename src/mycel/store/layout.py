@@ -7,11 +7,11 @@
     journal                       one row per change, with the records before and after it
     tx                            one row per transaction: who, when, why, and the roots after it
     log_node                      the Merkle log's complete nodes, every fourth level
-    concept_tree, edge_tree       pages of the two state trees, and
-    tree_pending                  the changes not yet folded into them
-    text                          full-text index, and
-    text_pending                  the elements not yet folded into it
-    head                          one row: where everything stands
+    concept_tree, edge_tree       pages of the two state trees
+    text                          full-text index
+    head                          where everything stands: the newest row. The others are those of
+                                  the transactions whose changes are not yet folded into the trees
+                                  and the index; each row says which changes and texts they are
 
 A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
 first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so
@@ -57,6 +57,15 @@ BUILT_IN_PREDICATES: Final = {
     "observed_by": 0x0E,
     "related_to": 0x0F,
 }
+
+CONCEPT_COLUMNS: Final = (
+    "id, type, name, attributes, metadata, version, {seq}, created_at, created_by, updated_at"
+)
+PROPOSITION_COLUMNS: Final = (
+    "id, subject, predicate, object, weight, attributes, metadata, version, {seq}, created_at,"
+    " created_by, updated_at"
+)
+"""The columns that live and past rows share; in a past row, `seq` is called `from_seq`."""
 
 FTS: Final = """
 CREATE VIRTUAL TABLE text USING fts5 (
@@ -161,7 +170,6 @@ CREATE TABLE tx (
     time INTEGER NOT NULL,
     actor INTEGER NOT NULL,
     message TEXT NOT NULL,
-    journal_root BLOB NOT NULL,
     concepts_root BLOB NOT NULL,
     edges_root BLOB NOT NULL
 ) STRICT;
@@ -173,12 +181,9 @@ CREATE TABLE log_node (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE tree_pending (seq INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT;
-CREATE TABLE text_pending (id INTEGER PRIMARY KEY) STRICT;
 {FTS};
 CREATE TABLE head (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    seq INTEGER NOT NULL,
+    seq INTEGER PRIMARY KEY,
     time INTEGER NOT NULL,
     next_concept INTEGER NOT NULL,
     next_proposition INTEGER NOT NULL,
@@ -187,7 +192,9 @@ CREATE TABLE head (
     pending INTEGER NOT NULL,
     frontier BLOB NOT NULL,
     concepts_root BLOB NOT NULL,
-    edges_root BLOB NOT NULL
+    edges_root BLOB NOT NULL,
+    changes BLOB NOT NULL,
+    texts BLOB NOT NULL
 ) STRICT;
 """
 

@@ -15,18 +15,19 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from mycel.errors import ImmutableTarget, NotFound
+from mycel.errors import NotFound
 from mycel.merkle.proofs import Namespace
 from mycel.model import cbor, ids
-from mycel.model.elements import Concept
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_text
+from mycel.model.names import check_text
 from mycel.model.records import record_hash
 from mycel.store import text
 from mycel.store.audit import Auditor
-from mycel.store.journal import NO_RECORD, Kind, hash_of
+from mycel.store.journal import Kind, hash_of
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.transaction import Ref, Transaction, resolve
+from mycel.store.ledger import Ledger
+from mycel.store.refs import Ref, resolve
+from mycel.store.transaction import Transaction
 
 _TABLES: Final = ("concept", "proposition")
 
@@ -37,6 +38,8 @@ class Purged(NamedTuple):
     concepts: int
     propositions: int
     entries: int
+    scrubbed: bool = False
+    """Whether the bytes are gone from the file too; if not, somebody kept it busy."""
 
 
 class PurgeFields(NamedTuple):
@@ -64,33 +67,32 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
         ConstraintViolation: it defines a type or predicate that is still in use.
     """
     check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
+    ledger = tx.ledger
     number = resolve(ref)
-    if not _exists_anywhere(tx, number):
+    if not ledger.reader.was_ever(number):
         raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
-    live = tx.reader.concept(number) if ids.is_concept(number) else None
-    if isinstance(live, Concept):
-        if live.name in (CONCEPT_TYPE, PROPOSITION_TYPE) and live.type == CONCEPT_TYPE:
-            raise ImmutableTarget(f"The meta-type {live.name!r} cannot be purged.")
+    live = ledger.reader.concept(number) if ids.is_concept(number) else None
+    if live is not None:
         tx.check_not_in_use(live)
-    doomed = [number, *_links_ever_about(tx, number)]
-    auditor = Auditor(tx.connection, tx.registry)
+    doomed = [number, *_links_ever_about(ledger, number)]
+    auditor = Auditor(ledger.connection, ledger.registry)
     keys = {each: auditor.key(each) for each in doomed}
-    entries = 0
-    for each in reversed(doomed):
-        entries += _purge_one(tx, each, keys[each], reason)
+    entries = sum(_purge_one(ledger, each, keys[each], reason) for each in reversed(doomed))
+    _forget_traces(ledger)
     concepts = int(ids.is_concept(number))
     return Purged(concepts, len(doomed) - concepts, entries)
 
 
-def _purge_one(tx: Transaction, number: int, key: bytes, reason: str) -> int:
+def _purge_one(ledger: Ledger, number: int, key: bytes, reason: str) -> int:
     table = _table(number)
     namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
-    record = PurgeFields(key, tx.time_us, tx.actor, reason).encode()
-    if ids.is_concept(number) and _is_definition(tx, number):
-        tx.head.definitions = tx.head.seq + 1
-    seq = tx.append_entry(Kind.PURGE, number, None, record, NO_RECORD, record_hash(record))
-    tx.changes[namespace].set(key, None)
-    connection = tx.connection
+    record = PurgeFields(key, ledger.time_us, ledger.actor, reason).encode()
+    if ids.is_concept(number) and _is_definition(ledger, number):
+        ledger.head.definitions = ledger.head.seq + 1
+    seq = ledger.append_entry(Kind.PURGE, number, None, record, record_hash(record))
+    ledger.changes[namespace].set(key, None)
+    ledger.flush_entries()
+    connection = ledger.connection
     versions = connection.execute(
         f"SELECT from_seq FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq FROM {table} WHERE id = ?1",
@@ -101,7 +103,7 @@ def _purge_one(tx: Transaction, number: int, key: bytes, reason: str) -> int:
     connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
     connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
     text.remove(connection, number)
-    tx.forget_key(number)
+    ledger.forget_key(number)
     return len(versions)
 
 
@@ -115,29 +117,19 @@ def _purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
     )
 
 
-def scrub(connection: apsw.Connection) -> None:
-    """Remove what traces the index and the statistics keep; inside the purging transaction."""
-    connection.execute("INSERT INTO text (text) VALUES ('optimize')")
+def _forget_traces(ledger: Ledger) -> None:
+    """Remove what the index and the planner's statistics still know of the content."""
+    ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
     for table in _TABLES:
-        connection.execute(f"ANALYZE {table}")
+        ledger.connection.execute(f"ANALYZE {table}")
 
 
-def _exists_anywhere(tx: Transaction, number: int) -> bool:
-    table = _table(number)
-    found = tx.connection.execute(
-        f"SELECT 1 FROM {table} WHERE id = ?1"
-        f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
-        (number,),
-    )
-    return found.fetchone() is not None
-
-
-def _links_ever_about(tx: Transaction, number: int) -> list[int]:
+def _links_ever_about(ledger: Ledger, number: int) -> list[int]:
     """Every link, live or past, that refers to an element, or to such a link, and so on."""
     found: dict[int, None] = {}
     waiting = [number]
     while waiting:
-        rows = tx.connection.execute(
+        rows = ledger.connection.execute(
             "SELECT id FROM proposition WHERE subject = ?1"
             " UNION SELECT id FROM proposition WHERE object = ?1"
             " UNION SELECT id FROM proposition_past WHERE subject = ?1"
@@ -150,8 +142,8 @@ def _links_ever_about(tx: Transaction, number: int) -> list[int]:
     return list(found)
 
 
-def _is_definition(tx: Transaction, number: int) -> bool:
-    row = tx.connection.execute("SELECT type FROM concept WHERE id = ?", (number,)).fetchone()
+def _is_definition(ledger: Ledger, number: int) -> bool:
+    row = ledger.connection.execute("SELECT type FROM concept WHERE id = ?", (number,)).fetchone()
     return row is not None and row[0] in (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER)
 
 

@@ -13,21 +13,16 @@ from typing import Any, Final, Literal, NamedTuple
 import apsw
 
 from mycel.model import ids
-from mycel.model.elements import Concept, Proposition
-from mycel.store.layout import OPEN_END
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
 
 Direction = Literal["out", "in"]
 
-_CONCEPT: Final = (
-    "id, type, name, attributes, metadata, version, seq, created_at, created_by, updated_at"
-)
-_PROPOSITION: Final = (
-    "id, subject, predicate, object, weight, attributes, metadata, version, seq, created_at,"
-    " created_by, updated_at"
-)
-_CONCEPT_PAST: Final = _CONCEPT.replace(" seq", " from_seq")
-_PROPOSITION_PAST: Final = _PROPOSITION.replace(" seq", " from_seq")
+_CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
+_PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
+_CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
+_PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
 _TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
 _NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
 _ENDS: Final[dict[Direction, tuple[str, str]]] = {
@@ -53,6 +48,11 @@ class Reader:
         self.registry: Final = registry
 
     # Single elements.
+
+    def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
+        if ids.is_concept(number):
+            return self.concept(number, tombstoned=tombstoned)
+        return self.proposition(number, tombstoned=tombstoned)
 
     def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
         return self._concept("id = ?1", (number,), tombstoned)

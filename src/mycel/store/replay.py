@@ -119,7 +119,7 @@ class _Replay:
             "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
         )
         transactions = source.execute(
-            "SELECT seq, first_seq, time, actor, message, journal_root, concepts_root, edges_root"
+            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root"
             " FROM tx ORDER BY seq"
         )
         for row in merge(entries, transactions, key=itemgetter(0)):
@@ -128,16 +128,19 @@ class _Replay:
                 self._apply(*row, purged)
                 continue
             seq, first, time_us, actor, message, *roots = row
-            self._trees.apply(head, seq, self._changes)
+            since, head.seq = head.seq, seq
+            pending = self._trees.apply(head, since, self._changes)
+            head.write(self._connection, pending, b"")
             self._changes = {name: Changes() for name in NAMESPACES}
-            head.seq = seq
             name = reader.registry.actors.name(source, actor)
             entry = tx_bytes(first, time_us, name, message, head.concepts_root, head.edges_root)
             self._frontier.append(log.leaf_hash(entry))
-            if roots != [self._frontier.root(), head.concepts_root, head.edges_root]:
+            if roots != [head.concepts_root, head.edges_root]:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")
+        if self._frontier.root() != Head.read(source).frontier.root():
+            yield "head", "does not have the root of the journal"
 
     def _apply(
         self,

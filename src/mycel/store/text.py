@@ -1,9 +1,9 @@
 """The full-text index, kept in step without being touched by every small write.
 
 FTS5 spends about 200 µs on a commit, however little it indexes. So a transaction only notes *which*
-elements have new text (`text_pending`), and many are folded into the index at once: when the state
-trees fold, and before a search. Noting and folding are part of the transaction, so the index and the
-pending list together always describe the live state.
+elements have new text (in its row of `head`), and many are folded into the index at once: when
+the state trees fold, and before a search. Noting and folding are part of the transaction, so the
+index and those rows together always describe the live state.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, body) VALUES (?, ?)"
 
 
-def note(connection: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Remember that the text of these elements has changed."""
-    for number in numbers:
-        connection.execute("INSERT OR IGNORE INTO text_pending VALUES (?)", (number,))
+def pack(numbers: Collection[int]) -> bytes:
+    """Elements as bytes, for a row of `head`."""
+    return b"".join([number.to_bytes(8) for number in sorted(numbers)])
 
 
-def has_pending(connection: apsw.Connection) -> bool:
-    """Whether the index lacks anything."""
-    return connection.execute("SELECT 1 FROM text_pending LIMIT 1").fetchone() is not None
+def pending(connection: apsw.Connection) -> set[int]:
+    """The elements whose text the index does not hold as it is now."""
+    found: set[int] = set()
+    for (packed,) in connection.execute("SELECT texts FROM head WHERE texts != x''"):
+        found.update(int.from_bytes(packed[at : at + 8]) for at in range(0, len(packed), 8))
+    return found
 
 
-def fold(connection: apsw.Connection) -> None:
-    """Bring the index up to date with the live state."""
-    numbers = [number for (number,) in connection.execute("SELECT id FROM text_pending").fetchall()]
+def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
+    """Bring the index up to date with the live state; the caller removes the rows of `head`."""
+    numbers = sorted(pending(connection).union(more))
     connection.executemany(_DELETE, ((number,) for number in numbers))
     index(connection, ((number, live_text(connection, number)) for number in numbers))
-    connection.execute("DELETE FROM text_pending")
 
 
 def index(connection: apsw.Connection, documents: Iterable[tuple[int, str]]) -> None:
@@ -50,7 +51,6 @@ def index(connection: apsw.Connection, documents: Iterable[tuple[int, str]]) -> 
 def remove(connection: apsw.Connection, number: int) -> None:
     """Take an element out of the index at once."""
     connection.execute(_DELETE, (number,))
-    connection.execute("DELETE FROM text_pending WHERE id = ?", (number,))
 
 
 def search(connection: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
@@ -73,29 +73,28 @@ def live_text(connection: apsw.Connection, number: int) -> str:
 
 
 def differences(
-    connection: apsw.Connection, documents: Iterable[tuple[int, str]], pending: Collection[int]
+    connection: apsw.Connection, documents: Iterable[tuple[int, str]], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
-    """Where the index differs from one made afresh of `documents`; pending elements aside."""
+    """Where the index differs from one made afresh of `documents`, some elements aside."""
     fresh = apsw.Connection(":memory:")
     fresh.execute(FTS)
     index(fresh, documents)
-    stored = _contents(connection, pending)
-    for ours, theirs in zip_longest(_contents(fresh, pending), stored):
+    for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
         if ours != theirs:
             which = ours or theirs or ("", 0)
             yield f"text {which[1]}", "does not hold the text of the element"
             break
     sizes = "SELECT id, sz FROM text_docsize ORDER BY id"
-    wanted = [row for row in fresh.execute(sizes) if row[0] not in pending]
-    if wanted != [row for row in connection.execute(sizes) if row[0] not in pending]:
+    wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
+    if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
         yield "text", "does not know how long its documents are"
     averages = "SELECT block FROM text_data WHERE id = 1"
-    if not pending and fresh.execute(averages).get != connection.execute(averages).get:
+    if not aside and fresh.execute(averages).get != connection.execute(averages).get:
         yield "text", "does not know how long documents are on average"
 
 
 def _contents(
-    connection: apsw.Connection, pending: Collection[int]
+    connection: apsw.Connection, aside: Collection[int]
 ) -> Iterator[tuple[str, int, str, int]]:
     """Every occurrence of every term: term, element, column, place."""
     connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
@@ -103,7 +102,7 @@ def _contents(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab(main, text, instance)"
     )
     for row in connection.execute("SELECT * FROM temp.text_terms"):
-        if row[1] not in pending:
+        if row[1] not in aside:
             yield row
     connection.execute("DROP TABLE temp.text_terms")
     connection.execute("PRAGMA query_only = 1").fetchall()

@@ -1,9 +1,9 @@
 """The two state trees on disk.
 
 Writing the pages of a tree in every small transaction would dirty about fifteen pages of the file.
-So a small transaction stores only *what changed* (65 bytes a change, one row in `tree_pending`), and
-the pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
-transaction brings very many, the touched pages are written and the pending rows removed: folding.
+So a small transaction stores only *what changed* (in its row of `head`, 65 bytes a change), and the
+pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
+transaction brings very many, the touched pages are written and the earlier rows go: folding.
 
 The trees that count are thus the pages as of `head.folded_seq` with the pending changes on top, and
 whoever opens the file, or finds that another process has written, gets there by applying the pending
@@ -13,7 +13,7 @@ rows. The roots are computed in every transaction; only the pages lag.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 import apsw
@@ -25,103 +25,131 @@ from mycel.store.journal import Head
 FOLD_CHANGES_MAX: Final = 256
 """Pending changes are folded into the pages when there would be more than this."""
 
+CHANGE_BYTES: Final = 65
+"""A pending change: which tree (1), key (32), record hash or zeros (32)."""
+
+NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
+
 _CACHED_PAGE_MAX: Final = 1 << 13
 """Clean branch pages are cached down to this number: at most 4369 of them, 4 MiB a tree."""
 
-_CHANGE_BYTES: Final = 65
+_LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
-NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 _TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "edge_tree"}
 _TAGS: Final[dict[Namespace, bytes]] = {"concepts": b"\x00", "edges": b"\x01"}
 
 
-@dataclass(slots=True)
 class Changes:
     """The changes of one transaction to one tree: the last one to a key counts.
 
-    Kept as flat bytes by the key's first byte, since a bulk load brings millions: 64 bytes each
-    instead of 250, and each part can be sorted on its own.
+    A few are kept in a dictionary. A bulk load brings millions: they move to flat bytes, split by
+    the key's first byte so that each part can be sorted on its own, 64 bytes a change instead of
+    250.
     """
 
-    parts: dict[int, bytearray] = field(default_factory=dict)
-    count: int = 0
+    def __init__(self) -> None:
+        self.count = 0
+        self._few: dict[bytes, bytes] = {}
+        self._parts: dict[int, bytearray] = {}
 
     def set(self, key: bytes, record_hash: bytes | None) -> None:
-        part = self.parts.get(key[0])
-        if part is None:
-            part = self.parts[key[0]] = bytearray()
-        part += key
-        part += record_hash or _REMOVED
+        """Note that the record under `key` is now another one, or none."""
+        self._few[key] = record_hash or _REMOVED
         self.count += 1
+        if len(self._few) > _LISTED_MAX:
+            self._spill()
+
+    def _spill(self) -> None:
+        for key, record_hash in self._few.items():
+            part = self._parts.get(key[0])
+            if part is None:
+                part = self._parts[key[0]] = bytearray()
+            part += key
+            part += record_hash
+        self._few.clear()
 
     def sorted(self) -> tuple[list[bytes], list[bytes | None]]:
         """All keys in order, each once, and the hash of each."""
+        if not self._parts:
+            return _sorted(self._few)
+        self._spill()
         keys: list[bytes] = []
         hashes: list[bytes | None] = []
-        for first in sorted(self.parts):
-            part = bytes(self.parts[first])
+        for first in sorted(self._parts):
+            part = bytes(self._parts[first])
             latest = {part[at : at + 32]: part[at + 32 : at + 64] for at in range(0, len(part), 64)}
-            ordered = sorted(latest)
-            keys += ordered
-            hashes += [None if latest[key] == _REMOVED else latest[key] for key in ordered]
+            more_keys, more_hashes = _sorted(latest)
+            keys += more_keys
+            hashes += more_hashes
         return keys, hashes
 
 
+def _sorted(latest: dict[bytes, bytes]) -> tuple[list[bytes], list[bytes | None]]:
+    keys = sorted(latest)
+    return keys, [None if latest[key] == _REMOVED else latest[key] for key in keys]
+
+
 class _Pages:
-    """One tree's pages: the table, the unwritten pages over it, and a cache."""
+    """One tree's pages: the table, the unwritten pages over it, and a cache of branches.
+
+    Branches are changed in place, so what is in memory is worth nothing after a rollback.
+    """
 
     def __init__(self, connection: apsw.Connection, table: str) -> None:
         self._connection = connection
+        self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
         self._upsert = (
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
-        self._cached: dict[int, bytes] = {}
-        self.unwritten: dict[int, bytes | None] = {}
+        self._branches: dict[int, sparse.Branch] = {}
+        self._unwritten: dict[int, sparse.Page | None] = {}
         self.write_through = False
 
-    def get(self, page: int) -> bytes | None:
-        if page in self.unwritten:
-            return self.unwritten[page]
-        body = self._cached.get(page)
-        if body is None:
-            body = self._connection.execute(self._select, (page,)).get
-            if body is not None:
-                self._remember(page, body)
+    def get(self, page: int) -> sparse.Page | None:
+        branch = self._branches.get(page)
+        if branch is not None:
+            return branch
+        if page in self._unwritten:
+            return self._unwritten[page]
+        stored = self._connection.execute(self._select, (page,)).get
+        if stored is None:
+            return None
+        body = sparse.unpack(stored)
+        if page < _CACHED_PAGE_MAX and isinstance(body, list):
+            self._branches[page] = body
         return body
 
-    def put(self, page: int, body: bytes) -> None:
+    def put(self, page: int, body: sparse.Page) -> None:
         if self.write_through:
-            self._cached.pop(page, None)
-            self._connection.execute(self._upsert, (page, body))
+            self._connection.execute(self._upsert, (page, sparse.pack(body)))
         else:
-            self.unwritten[page] = body
+            self._unwritten[page] = body
+        if body.__class__ is bytes:
+            self._branches.pop(page, None)
+        elif page < _CACHED_PAGE_MAX:
+            self._branches[page] = body  # type: ignore[assignment]  # What is no bytes is a branch.
 
     def delete(self, page: int) -> None:
+        self._branches.pop(page, None)
         if self.write_through:
-            self._cached.pop(page, None)
             self._connection.execute(self._delete, (page,))
         else:
-            self.unwritten[page] = None
+            self._unwritten[page] = None
 
     def write(self) -> None:
-        for page, body in sorted(self.unwritten.items()):
-            self._cached.pop(page, None)
+        for page, body in sorted(self._unwritten.items(), key=itemgetter(0)):
             if body is None:
                 self._connection.execute(self._delete, (page,))
             else:
-                self._connection.execute(self._upsert, (page, body))
-                self._remember(page, body)
-        self.unwritten.clear()
+                self._connection.execute(self._upsert, (page, sparse.pack(body)))
+        self._unwritten.clear()
 
     def forget(self) -> None:
-        self._cached.clear()
-        self.unwritten.clear()
-
-    def _remember(self, page: int, body: bytes) -> None:
-        if page < _CACHED_PAGE_MAX and sparse.is_branch(body):
-            self._cached[page] = body
+        self._branches.clear()
+        self._unwritten.clear()
+        self.write_through = False
 
 
 class StoredPages(_Pages):
@@ -129,7 +157,6 @@ class StoredPages(_Pages):
 
     def __init__(self, connection: apsw.Connection, namespace: Namespace) -> None:
         super().__init__(connection, _TABLES[namespace])
-        self._table = _TABLES[namespace]
 
     def count(self) -> int:
         (rows,) = self._connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()
@@ -149,84 +176,83 @@ class StateTrees:
         """Drop what is in memory: it may belong to a transaction that was rolled back."""
         for pages in self._pages.values():
             pages.forget()
-            pages.write_through = False
         self._at = -1
 
-    def catch_up(self, head: Head) -> None:
-        """Bring the pages in memory to the state of `head`."""
-        if self._at == head.seq:
+    def catch_up(self, seq: int, folded_seq: int) -> None:
+        """Bring the pages in memory to the state after `seq`."""
+        if self._at == seq:
             return
-        if self._at < head.folded_seq:
+        if self._at < folded_seq:
             self.forget()
-            self._at = head.folded_seq
+            self._at = folded_seq
         rows = self._connection.execute(
-            "SELECT changes FROM tree_pending WHERE seq > ? ORDER BY seq", (self._at,)
+            "SELECT changes FROM head WHERE seq > ? ORDER BY seq", (self._at,)
         ).fetchall()
-        gathered: dict[Namespace, Changes] = {"concepts": Changes(), "edges": Changes()}
+        gathered: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
         for (blob,) in rows:
-            for at in range(0, len(blob), _CHANGE_BYTES):
+            for at in range(0, len(blob), CHANGE_BYTES):
                 name: Namespace = "edges" if blob[at] else "concepts"
                 record_hash = blob[at + 33 : at + 65]
                 gathered[name].set(
                     blob[at + 1 : at + 33], None if record_hash == _REMOVED else record_hash
                 )
         for name, changes in gathered.items():
-            sparse.update(self._pages[name], *changes.sorted())
-        self._at = head.seq
-
-    def apply(self, head: Head, seq: int, changes: dict[Namespace, Changes]) -> None:
-        """Apply a transaction's changes, and put the new roots into `head`."""
-        self.catch_up(head)
-        count = sum(each.count for each in changes.values())
-        if count > FOLD_CHANGES_MAX:
-            self._write_pages(head, seq)
-            self._set_write_through(True)
-        ordered = {name: each.sorted() for name, each in changes.items() if each.count}
-        for name, (keys, hashes) in ordered.items():
-            root = sparse.update(self._pages[name], keys, hashes)
-            if name == "concepts":
-                head.concepts_root = root
-            else:
-                head.edges_root = root
-        if count > FOLD_CHANGES_MAX:
-            self.forget()
-        elif head.pending + count > FOLD_CHANGES_MAX:
-            self._write_pages(head, seq)
-        elif count:
-            self._connection.execute(
-                "INSERT INTO tree_pending VALUES (?, ?)", (seq, _pack(ordered))
-            )
-            head.pending += count
+            if changes.count:
+                sparse.update(self._pages[name], *changes.sorted())
         self._at = seq
 
-    def fold(self, head: Head) -> None:
-        """Write the pages that are only in memory."""
-        self.catch_up(head)
-        self._write_pages(head, head.seq)
+    def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
+        """Take the trees from the state after `since` to that of `head`, and put the roots there.
 
-    def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
-        return sparse.prove(self._pages[name], key)
+        Returns what has to be remembered as pending; nothing, if the pages are written.
+        """
+        self.catch_up(since, head.folded_seq)
+        count = sum(each.count for each in changes.values())
+        many = count > FOLD_CHANGES_MAX
+        if many:
+            self.write(head)
+            for pages in self._pages.values():
+                pages.write_through = True
+        remembered: list[bytes] = []
+        for name, each in changes.items():
+            if each.count:
+                keys, hashes = each.sorted()
+                root = sparse.update(self._pages[name], keys, hashes)
+                if name == "concepts":
+                    head.concepts_root = root
+                else:
+                    head.edges_root = root
+                if not many:
+                    remembered.append(_pack(_TAGS[name], keys, hashes))
+        self._at = head.seq
+        if many:
+            self.forget()
+            head.folded_seq = head.seq
+            return b""
+        if head.pending + count > FOLD_CHANGES_MAX:
+            self.write(head)
+            return b""
+        packed = b"".join(remembered)
+        head.pending += len(packed) // CHANGE_BYTES
+        return packed
+
+    def write(self, head: Head) -> None:
+        """Write the pages that are only in memory: the trees on disk are now those of `head`."""
+        for pages in self._pages.values():
+            pages.write()
+        head.folded_seq, head.pending = head.seq, 0
 
     def root(self, name: Namespace) -> bytes:
         return sparse.root(self._pages[name])
 
+    def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
+        return sparse.prove(self._pages[name], key)
+
     def leaves(self, name: Namespace) -> Iterable[tuple[bytes, bytes]]:
         return sparse.leaves(self._pages[name])
 
-    def _write_pages(self, head: Head, seq: int) -> None:
-        for pages in self._pages.values():
-            pages.write()
-        self._connection.execute("DELETE FROM tree_pending")
-        head.folded_seq, head.pending = seq, 0
 
-    def _set_write_through(self, on: bool) -> None:
-        for pages in self._pages.values():
-            pages.write_through = on
-
-
-def _pack(ordered: dict[Namespace, tuple[list[bytes], list[bytes | None]]]) -> bytes:
+def _pack(tag: bytes, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
     return b"".join(
-        _TAGS[name] + key + (record_hash or _REMOVED)
-        for name, (keys, hashes) in ordered.items()
-        for key, record_hash in zip(keys, hashes, strict=True)
+        [tag + key + (each or _REMOVED) for key, each in zip(keys, hashes, strict=True)]
     )

@@ -32,13 +32,13 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.store.connections import Location, translate, translated
+from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 
 GROUP_SIZE_MAX: Final = 64
-CHECKPOINT_PAGES: Final = 4000
-CHECKPOINT_PAGES_URGENT: Final = 50_000
+CHECKPOINT_PAGES: Final = 1000
 _RECHECK_S: Final = 0.1
 
 Result = TypeVar("Result")
@@ -272,15 +272,15 @@ class Writer:
 
     def _transaction(self, actor: str, message: str) -> Transaction:
         with translated():
-            return Transaction(
+            ledger = Ledger(
                 self._writable(),
                 self._registry,
                 self._state_trees(),
                 actor=actor,
                 message=message,
                 now_us=self._clock_us(),
-                guards=self._guards,
             )
+        return Transaction(ledger, self._guards)
 
     def _begin(self) -> apsw.Connection:
         connection = self._writable()
@@ -326,7 +326,6 @@ class _Checkpointer:
         self._location = location
         self._wanted = threading.Event()
         self._stopping = False
-        self._urgent = False
         self._thread: threading.Thread | None = None
 
     def watch(self, connection: apsw.Connection) -> None:
@@ -336,7 +335,6 @@ class _Checkpointer:
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages >= CHECKPOINT_PAGES and not self._stopping:
-            self._urgent = pages >= CHECKPOINT_PAGES_URGENT
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, name="mycel-checkpoint", daemon=True
@@ -353,13 +351,11 @@ class _Checkpointer:
         try:
             while self._wanted.wait() and not self._stopping:
                 self._wanted.clear()
-                mode = (
-                    apsw.SQLITE_CHECKPOINT_RESTART
-                    if self._urgent
-                    else apsw.SQLITE_CHECKPOINT_PASSIVE
-                )
                 try:
-                    connection.wal_checkpoint(mode=mode)
+                    # First most of the work, beside the writers; then, for a moment in their
+                    # place, the rest, so that the log starts over instead of growing on.
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
                 except apsw.Error:
                     continue  # Busy, or the disk is full: the log keeps everything until later.
         finally:

@@ -44,6 +44,9 @@ def test_texts_sort_as_times_do() -> None:
         "2023-11-15T00:13:20+02:00",
         "2023-11-14T16:43:20-05:30",
         "20231114T221320Z",
+        "2023-W46-2T22:13:20Z",
+        "2023-11-14T22:13:20.0Z",
+        "2023-11-14T22:13:20,000000999Z",
     ],
 )
 def test_other_spellings_of_one_moment_mean_the_same(text: str) -> None:
@@ -67,7 +70,11 @@ def test_a_date_alone_is_its_first_moment_in_utc() -> None:
         "2023-11-14T22:13:20\ud800",
         "2023-11-14\0",
         "٢٠٢٣-١١-١٤",
+        "20231114221320123",
+        "2023-11-14x22:13:20",
+        "2023-11-14T",
         "1" * 100_000,
+        "x" * 100_000,
     ],
     ids=lambda text: ascii(text)[:30],
 )

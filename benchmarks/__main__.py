@@ -1,0 +1,101 @@
+"""`python -m benchmarks`: run the measures, print a table, write JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from benchmarks import bulk, checks, proofs, reads, startup, writes
+from benchmarks.databases import Databases
+from benchmarks.graphs import NODES
+from benchmarks.report import Line, Measure, table, to_json
+
+MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
+    "load": bulk.measure,
+    "size": checks.measure_size,
+    "point": reads.measure_point,
+    "hop": reads.measure_hop,
+    "write": writes.measure_durable,
+    "group": writes.measure_group,
+    "proof": proofs.measure,
+    "start": startup.measure,
+    "verify": checks.measure_verify,
+}
+ONLY_IF_FULL: Final = {"verify"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what was asked for; 1 if a bar was missed and `--strict` given, else 0."""
+    options = _parser().parse_args(arguments)
+    wanted = options.only or [name for name in MEASURES if options.full or name not in ONLY_IF_FULL]
+    if options.keep and options.dir is None:
+        sys.exit("--keep needs --dir: where should the databases be kept?")
+    lines: list[Line] = []
+    with _folder(options.dir, keep=options.keep) as folder:
+        databases = Databases(folder, tuple(options.sizes))
+        for name in wanted:
+            lines.extend(MEASURES[name](databases))
+    print(table(lines))
+    options.out.write_text(json.dumps(to_json(lines, options.sizes), indent=1) + "\n")
+    missed = [line.name for line in lines if isinstance(line, Measure) and line.missed]
+    return 1 if missed and options.strict else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure Mycel beside plain SQLite. See docs/benchmarks.md.",
+    )
+    add = parser.add_argument
+    add(
+        "--sizes",
+        type=_names(NODES),
+        default=["10k", "100k"],
+        metavar="SIZE,…",
+        help=f"of {', '.join(NODES)} nodes, with ten times as many links (10k,100k)",
+    )
+    add(
+        "--only",
+        type=_names(MEASURES),
+        metavar="NAME,…",
+        help=f"measure only some of {', '.join(MEASURES)}",
+    )
+    add("--full", action="store_true", help="measure verify too, which takes long")
+    add("--dir", type=Path, help="where the databases are made (the temporary directory)")
+    add("--keep", action="store_true", help="keep the databases in --dir, and use them again")
+    add("--out", type=Path, default=Path("bench-results.json"), help="where the JSON goes")
+    add("--strict", action="store_true", help="exit with 1 when a bar is missed")
+    return parser
+
+
+def _names(known: Iterable[str]) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(known)}")
+        return names
+
+    return parse
+
+
+@contextmanager
+def _folder(parent: Path | None, *, keep: bool) -> Iterator[Path]:
+    """Where the databases are: `parent` itself if they are kept, else a folder that will go."""
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    if keep and parent is not None:
+        yield parent
+        return
+    with tempfile.TemporaryDirectory(prefix="mycel-bench-", dir=parent) as folder:
+        yield Path(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

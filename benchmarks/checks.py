@@ -1,0 +1,30 @@
+"""What is looked at once: how large the files are, and how long it takes to verify one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+from benchmarks.databases import Databases, say
+from benchmarks.report import Measure
+from benchmarks.timing import Summary
+
+
+def measure_size(databases: Databases) -> Iterator[Measure]:
+    for pair in databases.pairs():
+        sizes = (Summary.of([path.stat().st_size]) for path in (pair.ours, pair.plain))
+        yield Measure("file", pair.size, "B", *sizes)
+
+
+def measure_verify(databases: Databases) -> Iterator[Measure]:
+    """`verify`, and with a replay of the whole journal; a minute or more on the larger graphs."""
+    for pair in databases.pairs():
+        with pair.opened() as (db, _):
+            for replay in (False, True):
+                name = "verify with replay" if replay else "verify"
+                say(f"{name}: {pair.size}")
+                start = perf_counter()
+                report = db.verify(replay=replay)
+                took = Summary.of([perf_counter() - start])
+                note = "" if report.ok else "FOUND PROBLEMS"
+                yield Measure(name, pair.size, "s", took, note=note)

@@ -1,0 +1,122 @@
+"""The files that are measured: made when first asked for, kept or not.
+
+A file's name ends in a fingerprint of the tables and of the generator, so that a kept one is used
+again only while it is what would be made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import mycel
+from benchmarks import graphs, loads, plain
+from benchmarks.graphs import SEED
+from mycel.store import layout
+
+CONTENDERS: Final = ("ours", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two databases of the same graph."""
+
+    size: str
+    ours: Path
+    plain: Path
+
+    @property
+    def node_count(self) -> int:
+        return graphs.NODES[self.size]
+
+    def rng(self, purpose: str) -> random.Random:
+        """Random numbers, the same in every run."""
+        return random.Random(f"{SEED} {self.size} {purpose}")
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[mycel.Nexus, plain.Plain]]:
+        base = plain.Plain(self.plain)
+        try:
+            with mycel.open(self.ours, create=False) as db:
+                yield db, base
+        finally:
+            base.close()
+
+
+class Databases:
+    """The databases of all sizes that were asked for, in one folder."""
+
+    def __init__(self, folder: Path, sizes: tuple[str, ...]) -> None:
+        self.folder = folder
+        self.sizes = sizes
+
+    def pair(self, size: str) -> Pair:
+        """The databases of one size; what is not there yet is made."""
+        paths = {contender: self._path(contender, size) for contender in CONTENDERS}
+        for contender, path in paths.items():
+            if not path.exists():
+                self.load(contender, size)
+        return Pair(size, **paths)
+
+    def pairs(self) -> list[Pair]:
+        return [self.pair(size) for size in self.sizes]
+
+    def load(self, contender: str, size: str) -> loads.Load:
+        """Load a graph into a new file. It is kept if there is none yet."""
+        say(f"loading {size}, {contender}")
+        fresh, path = self.folder / f"load-{contender}.db", self._path(contender, size)
+        _remove(fresh)
+        try:
+            done = loads.run_in_child(contender, size, fresh)
+            if not path.exists():
+                fresh.rename(path)
+        finally:
+            _remove(fresh)
+        return done
+
+    @contextmanager
+    def copies(self, size: str) -> Iterator[Pair]:
+        """Databases to write to, so that the others stay as they are."""
+        pair = self.pair(size)
+        copies = Pair(size, self.folder / "copy-ours.db", self.folder / "copy-plain.db")
+        try:
+            _copy(pair.ours, copies.ours)
+            _copy(pair.plain, copies.plain)
+            yield copies
+        finally:
+            _remove(copies.ours)
+            _remove(copies.plain)
+
+    def _path(self, contender: str, size: str) -> Path:
+        return self.folder / f"{size}-{contender}-{_fingerprint()}.db"
+
+
+def say(what: str) -> None:
+    """Tell whoever waits what is going on."""
+    print(f"… {what}", file=sys.stderr, flush=True)
+
+
+def _fingerprint() -> str:
+    sources = (Path(module.__file__).read_bytes() for module in (graphs, plain))
+    return hashlib.sha256(layout.CREATE.encode() + b"".join(sources)).hexdigest()[:8]
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a closed database, and wait for the disk: it should be idle when measuring begins."""
+    _remove(target)
+    shutil.copyfile(source, target)
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

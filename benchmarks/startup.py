@@ -1,0 +1,86 @@
+"""Starting: `import mycel`, and the command with `--help`, each in new processes.
+
+With bytecode at hand, as in any installed package, even where the environment says not to write
+it: the processes share a cache of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from statistics import median
+from time import perf_counter
+from typing import Final
+
+from benchmarks.databases import Databases, say
+from benchmarks.loads import package_folder
+from benchmarks.report import Bar, Line, Measure, Skipped
+from benchmarks.timing import Summary
+
+RUNS: Final = 11
+_NOTHING: Final = ("-c", "pass")
+_IMPORT: Final = ("-c", "import mycel")
+_HELP: Final = ("-m", "mycel", "--help")
+
+
+def measure(_databases: Databases) -> Iterator[Line]:
+    say("starting")
+    with tempfile.TemporaryDirectory(prefix="mycel-bench-") as cache:
+        yield from _measure(_environment(cache))
+
+
+def _measure(environment: dict[str, str]) -> Iterator[Line]:
+    commands = [_NOTHING, _IMPORT, _HELP]
+    failure = _failure(_HELP, environment)
+    if failure:
+        commands.remove(_HELP)
+    for command in commands:  # Once for the caches: of bytecode, and of the disk.
+        _start_s(command, environment)
+    took: dict[tuple[str, ...], list[float]] = {command: [] for command in commands}
+    for _ in range(RUNS):
+        for command in commands:
+            took[command].append(_start_s(command, environment))
+    nothing = median(took[_NOTHING])
+    yield Measure(
+        "import mycel",
+        "",
+        "s",
+        Summary.of([each - nothing for each in took[_IMPORT]]),
+        bar=Bar(0.1, "ours"),
+        note=f"without the {nothing * 1e3:.0f} ms of Python itself",
+    )
+    if failure:
+        yield Skipped("mycel --help", failure)
+    else:
+        yield Measure("mycel --help", "", "s", Summary.of(took[_HELP]), bar=Bar(0.3, "ours"))
+
+
+def _environment(cache: str) -> dict[str, str]:
+    own = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return own | {"PYTHONPATH": package_folder(), "PYTHONPYCACHEPREFIX": cache}
+
+
+def _start_s(command: tuple[str, ...], environment: dict[str, str]) -> float:
+    start = perf_counter()
+    _run(command, environment)
+    return perf_counter() - start
+
+
+def _failure(command: tuple[str, ...], environment: dict[str, str]) -> str:
+    """The last line of what went wrong, or nothing."""
+    done = _run(command, environment)
+    said = done.stderr.strip().splitlines() or ["it failed without a word"]
+    return said[-1] if done.returncode else ""
+
+
+def _run(command: tuple[str, ...], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, *command),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,158 @@
+"""Writing: small durable transactions, alone and from many threads.
+
+Both write to copies of the databases, so that the next measure finds them as they were.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from time import perf_counter
+from typing import Final
+
+import mycel
+from benchmarks import ours
+from benchmarks.databases import Databases, Pair, say
+from benchmarks.graphs import PREDICATES, Graph, Link, Node
+from benchmarks.plain import Plain
+from benchmarks.report import Bar, Measure
+from benchmarks.timing import Block, Contender, Summary, clock_ns, in_blocks, quiet, take_turns
+
+TRANSACTIONS: Final = 400
+LINKS: Final = 3
+
+THREADS: Final = 8
+ROUNDS: Final = 5
+EDGES_PER_ROUND: Final = 400
+
+
+def measure_durable(databases: Databases) -> Iterator[Measure]:
+    """One concept and three links to others, in one transaction that is on disk when it returns."""
+    for size in databases.sizes:
+        with databases.copies(size) as pair, pair.opened() as (db, base):
+            say(f"writing {size}")
+            ends = _Ends(pair, db)
+            # A warm-up pass and a measured one; what is written once is not new again.
+            contenders = [
+                Contender(_Ours(db, ends).run, in_blocks(range(TRANSACTIONS), TRANSACTIONS)),
+                Contender(_Base(base, ends).run, in_blocks(range(TRANSACTIONS), TRANSACTIONS)),
+            ]
+            summaries = take_turns(contenders, passes=1)
+        yield Measure("durable write, 1 concept + 3 links", size, "s", *summaries, Bar(3))
+
+
+class _Ends:
+    """Concepts to link to: places in the sequence of nodes, and our ids of them."""
+
+    def __init__(self, pair: Pair, db: mycel.Nexus) -> None:
+        rng = pair.rng("write")
+        nodes = Graph(pair.node_count, 0).nodes()
+        self.places = sorted(rng.sample(range(pair.node_count), 1000))
+        wanted, ids = set(self.places), []
+        for place, node in enumerate(nodes):
+            if place in wanted:
+                ids.append(ours.concept_id(db, node.type, node.name))
+        self.ids = ids
+
+
+def _new(seed: int) -> Iterator[tuple[Node, list[tuple[str, int, dict[str, object]]]]]:
+    """New concepts without end, each with links: predicate, which of the ends, attributes."""
+    rng = random.Random(seed)
+    made = 0
+    while True:
+        made += 1
+        node = Node(
+            "Event",
+            f"a new event {made}",
+            {"description": "what happened when it was measured", "importance": rng.random()},
+            {"source": "benchmark"},
+        )
+        ends = rng.sample(range(1000), LINKS)
+        yield (
+            node,
+            [(rng.choice(PREDICATES), e, {"strength": rng.random(), "note": "x y"}) for e in ends],
+        )
+
+
+class _Ours:
+    def __init__(self, db: mycel.Nexus, ends: _Ends) -> None:
+        self._db, self._ids, self._new = db, ends.ids, _new(1)
+
+    def run(self, block: Block, took_ns: list[int]) -> None:
+        for node, links in islice(self._new, len(block)):
+            start = clock_ns()
+            with self._db.transaction() as tx:
+                concept = tx.put_concept(*node)
+                for predicate, end, attributes in links:
+                    tx.put_proposition(concept, predicate, self._ids[end], attributes)
+            took_ns.append(clock_ns() - start)
+
+
+class _Base:
+    def __init__(self, base: Plain, ends: _Ends) -> None:
+        self._base, self._places, self._new = base, ends.places, _new(1)
+        self._next_place = base.count("concept")
+
+    def run(self, block: Block, took_ns: list[int]) -> None:
+        for node, links in islice(self._new, len(block)):
+            place, self._next_place = self._next_place, self._next_place + 1
+            rows = [Link(place, p, self._places[end], attributes) for p, end, attributes in links]
+            start = clock_ns()
+            self._base.put([node], rows)
+            took_ns.append(clock_ns() - start)
+
+
+def measure_group(databases: Databases) -> Iterator[Measure]:
+    """`add_edge` from eight threads at once, which share commits, against one thread."""
+    for size in databases.sizes:
+        with databases.copies(size) as pair, pair.opened() as (db, _):
+            say(f"group commit {size}")
+            with db.transaction() as tx:
+                tx.define_predicate("measured_with")
+            edges = _new_edges(pair, db)
+            _edges_per_s(db, list(islice(edges, THREADS * 4)), THREADS)
+            rates: dict[int, list[float]] = {1: [], THREADS: []}
+            with quiet():
+                for _ in range(ROUNDS):
+                    for threads, measured in rates.items():
+                        some = list(islice(edges, EDGES_PER_ROUND))
+                        measured.append(_edges_per_s(db, some, threads))
+        yield Measure(
+            f"group commit, {THREADS} threads",
+            size,
+            "1/s",
+            Summary.of(rates[THREADS]),
+            Summary.of(rates[1]),
+            note="more is better; beside it ours with one thread",
+        )
+
+
+def _new_edges(pair: Pair, db: mycel.Nexus) -> Iterator[tuple[str, str]]:
+    """Pairs of concepts, none twice."""
+    ids = _Ends(pair, db).ids
+    rng, seen = pair.rng("group"), set[tuple[str, str]]()
+    while True:
+        ends = rng.choice(ids), rng.choice(ids)
+        if ends[0] != ends[1] and ends not in seen:
+            seen.add(ends)
+            yield ends
+
+
+def _edges_per_s(db: mycel.Nexus, edges: Sequence[tuple[str, str]], threads: int) -> float:
+    ready = threading.Barrier(threads + 1)
+
+    def work(share: Sequence[tuple[str, str]]) -> None:
+        ready.wait()
+        for src, dst in share:
+            db.add_edge(src, "measured_with", dst)
+
+    workers = [threading.Thread(target=work, args=(edges[at::threads],)) for at in range(threads)]
+    for worker in workers:
+        worker.start()
+    ready.wait()
+    start = perf_counter()
+    for worker in workers:
+        worker.join()
+    return len(edges) / (perf_counter() - start)

@@ -1,0 +1,26 @@
+"""The `mycel` command: a thin door to the public API, for people and for scripts.
+
+Modules, in the order in which a call passes through them:
+
+- `app`         the root command and all others under it; `run` is one call, from words to status
+- `context`     options that stand before or after any command, and the database they lead to
+- `parameters`  what people type: JSON, moments, hashes, and elements as ids or as Type:name
+- `concepts`    define, concept
+- `edges`       edge, find
+- `words`       search
+- `history`     log, history, snapshot, purge
+- `proofs`      prove, verify
+- `databases`   init
+- `doctor`      doctor
+- `demo`        demo
+- `output`      tables for people, one JSON object per line for programs
+- `failures`    from any exception to one message and an exit status
+- `reference`   `docs/cli.md`, written from the commands themselves
+
+Modules here import the engine inside their commands, not at their top: loading it takes longer than
+`mycel --help` should.
+"""
+
+from mycel.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,218 @@
+"""Options that stand before or after any command, and the database they lead to.
+
+`--db`, `--workspace`, `--actor` and `--json` belong to every command and to every group of them, so
+they may stand anywhere; the one nearest to the end counts. Environment variables count only where
+the command line says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.core import ParameterSource
+
+from mycel.cli.output import Output
+
+if TYPE_CHECKING:
+    from mycel.nexus import Nexus
+
+HOME_FOLDER = ".knowledge_engine"
+EVERYWHERE = "Options of every command"
+
+_WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the database is, and why there."""
+
+    path: Path
+    workspace: str | None
+    """None if the file itself was named."""
+    chosen_by: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the file is at home, in our own folder."""
+        return self.workspace is not None
+
+
+@dataclass(slots=True)
+class Session:
+    """One call of the command: what its options said."""
+
+    given: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    as_json: bool = False
+
+    @property
+    def out(self) -> Output:
+        return Output(as_json=self.as_json)
+
+    def place(self) -> Place:
+        """The database that the options, the environment or the current directory name.
+
+        Raises:
+            click.UsageError: `--db` and `--workspace` contradict each other, or name no file.
+        """
+        if {"db", "workspace"} <= self.given.keys():
+            raise click.UsageError("Give --db or --workspace, not both.")
+        for source, mark in ((self.given, "--{}"), (self.environment, "MYCEL_{}")):
+            for option in ("db", "workspace"):
+                if option in source:
+                    name = option.upper() if source is self.environment else option
+                    return _place(option, source[option], mark.format(name))
+        return _place("workspace", workspace_of(_current_directory()), "the current directory")
+
+    def open(self, *, readonly: bool = False) -> Nexus:
+        """The database, which has to be there.
+
+        Raises:
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        """
+        # Late: this is where the engine is loaded.
+        import mycel
+
+        path = self.place().path
+        actor = self.given.get("actor") or self.environment.get("actor")
+        if actor is None:
+            return mycel.open(path, create=False, readonly=readonly)
+        return mycel.open(path, create=False, readonly=readonly, actor=actor)
+
+
+def workspace_of(directory: Path) -> str:
+    """The workspace of a directory: its name, and a hash of its whole path.
+
+    Two directories of the same name get two workspaces.
+
+    >>> workspace_of(Path("/home/ada/My Notes"))
+    'my-notes-22be1a30'
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", directory.name.lower()).strip("-")[:40] or "root"
+    return f"{slug}-{sha256(str(directory).encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
+def _place(option: str, value: str, chosen_by: str) -> Place:
+    if option == "db":
+        if value == ":memory:":
+            raise click.UsageError("A database in memory would be gone when the command ends.")
+        return Place(Path(value).expanduser(), None, chosen_by)
+    if not _WORKSPACE.fullmatch(value):
+        raise click.UsageError(
+            f"{value!r} cannot name a workspace: use up to 100 letters, digits, '.', '_' and '-'."
+        )
+    return Place(_home() / HOME_FOLDER / f"knowledge_{value}.db", value, chosen_by)
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise click.UsageError("There is no home directory: name a file with --db.") from None
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise click.UsageError(
+            "The current directory is gone: name a file with --db, or a --workspace."
+        ) from None
+
+
+# The options themselves, and the classes that give them to every command.
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    session = ctx.find_object(Session)
+    if value is None or session is None or param.name is None:
+        return
+    typed = ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    (session.given if typed else session.environment)[param.name] = value
+
+
+def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    session = ctx.find_object(Session)
+    if value and session is not None:
+        session.as_json = True
+
+
+def shared_options(*, root: bool = False) -> list[click.Parameter]:
+    """Fresh options for one command. Only the root command's read the environment."""
+
+    def text_option(name: str, metavar: str, says: str) -> click.Option:
+        return click.RichOption(
+            [f"--{name}"],
+            metavar=metavar,
+            envvar=f"MYCEL_{name.upper()}" if root else None,
+            help=f"{says} (or MYCEL_{name.upper()})",
+            panel=EVERYWHERE,
+            callback=_remember,
+            expose_value=False,
+        )
+
+    as_json = click.RichOption(
+        ["--json"],
+        is_flag=True,
+        # Eager, so that an error in another option is already told as JSON.
+        is_eager=True,
+        help="One JSON object per line instead of tables; errors as JSON too",
+        panel=EVERYWHERE,
+        callback=_remember_json,
+        expose_value=False,
+    )
+    return [
+        text_option("db", "PATH", "The database file"),
+        text_option("workspace", "NAME", "A database by name; by default the current directory's"),
+        text_option("actor", "NAME", "Who writes, for the journal"),
+        as_json,
+    ]
+
+
+def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
+    """The order in which help shows commands, their own parameters, and those of all."""
+    options = ("Arguments", "Options", EVERYWHERE)
+    return [
+        *(click.RichCommandPanel(name) for name in commands),
+        *(click.RichOptionPanel(name) for name in options),
+    ]
+
+
+class Command(click.RichCommand):
+    """A command with the options that every command has."""
+
+    def __init__(self, *, params: list[click.Parameter] | None = None, **more: Any) -> None:
+        super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
+
+
+class Group(click.RichGroup):
+    """A group of such commands; the options may stand before their names as well."""
+
+    command_class = Command
+
+    def __init__(
+        self,
+        *,
+        params: list[click.Parameter] | None = None,
+        root: bool = False,
+        command_panels: Iterable[str] = ("Commands",),
+        **more: Any,
+    ) -> None:
+        super().__init__(
+            params=[*(params or ()), *shared_options(root=root)],
+            panels=_panels(*command_panels),
+            **more,
+        )
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """In the order of their definition, which is the order in which people need them."""
+        return list(self.commands)
+
+
+pass_session = click.make_pass_decorator(Session)

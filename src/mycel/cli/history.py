@@ -1,0 +1,102 @@
+"""`mycel log`, `history`, `snapshot` and `purge`: what happened, and forgetting it for good."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+
+import rich_click as click
+
+from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.parameters import ELEMENT, resolve
+
+
+@click.command(cls=Command)
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="At most so many")
+@click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
+@pass_session
+def log(session: Session, limit: int, before: int | None) -> None:
+    """List transactions, newest first."""
+    with session.open(readonly=True) as db:
+        entries = list(db.log(limit=limit + 1, before=before))
+    session.out.list(
+        islice(entries, limit),
+        ("seq", "time", "actor", "changes", "message"),
+        lambda entry: (
+            entry.seq,
+            entry.time.isoformat(),
+            entry.actor,
+            entry.changes,
+            entry.message,
+        ),
+        lambda entry: entry.to_dict(),
+        empty="No transactions.",
+    )
+    if len(entries) > limit:
+        session.out.note(f"Older ones: mycel log --before {entries[limit - 1].seq}")
+
+
+@click.command(cls=Command)
+@click.argument("element", metavar=ELEMENT, help="The element")
+@pass_session
+def history(session: Session, element: str) -> None:
+    """List every version of an element, oldest first."""
+    with session.open(readonly=True) as db:
+        versions = db.history(resolve(db, element))
+    session.out.list(
+        versions,
+        ("seq", "time", "actor", "what", "reason", "content"),
+        lambda version: (
+            version.seq,
+            version.transaction.time.isoformat(),
+            version.transaction.actor,
+            version.kind,
+            version.reason,
+            None if version.element is None else version.element.attributes or None,
+        ),
+        lambda version: version.to_dict(),
+    )
+
+
+@click.command(cls=Command)
+@pass_session
+def snapshot(session: Session) -> None:
+    """Show all roots of this moment.
+
+    Whoever writes down the overall root can check any proof of this moment against it, offline.
+    """
+    with session.open(readonly=True) as db:
+        now = db.snapshot()
+    wire = now.to_dict()
+    session.out.fields(wire.items(), wire)
+
+
+@click.command(cls=Command)
+@click.argument("element", metavar=ELEMENT, help="The element")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for the journal")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def purge(session: Session, element: str, reason: str, yes: bool) -> int:
+    """Forget an element for good, with every edge that ever touched it.
+
+    Its content goes from history and journal too; only hashes stay, so that the journal can still
+    be verified. This cannot be undone.
+    """
+    with session.open() as db:
+        id_ = resolve(db, element)
+        if not yes and not _confirm(session, id_):
+            session.out.note("Nothing was purged.")
+            return 1
+        gone = db.purge(id_, reason)
+    session.out.say(
+        f"Purged {id_}: {gone.concepts} concepts, {gone.propositions} edges,"
+        f" {gone.entries} journal entries.",
+        {"id": id_} | gone._asdict(),
+    )
+    return 0
+
+
+def _confirm(session: Session, id_: str) -> bool:
+    if session.as_json or not sys.stdin.isatty():
+        raise click.UsageError("Purging cannot be undone: say --yes if you mean it.")
+    return click.confirm(f"Forget {id_} and all that refers to it, for good?", err=True)

@@ -1,0 +1,139 @@
+"""What people type: JSON, moments, hashes, and elements as ids or as `Type:name`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import rich_click as click
+
+from mycel.errors import InvalidId, NotFound
+
+if TYPE_CHECKING:
+    from mycel.model.elements import Concept
+
+ELEMENT = "ID|TYPE:NAME"
+"""How help shows an argument that `resolve` understands."""
+
+_ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object: in place, or in a file as `@path` (`@-` is standard input).
+
+    Raises:
+        click.UsageError: it is something else, or cannot be read.
+    """
+    content = read_text(text[1:]) if text.startswith("@") else text
+    try:
+        parsed = json.loads(content, object_pairs_hook=_without_duplicates)
+    except RecursionError:
+        raise click.BadParameter("it nests too deep.") from None
+    except ValueError as error:
+        raise click.BadParameter(f"it is no JSON: {error}.") from None
+    if not isinstance(parsed, dict):
+        raise click.BadParameter('it must be an object, such as {"key": "value"}.')
+    return parsed
+
+
+def moment(text: str) -> int | str:
+    """A moment of the past: the number of a journal entry, or else a time.
+
+    >>> moment("12"), moment("2026-01-31")
+    (12, '2026-01-31')
+    """
+    # Up to 18 digits fit the journal; more of them are no time either, and refused as such.
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII) else text
+
+
+def root_hash(text: str) -> bytes:
+    """A SHA-256 hash in hexadecimal digits.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    if not re.fullmatch(r"[0-9A-Fa-f]{64}", text, re.ASCII):
+        raise click.BadParameter("a root has 64 hexadecimal digits.")
+    return bytes.fromhex(text)
+
+
+def read_text(path: str) -> str:
+    """The text of a file; `-` is standard input.
+
+    Raises:
+        click.UsageError: it cannot be read, or is no text.
+    """
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path!r} cannot be read: {error.strerror}.") from None
+    except ValueError as error:  # No UTF-8, or a path that no file can have.
+        raise click.UsageError(f"{path!r} cannot be read: {error}.") from None
+
+
+class HasConcepts(Protocol):
+    """Where names are looked up: the graph, a state of its past, or a transaction."""
+
+    def get_concept(self, type_name: str, name: str) -> Concept | None: ...
+
+
+def resolve(graph: HasConcepts, text: str) -> str:
+    """The id of the element that somebody typed.
+
+    Raises:
+        InvalidId: it is neither an id nor `Type:name`.
+        TypeMismatch: the type is not defined.
+        NotFound: there is no such concept.
+    """
+    named = type_and_name(text)
+    return text if named is None else find_concept(graph, *named).id
+
+
+def find_concept(graph: HasConcepts, type_name: str, name: str) -> Concept:
+    """The concept with this type and name.
+
+    Raises:
+        TypeMismatch: the type is not defined.
+        NotFound: there is no such concept.
+    """
+    found = graph.get_concept(type_name, name)
+    if found is None:
+        raise NotFound(
+            f"There is no live {type_name} {name!r}.",
+            hint="It may have been removed, which its id still finds, or never created.",
+        )
+    return found
+
+
+def type_and_name(text: str) -> tuple[str, str] | None:
+    """The two parts of `Type:name`, split at the first colon; None for an id.
+
+    >>> type_and_name("Page:https://example.org"), type_and_name("C:12")
+    (('Page', 'https://example.org'), None)
+    """
+    if _ID.fullmatch(text):
+        return None
+    type_name, colon, name = text.partition(":")
+    if not (type_name and colon and name):
+        raise InvalidId(
+            f"{text!r} is neither an id nor Type:name.",
+            hint="Write C:12, P:13:predicate, or the type and name of a concept as Drug:Aspirin.",
+        )
+    return type_name, name
+
+
+def exactly(words: Sequence[str], *counts: int, form: str) -> None:
+    """Refuse another number of words than a command understands."""
+    if len(words) not in counts:
+        raise click.UsageError(f"Write it as: {form}")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key stands in it twice")
+    return made

@@ -1,0 +1,253 @@
+"""`mycel prove` and `mycel verify`: proofs as files, their check offline, the check of everything.
+
+A proof is one JSON object. Whoever checks it brings the root that they trust: one that was written
+down when `mycel snapshot` showed it, not the one that stands in the proof.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.output import is_terminal
+from mycel.cli.parameters import ELEMENT, exactly, read_text, resolve, root_hash, type_and_name
+from mycel.errors import InvalidValueType
+
+if TYPE_CHECKING:
+    from mycel.merkle.proofs import ConsistencyProof, EntryProof, StateProof
+    from mycel.nexus import Nexus
+    from mycel.store.verify import Report
+
+    Proof = StateProof | EntryProof | ConsistencyProof
+
+_FORMS = f"mycel prove {ELEMENT}, or SRC PREDICATE DST, or --entry SEQ, or --since ENTRIES"
+_ABOUT = "TYPE:NAME, or TYPE:NAME PREDICATE TYPE:NAME"
+
+
+@click.command(cls=Command)
+@click.argument("words", metavar=f"[{ELEMENT}|SRC PREDICATE DST]", nargs=-1, help="What to prove")
+@click.option("--entry", type=int, metavar="SEQ", help="That this entry is in the journal")
+@click.option(
+    "--since", type=int, metavar="ENTRIES", help="That the journal grew from its first so many"
+)
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there")
+@pass_session
+def prove(
+    session: Session,
+    words: tuple[str, ...],
+    entry: int | None,
+    since: int | None,
+    out: Path | None,
+) -> None:
+    """Prove that an element is part of the state, or that there is none with this identity.
+
+    The proof is JSON. `mycel verify --proof FILE --root HEX` checks it without the database.
+    """
+    if sum((bool(words), entry is not None, since is not None)) != 1:
+        raise click.UsageError(f"Write it as: {_FORMS}")
+    with session.open(readonly=True) as db:
+        proof: Proof
+        if entry is not None:
+            proof = db.prove_entry(entry)
+        elif since is not None:
+            proof = db.prove_consistency(since)
+        else:
+            proof = _prove(db, words)
+    wire = proof.to_dict()
+    if out is None:
+        pretty = is_terminal() and not session.as_json
+        session.out.line(json.dumps(wire, indent=2 if pretty else None))
+    else:
+        out.write_text(json.dumps(wire) + "\n", encoding="utf-8")
+        root = wire["snapshot"]["overall_root"]
+        session.out.say(
+            f"{says(proof)}\nunder the overall root {root}\nProof written to {out}.",
+            {"proof": str(out), "kind": wire["kind"], "overall_root": root},
+        )
+
+
+def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
+    exactly(words, 1, 3, form=_FORMS)
+    if len(words) == 3:
+        src, predicate, dst = words
+        return db.prove((resolve(db, src), predicate, resolve(db, dst)))
+    # A name is passed on as it is: that there is no such concept can be proven too.
+    return db.prove(type_and_name(words[0]) or words[0])
+
+
+@click.command(cls=Command)
+@click.argument(
+    "about",
+    metavar="[TYPE:NAME [PREDICATE TYPE:NAME]]",
+    nargs=-1,
+    help="What the proof must be about",
+)
+@click.option("--replay", is_flag=True, help="Rebuild everything from the journal alone, too")
+@click.option("--proof", metavar="FILE", help="Check this proof instead; needs no database")
+@click.option("--root", type=root_hash, metavar="HEX", help="The overall root that you trust")
+@click.option(
+    "--old-root",
+    type=root_hash,
+    metavar="HEX",
+    help="For --since: the journal root that you wrote down",
+)
+@pass_session
+def verify(
+    session: Session,
+    *,
+    about: tuple[str, ...],
+    replay: bool,
+    proof: str | None,
+    root: bytes | None,
+    old_root: bytes | None,
+) -> int:
+    """Check everything against everything; exit status 1 if anything disagrees.
+
+    With --proof and --root, check one proof offline. Say what it must be about when it matters: a
+    proof that something is absent, or that an edge is there, names it by a hash alone.
+    """
+    if proof is not None:
+        if replay:
+            raise click.UsageError("--replay checks a database, --proof a file: give one of them.")
+        return _check_proof(session, proof, root, old_root, about)
+    if about or root is not None or old_root is not None:
+        raise click.UsageError("--root, --old-root and what a proof is about go with --proof FILE.")
+    with session.open() as db, session.out.waiting("Checking everything against everything…"):
+        report = db.verify(replay=replay)
+    _show(session, report)
+    return 0 if report.ok else 1
+
+
+def _show(session: Session, report: Report) -> None:
+    out = session.out
+    if out.as_json:
+        out.object(report.to_dict())
+        return
+    failed = {problem.check for problem in report.problems}
+    for check in report.checks:
+        good = check not in failed
+        mark = out.style("ok  ", fg="green") if good else out.style("FAIL", fg="red", bold=True)
+        out.line(f"{mark}  {check}")
+    out.line(
+        f"{report.entries} journal entries, {report.concepts} concepts,"
+        f" {report.propositions} edges."
+    )
+    if report.problems:
+        out.list(
+            report.problems,
+            ("check", "where", "what"),
+            lambda problem: (problem.check, problem.where, problem.what),
+            lambda problem: problem.to_dict(),
+        )
+
+
+def _check_proof(
+    session: Session,
+    path: str,
+    root: bytes | None,
+    old_root: bytes | None,
+    about: tuple[str, ...],
+) -> int:
+    proof = _read_proof(path)
+    stated = proof.snapshot.overall_root.hex()
+    if root is None:
+        raise click.UsageError(
+            "--proof needs --root: the overall root that you trust. The proof says it holds under"
+            f" {stated}, but anyone can make a proof for a root of their own."
+        )
+    if stated != root.hex():
+        why = f" It was made for another root: {stated}"
+    elif about and not _is_about(proof, about):
+        why = f" It is not about {' '.join(about)}."
+    else:
+        why = "" if _holds(proof, root, old_root) else " Its hashes do not lead to the root."
+    out = session.out
+    said = says(proof)
+    verdict = out.style("NOT proven:", fg="red") if why else out.style("Proven:", fg="green")
+    out.say(
+        f"{verdict} {said}{why}",
+        {"ok": not why, "kind": proof.to_dict()["kind"], "says": said, "problem": why.strip()},
+    )
+    return 1 if why else 0
+
+
+def _holds(proof: Proof, root: bytes, old_root: bytes | None) -> bool:
+    # Late: see the package's docstring. This is all that an offline check needs.
+    from mycel.merkle.proofs import ConsistencyProof
+
+    if not isinstance(proof, ConsistencyProof):
+        return proof.verify(root)
+    if old_root is None:
+        raise click.UsageError(
+            "This proof speaks of an older journal: give the journal root that you wrote down then"
+            " as --old-root."
+        )
+    return proof.verify(old_root, root)
+
+
+def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
+    # Late: see the package's docstring.
+    from mycel.merkle.proofs import StateProof
+    from mycel.model.records import concept_key, proposition_key
+
+    exactly(about, 1, 3, form=f"mycel verify --proof FILE --root HEX {_ABOUT}")
+    ends = [type_and_name(word) for word in about[::2]]
+    keys = [concept_key(*end) for end in ends if end is not None]
+    if len(keys) != len(ends):
+        raise click.UsageError("An id says nothing without its database: write TYPE:NAME.")
+    if not isinstance(proof, StateProof):
+        return False
+    if len(about) == 1:
+        return (proof.namespace, proof.key) == ("concepts", keys[0])
+    return (proof.namespace, proof.key) == ("edges", proposition_key(keys[0], about[1], keys[1]))
+
+
+def _read_proof(path: str) -> Proof:
+    # Late: see the package's docstring.
+    from mycel.merkle.proofs import proof_from_dict
+
+    try:
+        wire = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueType(
+            f"{path!r} is no proof: it is no JSON ({error}).",
+            hint="Proofs are written by `mycel prove --out FILE`.",
+        ) from None
+    return proof_from_dict(wire)
+
+
+def says(proof: Proof) -> str:
+    """What a proof proves, in a sentence."""
+    # Late: see the package's docstring.
+    from mycel.merkle.proofs import ConsistencyProof, EntryProof
+
+    entries = proof.snapshot.entries
+    if isinstance(proof, ConsistencyProof):
+        return f"the journal of {entries} entries begins with the {proof.old_entries} of then."
+    if isinstance(proof, EntryProof):
+        return f"entry {proof.seq} stands in the journal of {entries} entries."
+    what = {"concepts": "concept", "edges": "edge"}[proof.namespace]
+    if proof.record is None:
+        return f"there is no {what} with the key {proof.key.hex()}."
+    return f"{_record_says(what, proof.record)} is part of the state after entry {entries}."
+
+
+def _record_says(what: str, record: bytes) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.records import ConceptFields, EdgeFields, decode_concept, decode_edge
+
+    fields: ConceptFields | EdgeFields
+    try:
+        if what == "concept":
+            fields = decode_concept(record)
+            said = f"the {fields.type} {fields.name!r}, version {fields.version},"
+        else:
+            fields = decode_edge(record)
+            said = f"the edge of type {fields.type} and weight {fields.weight}"
+    except InvalidValueType:
+        return "a record that cannot be read"
+    return said if fields.tombstone is None else f"the tombstone of {said}"

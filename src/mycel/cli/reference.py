@@ -1,0 +1,167 @@
+"""`docs/cli.md`, written from the commands themselves: `python -m mycel.cli.reference`.
+
+A test compares the file with what this makes, and refuses commands and options without help.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+import rich_click as click
+
+from mycel.cli.app import app
+from mycel.cli.context import EVERYWHERE
+
+HEAD = """\
+# The command line
+
+<!-- Written by `python -m mycel.cli.reference > docs/cli.md`; do not edit. -->
+
+`mycel` works on one database file. To see what it is about, run `mycel demo`. To use it:
+
+```sh
+mycel init
+mycel define type Drug
+mycel define type Symptom
+mycel define predicate treats
+mycel concept put Drug Aspirin --attributes '{"dose_mg": 500}'
+mycel concept put Symptom Headache
+mycel edge add Drug:Aspirin treats Symptom:Headache --weight 0.9
+mycel find Drug:Aspirin
+mycel log
+mycel prove Drug:Aspirin --out aspirin.json
+mycel verify --replay
+```
+
+## What goes in
+
+- **Elements** are given by id (`C:12` is a concept, `P:13:treats` an edge) or as `Type:name`, split
+  at the first colon. What looks like an id is one.
+- **Moments** (`--as-of`) are numbers of journal entries, as `mycel log` shows them, or times such
+  as `2026-01-31T12:00:00Z`; a time without a zone is UTC.
+- **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
+- **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
+  `MYCEL_WORKSPACE`, in this order. Without any of them it belongs to the current directory: the
+  workspace is then the directory's name with a short hash of its path. Databases of workspaces are
+  `~/.knowledge_engine/knowledge_<workspace>.db`. `mycel doctor` shows which one it is, and why.
+
+## What comes out
+
+Results go to standard output: tables on a terminal, plain columns into a file or pipe, and with
+`--json` one JSON object per line. Remarks and errors go to standard error; with `--json` they are
+objects as well: `{"note": …}` and `{"error": {"code": …, "name": …, "message": …, "hint": …}}`.
+
+| exit status | |
+|---|---|
+| 0 | done |
+| 1 | it failed, or `verify` or `doctor` found something wrong |
+| 2 | the command line, or a value on it, is wrong |
+| 130 | interrupted with Ctrl-C |
+| 141 | the reader of the output closed it |
+
+| environment | |
+|---|---|
+| `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_ACTOR` | what the options say where they are not given |
+| `MYCEL_DEBUG=1` | the traceback of an error |
+| `NO_COLOR` | no colours, even on a terminal |
+
+For completion in the shell: `eval "$(_MYCEL_COMPLETE=bash_source mycel)"` (or `zsh_source`,
+`fish_source`).
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = [HEAD, f"## {EVERYWHERE}\n", "They may stand before or after a command's name.\n"]
+    context = click.RichContext(app, info_name="mycel")
+    shared = [each for each in app.params if _is_shared(each)]
+    parts += [_table(("option", ""), [_option_row(each) for each in shared]), ""]
+    own = [each for each in app.params if not _is_shared(each)]
+    parts += ["`mycel` itself takes one more:\n"]
+    parts += [_table(("option", ""), [_option_row(each) for each in own]), ""]
+    for command, inner in walk(app, context):
+        parts += _section(command, inner)
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def walk(
+    group: click.Group, context: click.Context
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """Every command below a group, each with a context that knows its full name."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None:
+            continue
+        inner = command.context_class(command, info_name=name, parent=context)
+        yield command, inner
+        if isinstance(command, click.Group):
+            yield from walk(command, inner)
+
+
+def _section(command: click.Command, context: click.Context) -> Iterator[str]:
+    depth = (
+        "##" if isinstance(command, click.Group) or context.command_path.count(" ") == 1 else "###"
+    )
+    yield f"{depth} {context.command_path}\n"
+    yield inspect.cleandoc(command.help or "") + "\n"
+    if isinstance(command, click.Group):
+        return
+    usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
+    yield f"```text\n{usage}\n```\n"
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    if arguments:
+        yield _table(("argument", ""), [_argument_row(each, context) for each in arguments])
+        yield ""
+    options = [
+        each for each in command.params if isinstance(each, click.Option) and not _is_shared(each)
+    ]
+    if options:
+        yield _table(("option", ""), [_option_row(each) for each in options])
+        yield ""
+
+
+def _is_shared(param: click.Parameter) -> bool:
+    return getattr(param, "panel", None) == EVERYWHERE
+
+
+def _argument_row(param: click.Argument, context: click.Context) -> tuple[str, str]:
+    return _code(param.make_metavar(context)), help_of(param)
+
+
+def _option_row(param: click.Parameter) -> tuple[str, str]:
+    said = help_of(param)
+    if isinstance(param, click.Option):
+        if param.required:
+            said += "; required"
+        elif isinstance(param.default, (int, str)) and not param.is_flag and param.default != "":
+            said += f" (default: {param.default})"
+    return _code(" ".join((*param.opts, *_value(param)))), said
+
+
+def _value(param: click.Parameter) -> Iterator[str]:
+    if isinstance(param, click.Option) and param.is_flag:
+        return
+    if isinstance(param.type, click.Choice):
+        yield "|".join(param.type.choices)
+    else:
+        yield param.metavar or "N"
+
+
+def help_of(param: click.Parameter) -> str:
+    """What an option or argument says about itself."""
+    return getattr(param, "help", None) or ""
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
+    lines = [f"| {' | '.join(head)}|", "|---|---|"]
+    return "\n".join([*lines, *(f"| {left} | {right} |" for left, right in rows)])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

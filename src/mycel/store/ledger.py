@@ -1,0 +1,284 @@
+"""What the primitives of a transaction share: journal, past versions, keys, and the closing.
+
+A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
+`transaction` and `bulk` decide what changes; the ledger sees to it that every change is journaled,
+that the version before it is kept, and that state trees and text index learn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+import apsw
+
+from mycel.errors import NotFound
+from mycel.merkle import log
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
+from mycel.model.names import check_actor, check_text
+from mycel.model.records import concept_key, proposition_key, record_hash
+from mycel.store import text
+from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
+from mycel.store.layout import (
+    CONCEPT_COLUMNS,
+    CONCEPT_TYPE_NUMBER,
+    OPEN_END,
+    PROPOSITION_COLUMNS,
+    PROPOSITION_TYPE_NUMBER,
+)
+from mycel.store.reader import Reader
+from mycel.store.registry import Names, Registry, undefined
+from mycel.store.trees import Changes, StateTrees
+
+_ENTRIES_HELD_MAX: Final = 1000
+
+_COLUMNS: Final = {"concept": CONCEPT_COLUMNS, "proposition": PROPOSITION_COLUMNS}
+_SUPERSEDE: Final = {
+    table: (
+        f"INSERT INTO {table}_past SELECT {columns.format(seq='seq')}, ?2, NULL, NULL, NULL"
+        f" FROM {table} WHERE id = ?1"
+    )
+    for table, columns in _COLUMNS.items()
+}
+_ENTOMB: Final = {
+    table: (
+        f"INSERT INTO {table}_past SELECT {columns.format(seq='?2')}, {OPEN_END}, ?3, ?4, ?5"
+        f" FROM {table} WHERE id = ?1"
+    )
+    for table, columns in _COLUMNS.items()
+}
+
+
+class Ledger:
+    """The bookkeeping of one transaction."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        registry: Registry,
+        trees: StateTrees,
+        *,
+        actor: str,
+        message: str,
+        now_us: int,
+    ) -> None:
+        self.actor: Final = check_actor(actor)
+        self.message: Final = check_text(message, "message", MESSAGE_BYTES_MAX)
+        self.connection: Final = connection
+        self.registry: Final = registry
+        self.reader: Final = Reader(connection, registry)
+        self.head: Final = Head.read(connection)
+        self.time_us: Final = max(now_us, self.head.time_us)
+        self.first_seq: Final = self.head.seq + 1
+        self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
+        self.retext: Final[set[int]] = set()
+        """Elements whose text has to be indexed anew."""
+        self._trees = trees
+        self._keys: dict[int, bytes] = {}
+        self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+
+    @cached_property
+    def actor_number(self) -> int:
+        """The actor's number; an actor who changes nothing gets none."""
+        return self.registry.add(self.connection, self.registry.actors, self.actor)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has changed so far."""
+        return self.head.seq < self.first_seq
+
+    # Definitions.
+
+    def defined_number(self, names: Names, what: str, name: object) -> int:
+        """The number of a type or predicate that may be used in a write.
+
+        Raises:
+            TypeMismatch: it is not defined, or its definition was removed.
+        """
+        number = names.numbers.get(name) if isinstance(name, str) else None
+        if number is None and isinstance(name, str):
+            number = names.number(self.connection, name)
+        defined = self.registry.defined(self.connection, names, self.head.definitions)
+        if number is None or number not in defined:
+            raise undefined(what, str(name), names)
+        return number
+
+    def names_defined_by(self, type_number: int) -> Names | None:
+        """The registry in which a concept of this type gets a number, if it defines anything."""
+        if type_number == CONCEPT_TYPE_NUMBER:
+            return self.registry.types
+        if type_number == PROPOSITION_TYPE_NUMBER:
+            return self.registry.predicates
+        return None
+
+    def define(self, type_number: int, name: str) -> int | None:
+        """Give a type or predicate its number when its definition is about to be appended."""
+        names = self.names_defined_by(type_number)
+        if names is None:
+            return None
+        number = self.registry.add(self.connection, names, name)
+        self.registry.defined(self.connection, names, self.head.definitions).add(number)
+        self.head.definitions = self.head.seq + 1
+        self.registry.defined_at(self.head.definitions)
+        return number
+
+    # Natural keys.
+
+    def live_key(self, number: int) -> bytes:
+        """The natural key of an element that is live.
+
+        Raises:
+            NotFound: it is not.
+        """
+        key = self.find_key(number)
+        if key is None:
+            raise missing(ids.concept_id(number) if ids.is_concept(number) else f"P:{number}")
+        return key
+
+    def find_key(self, number: int) -> bytes | None:
+        """The natural key of an element, or None if it is not live."""
+        key = self._keys.get(number)
+        if key is not None:
+            return key
+        if ids.is_concept(number):
+            row = self.connection.execute(
+                "SELECT type, name FROM concept WHERE id = ?", (number,)
+            ).fetchone()
+            if row is None:
+                return None
+            key = concept_key(self.registry.types.name(self.connection, row[0]), row[1])
+        else:
+            row = self.connection.execute(
+                "SELECT subject, predicate, object FROM proposition WHERE id = ?", (number,)
+            ).fetchone()
+            if row is None:
+                return None
+            predicate = self.registry.predicates.name(self.connection, row[1])
+            key = proposition_key(self.live_key(row[0]), predicate, self.live_key(row[2]))
+        self.remember_key(number, key)
+        return key
+
+    def remember_key(self, number: int, key: bytes) -> None:
+        if len(self._keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+            self._keys.clear()
+        self._keys[number] = key
+
+    def forget_key(self, number: int) -> None:
+        self._keys.pop(number, None)
+
+    # The journal.
+
+    def append(
+        self,
+        kind: Kind,
+        number: int,
+        before: bytes | None,
+        after: bytes,
+        namespace: Namespace,
+        key: bytes,
+    ) -> int:
+        """Append an entry, and note what it changes in the state tree. Returns its number."""
+        after_hash = record_hash(after)
+        self.changes[namespace].set(key, after_hash)
+        return self.append_entry(kind, number, before, after, after_hash)
+
+    def append_entry(
+        self, kind: Kind, number: int, before: bytes | None, after: bytes, after_hash: bytes
+    ) -> int:
+        """Append an entry alone."""
+        head = self.head
+        head.seq += 1
+        self.append_leaf(entry_leaf(kind, number, hash_of(before), after_hash))
+        self._entries.append((head.seq, int(kind), number, before, after))
+        if len(self._entries) >= _ENTRIES_HELD_MAX:
+            self.flush_entries()
+        return head.seq
+
+    def flush_entries(self) -> None:
+        """Write the entries that are still held back: together they cost a third."""
+        if self._entries:
+            self.connection.executemany(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries
+            )
+            self._entries.clear()
+
+    def record_at(self, seq: int) -> bytes | None:
+        """The record that the entry `seq` left behind."""
+        if seq >= self.first_seq:
+            self.flush_entries()
+        return self.reader.record_at(seq)
+
+    def append_leaf(self, leaf: bytes) -> None:
+        nodes = self.head.frontier.append(leaf)
+        if nodes:
+            self._store_nodes(nodes)
+
+    def append_leaves(self, leaves: Sequence[bytes]) -> None:
+        self._store_nodes(self.head.frontier.extend(leaves))
+
+    def _store_nodes(self, nodes: Sequence[log.StoredNode]) -> None:
+        self.connection.executemany("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
+
+    # The past.
+
+    def supersede(self, table: str, number: int, seq: int) -> None:
+        """Copy a live row to the past: it was true up to `seq`."""
+        self.connection.execute(_SUPERSEDE[table], (number, seq))
+
+    def entomb(
+        self, kind: Kind, element: Element, record: bytes, key: bytes, reason: str
+    ) -> None:
+        """Move a live row to the past, and leave a tombstone in force behind it."""
+        concept = isinstance(element, Concept)
+        table = "concept" if concept else "proposition"
+        namespace: Namespace = "concepts" if concept else "edges"
+        number = element.number
+        before = self.record_at(element.seq)
+        seq = self.append(kind, number, before, record, namespace, key)
+        self.supersede(table, number, seq)
+        self.connection.execute(
+            _ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason)
+        )
+        self.connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+        self.forget_key(number)
+        self.retext.add(number)
+
+    def end_tombstone(self, table: str, number: int, seq: int) -> None:
+        """The tombstone of an element was in force up to `seq`: it is live again."""
+        self.connection.execute(
+            f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
+            (seq, number),
+        )
+
+    # Closing.
+
+    def close(self) -> None:
+        """Bring trees and text index up to date and close the journal's range with its own row."""
+        head = self.head
+        since = self.first_seq - 1
+        head.seq += 1
+        head.time_us = self.time_us
+        changes, texts = self._trees.apply(head, since, self.changes), b""
+        if head.folded_seq == head.seq:
+            text.fold(self.connection, self.retext)
+        else:
+            texts = text.pack(self.retext)
+        roots = head.concepts_root, head.edges_root
+        entry = tx_bytes(self.first_seq, self.time_us, self.actor, self.message, *roots)
+        self.append_leaf(log.leaf_hash(entry))
+        self.flush_entries()
+        self.connection.execute(
+            "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),
+        )
+        head.write(self.connection, changes, texts)
+
+
+def missing(ref: object) -> NotFound:
+    """The error for an element that is not there."""
+    shown = ref.id if isinstance(ref, (Concept, Proposition)) else ref
+    return NotFound(f"There is no live element {shown!r}.")

@@ -1,0 +1,227 @@
+"""What holds for every sparse tree: one root a set, and proofs of nothing but the truth."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mycel.merkle.sparse import (
+    EMPTY,
+    SparseProof,
+    check,
+    get,
+    leaves,
+    prove,
+    root,
+    update,
+    verify_absent,
+    verify_member,
+)
+from tests.unit.merkle.test_sparse import (
+    Pages,
+    apply,
+    bit_of,
+    crowded,
+    digest,
+    flip,
+    grown,
+    naive_proof,
+    naive_root,
+    numbered,
+)
+
+# Scattered keys, and three crowds: below the deepest branch, across it, and in the last bits.
+POOL = [*numbered(150), *crowded(50, 100), *crowded(50, 49), *crowded(10, 252)]
+
+places = st.integers(0, len(POOL) - 1)
+versions = st.sampled_from([0, 1, 2, 3, None])
+hashes = st.binary(min_size=32, max_size=32)
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> dict[bytes, bytes | None]:
+    """Changes to a few keys, or to a whole stretch of them, which fills and empties buckets."""
+    if draw(st.sampled_from(["few", "stretch", "stretch"])) == "few":
+        changes = draw(st.dictionaries(places, versions, max_size=6))
+    else:
+        start, stop = sorted((draw(places), draw(places)))
+        changes = dict.fromkeys(range(start, stop + 1, draw(st.integers(1, 3))), draw(versions))
+    return {
+        POOL[place]: None if version is None else digest((place, version))
+        for place, version in changes.items()
+    }
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> dict[bytes, bytes]:
+    """What is left after a few batches."""
+    tree: dict[bytes, bytes | None] = {}
+    for batch in draw(st.lists(batches(), min_size=draw(st.integers(0, 2)), max_size=4)):
+        tree |= batch
+    return present(tree)
+
+
+def present(tree: Mapping[bytes, bytes | None]) -> dict[bytes, bytes]:
+    return {key: value for key, value in tree.items() if value is not None}
+
+
+@given(st.lists(batches(), min_size=1, max_size=5))
+def test_after_any_changes_the_tree_is_the_set_of_its_leaves(
+    history: list[dict[bytes, bytes | None]],
+) -> None:
+    pages = Pages()
+    model: dict[bytes, bytes] = {}
+    for batch in history:
+        model = present(model | batch)
+        assert apply(pages, batch) == root(pages)
+        assert list(leaves(pages)) == sorted(model.items())
+        assert all(get(pages, key) == model.get(key) for key in batch)
+        # Every page is sound, and none is left over.
+        assert dict(check(pages)) == dict.fromkeys(pages, "")
+    assert root(pages) == naive_root(model)
+
+
+@given(trees(), st.randoms(use_true_random=False), st.data())
+def test_neither_order_nor_batches_matter(tree: dict[bytes, bytes], random, data) -> None:
+    keys = list(tree)
+    random.shuffle(keys)
+    pages = Pages()
+    while keys:
+        size = data.draw(st.integers(1, len(keys)), label="size of a batch")
+        apply(pages, {key: tree[key] for key in keys[:size]})
+        del keys[:size]
+    assert root(pages) == root(grown(tree))
+
+
+@given(trees(), batches())
+def test_a_batch_equals_its_changes_one_by_one(
+    tree: dict[bytes, bytes], batch: dict[bytes, bytes | None]
+) -> None:
+    at_once, singly = grown(tree), grown(tree)
+    apply(at_once, batch)
+    for key, value in batch.items():
+        update(singly, [key], [value])
+    assert root(at_once) == root(singly)
+    assert list(leaves(at_once)) == list(leaves(singly))
+
+
+@given(trees(), batches())
+def test_undoing_a_batch_restores_the_earlier_root(
+    tree: dict[bytes, bytes], batch: dict[bytes, bytes | None]
+) -> None:
+    pages = grown(tree)
+    before = root(pages)
+    after = apply(pages, batch)
+    changes_nothing = present(tree | batch) == tree
+    assert (after == before) == changes_nothing
+    assert apply(pages, {key: tree.get(key) for key in batch}) == before
+
+
+@given(trees(), places, st.one_of(st.none(), st.integers(0, 255)))
+def test_every_key_has_a_proof_of_what_is_true_and_not_of_the_opposite(
+    tree: dict[bytes, bytes], place: int, changed_bit: int | None
+) -> None:
+    key = POOL[place] if changed_bit is None else flip(POOL[place], changed_bit)
+    pages = grown(tree)
+    top, proof = root(pages), prove(pages, key)
+    assert proof == naive_proof(tree, key)
+    assert verify_absent(top, key, proof) == (key not in tree)
+    record_hash = tree.get(key, proof.leaf_record_hash or EMPTY)
+    assert verify_member(top, key, record_hash, proof) == (key in tree)
+
+
+@given(trees(), trees(), places)
+def test_a_proof_from_one_tree_holds_in_another_only_where_it_is_true(
+    tree: dict[bytes, bytes], other: dict[bytes, bytes], place: int
+) -> None:
+    key = POOL[place]
+    proof, top = prove(grown(tree), key), root(grown(other))
+    if verify_absent(top, key, proof):
+        assert key not in other
+    if key in tree and verify_member(top, key, tree[key], proof):
+        assert other[key] == tree[key]
+    if tree != other and proof.steps:
+        # Its steps commit to everything else, so it holds in no other tree at all.
+        assert not verify_absent(top, key, proof)
+        assert not verify_member(top, key, tree.get(key, EMPTY), proof)
+
+
+@st.composite
+def random_claims(draw: st.DrawFn) -> tuple[dict[bytes, bytes], bytes, SparseProof]:
+    """A tree, a key, and a proof put together from its parts by somebody who would like to lie."""
+    tree = draw(trees().filter(len))
+    pages = grown(tree)
+    key, leaf_key = POOL[draw(places)], draw(st.sampled_from(sorted(tree)))
+    honest = [*prove(pages, key).steps, *prove(pages, leaf_key).steps]
+    chosen = draw(st.lists(st.sampled_from(honest), max_size=8)) if honest else []
+    steps = draw(st.sampled_from([tuple(chosen), tuple(sorted(set(chosen))), *_runs(honest)]))
+    return tree, key, SparseProof(steps, leaf_key, tree[leaf_key])
+
+
+def _runs(steps: list[tuple[int, bytes]]) -> list[tuple[tuple[int, bytes], ...]]:
+    return [tuple(steps[:stop]) for stop in range(len(steps) + 1)]
+
+
+@given(random_claims())
+def test_no_mixture_of_honest_parts_proves_a_lie(
+    claim: tuple[dict[bytes, bytes], bytes, SparseProof],
+) -> None:
+    tree, key, proof = claim
+    top = root(grown(tree))
+    assert proof.leaf_record_hash is not None
+    if verify_absent(top, key, proof):
+        assert key not in tree
+    if verify_member(top, key, proof.leaf_record_hash, proof):
+        assert tree[key] == proof.leaf_record_hash
+
+
+byte_strings = st.one_of(st.binary(max_size=70), hashes, st.just(EMPTY), st.just(b""))
+garbage_proofs = st.builds(
+    SparseProof,
+    st.lists(
+        st.tuples(
+            st.one_of(st.integers(0, 255), st.integers(-300, 600), st.integers()), byte_strings
+        ),
+        max_size=8,
+    ).map(tuple),
+    st.none() | byte_strings,
+    st.none() | byte_strings,
+)
+
+
+@given(byte_strings, byte_strings, byte_strings, garbage_proofs, st.booleans(), st.booleans())
+def test_garbage_proves_nothing_and_raises_nothing(
+    top: bytes,
+    key: bytes,
+    record_hash: bytes,
+    proof: SparseProof,
+    about_key: bool,
+    ordered: bool,
+) -> None:
+    if about_key:  # Get past the first comparisons.
+        proof = SparseProof(proof.steps, key, record_hash)
+    if ordered:
+        proof = SparseProof(tuple(sorted(proof.steps)), proof.leaf_key, proof.leaf_record_hash)
+    assert verify_member(top, key, record_hash, proof) is False
+    no_leaf = proof.leaf_key is None or proof.leaf_record_hash is None
+    assert verify_absent(top, key, proof) is (
+        no_leaf and top == EMPTY and not proof.steps and len(key) == 32
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 255), hashes), max_size=10, unique_by=lambda s: s[0]), hashes)
+def test_a_root_that_fits_the_steps_is_accepted_whatever_they_are(
+    steps: list[tuple[int, bytes]], key: bytes
+) -> None:
+    # So the refusals above are not for want of trying: well-formed steps do lead to some root.
+    record_hash, ordered = digest(key), sorted(steps)
+    top = sha256(b"\x00" + key + record_hash).digest()
+    for bit, sibling in reversed(ordered):
+        pair = sibling + top if bit_of(key, bit) else top + sibling
+        top = sha256(b"\x01" + bytes([bit]) + pair).digest()
+    proof = SparseProof(tuple(ordered), key, record_hash)
+    assert verify_member(top, key, record_hash, proof)
+    unused = next(bit for bit in range(255, -1, -1) if bit not in dict(steps))
+    # `flip` counts the bits of a byte from its low end, the tree from its high end.
+    assert verify_absent(top, flip(key, unused ^ 7), proof)

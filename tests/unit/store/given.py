@@ -1,0 +1,143 @@
+"""Graphs to start from, clocks that move when told, and a look at a database from outside.
+
+Everything goes through the public API, except `raw` and what is built on it: those use a connection
+of their own, which knows nothing of Mycel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import apsw
+import cbor2
+
+import mycel
+
+START_US = 1_700_000_000_000_000
+"""A whole second, so that records show it as a plain integer."""
+
+FACT, EVENT = "Fact", "Event"
+
+Rows = list[tuple[Any, ...]]
+
+
+class Clock:
+    """Shows the same time until it is told to move."""
+
+    def __init__(self, now_us: int = START_US) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+    def tick(self, microseconds: int = 1_000) -> int:
+        """Move on, and say what time it is then."""
+        self.now_us += microseconds
+        return self.now_us
+
+
+class TickingClock(Clock):
+    """Moves by a millisecond whenever somebody looks."""
+
+    def __call__(self) -> int:
+        return self.tick()
+
+
+def define(db: mycel.Nexus, types: Iterable[str] = (), predicates: Iterable[str] = ()) -> None:
+    with db.transaction() as tx:
+        for name in types:
+            tx.define_type(name)
+        for name in predicates:
+            tx.define_predicate(name)
+
+
+def add_concepts(db: mycel.Nexus, *names: str, type_name: str = FACT) -> list[str]:
+    """Concepts with these names, of a type that is defined if it is not yet; their ids."""
+    with db.transaction() as tx:
+        tx.define_type(type_name)
+        return [tx.put_concept(type_name, name) for name in names]
+
+
+class DeliberateError(Exception):
+    """What tests raise in the middle of a transaction."""
+
+
+def fail_after(db: mycel.Nexus, work: Callable[[mycel.Transaction], object]) -> None:
+    """Do the work in a transaction, and then fail."""
+    with db.transaction() as tx:
+        work(tx)
+        raise DeliberateError
+
+
+def number_of(element_id: str) -> int:
+    return int(element_id.split(":")[1])
+
+
+def entries(db: mycel.Nexus) -> int:
+    """How long the journal is."""
+    return db.snapshot().entries
+
+
+# What the specification says of keys, computed without Mycel.
+
+
+def concept_key(type_name: str, name: str) -> bytes:
+    return sha256(cbor2.dumps([type_name, name], canonical=True)).digest()
+
+
+def link_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
+    return sha256(cbor2.dumps([subject_key, predicate, object_key], canonical=True)).digest()
+
+
+# From outside.
+
+
+@contextmanager
+def raw(path: str | os.PathLike[str]) -> Iterator[apsw.Connection]:
+    """An ordinary SQLite connection to the file."""
+    with closing(apsw.Connection(os.fspath(path))) as connection:
+        yield connection
+
+
+def stored_tables(connection: apsw.Connection) -> list[str]:
+    """Every table that holds bytes: shadow tables too, virtual ones and statistics not."""
+    rows = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        " AND name NOT LIKE 'sqlite_stat%' ORDER BY name"
+    )
+    return [name for (name,) in rows]
+
+
+def columns_of(connection: apsw.Connection, table: str) -> list[str]:
+    rows = connection.execute("SELECT name FROM pragma_table_info(?) ORDER BY cid", (table,))
+    return [name for (name,) in rows]
+
+
+def dump(path: str | os.PathLike[str]) -> dict[str, Rows]:
+    """Every row of every table."""
+    with raw(path) as connection:
+        return {
+            table: connection.execute(f'SELECT * FROM "{table}" ORDER BY 1, 2').fetchall()
+            for table in stored_tables(connection)
+        }
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of the database and of its write-ahead log."""
+    files = [Path(path), Path(f"{os.fspath(path)}-wal"), Path(f"{os.fspath(path)}-journal")]
+    return b"".join(file.read_bytes() for file in files if file.exists())
+
+
+def problems(report: mycel.Report) -> list[dict[str, str]]:
+    """What a verification found; empty if all is well, and readable if not."""
+    return [problem.to_dict() for problem in report.problems]
+
+
+def assert_sound(db: mycel.Nexus) -> None:
+    """Everything agrees with everything, and with a replay of the journal."""
+    assert problems(db.verify(replay=True)) == []
