@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from typing import Final
 from benchmarks import bulk, checks, proofs, reads, startup, writes
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
-from benchmarks.report import Line, Measure, table, to_json
+from benchmarks.report import Line, Measure, load_text, table, to_json
 
 MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "load": bulk.measure,
@@ -37,12 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.keep and options.dir is None:
         sys.exit("--keep needs --dir: where should the databases be kept?")
     lines: list[Line] = []
+    load_before = os.getloadavg()[0]
     with _folder(options.dir, keep=options.keep) as folder:
         databases = Databases(folder, tuple(options.sizes))
         for name in wanted:
             lines.extend(MEASURES[name](databases))
-    print(table(lines))
-    options.out.write_text(json.dumps(to_json(lines, options.sizes), indent=1) + "\n")
+    loads = (load_before, os.getloadavg()[0])
+    print(table(lines), load_text(loads), sep="\n\n")
+    options.out.write_text(json.dumps(to_json(lines, options.sizes, loads), indent=1) + "\n")
     missed = [line.name for line in lines if isinstance(line, Measure) and line.missed]
     return 1 if missed and options.strict else 0
 

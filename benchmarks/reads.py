@@ -203,6 +203,9 @@ def _hop_questions(pair: Pair, db: mycel.Nexus, base: Plain) -> list[Question]:
             (_our_id(db, base, subject), [PREDICATE_NAMES[predicate]])
             for subject, predicate, _ in keys
         ]
+        for (source, predicates), (*_, links) in zip(named, keys, strict=True):
+            if len(list(db.edges_out(source, predicates))) != links:
+                raise ValueError(f"The two databases differ in the links of {source}.")
         numbers = [key[:2] for key in keys]
         rows = Question(f"{fan.name}, rows", named, numbers, _hop, _plain_hop, fan.bar, note)
         questions.append(rows)

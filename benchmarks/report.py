@@ -44,6 +44,8 @@ class Measure:
     plain: Summary | None = None
     bar: Bar | None = None
     note: str = ""
+    masked: bool = False
+    """Whether the bar, if it is met, is met thanks to something else than our own code."""
 
     @property
     def ratio(self) -> float | None:
@@ -61,9 +63,15 @@ class Measure:
         value = self.ours.p50 if self.bar.of == "ours" else self.ratio
         return value is None or value > self.bar.limit
 
+    @property
+    def verdict(self) -> str:
+        if self.bar is None:
+            return ""
+        return "MISSED" if self.missed else "masked" if self.masked else "ok"
+
     def to_dict(self) -> dict[str, Any]:
         ratios = {"ratio": self.ratio, "ratio_of_means": self.ratio_of_means}
-        return asdict(self) | ratios | {"missed": self.missed}
+        return asdict(self) | ratios | {"verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,7 @@ def _cells(line: Line) -> tuple[str, ...]:
         _times(line.ratio),
         _times(line.ratio_of_means),
         _bar_text(line),
-        "" if line.bar is None else "MISSED" if line.missed else "ok",
+        line.verdict,
         line.note,
     )
 
@@ -132,7 +140,16 @@ def quantity(value: float, unit: Unit) -> str:
     return f"{scaled:.{digits}f}{space}{name}"
 
 
-def to_json(lines: Iterable[Line], sizes: Sequence[str]) -> dict[str, Any]:
+def load_text(loads: Sequence[float]) -> str:
+    """How busy the machine was before and after the run, and what follows from it."""
+    processors = os.cpu_count() or 1
+    text = f"load average {loads[0]:.1f} before and {loads[1]:.1f} after, {processors} processors"
+    if max(loads) <= processors:
+        return text
+    return f"{text}: others were at work, so measure again before you believe it"
+
+
+def to_json(lines: Iterable[Line], sizes: Sequence[str], loads: Sequence[float]) -> dict[str, Any]:
     """Everything that was measured, with what it was measured on; names no machine."""
     lines = list(lines)
     return {
@@ -143,6 +160,7 @@ def to_json(lines: Iterable[Line], sizes: Sequence[str]) -> dict[str, Any]:
         "apsw": apsw.apsw_version(),
         "system": f"{sys.platform} {platform.machine()}",
         "cpus": os.cpu_count(),
+        "load_average": list(loads),
         "sizes": list(sizes),
         "measures": [each.to_dict() for each in lines if isinstance(each, Measure)],
         "skipped": [asdict(each) for each in lines if isinstance(each, Skipped)],

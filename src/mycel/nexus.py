@@ -192,9 +192,7 @@ class Nexus(GraphView):
             namespace, key, record = _identify(reader, target)
             trees = StateTrees(reader.connection)
             trees.catch_up(head.seq, head.folded_seq)
-            return StateProof(
-                namespace, key, record, trees.prove(namespace, key), head.snapshot()
-            )
+            return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
 
     def prove_entry(self, seq: int) -> EntryProof:
         """Prove that an entry, or a transaction, stands in the journal at its place."""

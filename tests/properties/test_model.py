@@ -35,11 +35,11 @@ NUMBERS = SIGNED_64 | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | st.text(max_size=30),
     lambda inner: (
-        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=30), inner, max_size=5)
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=30), inner, max_size=4)
     ),
-    max_leaves=20,
+    max_leaves=10,
 )
-OBJECTS = st.dictionaries(st.text(max_size=30), JSON, max_size=6)
+OBJECTS = st.dictionaries(st.text(max_size=30), JSON, max_size=4)
 # Anything a caller in Python could put there, and much that `orjson` or `cbor2` would take.
 ANYTHING = st.recursive(
     st.none()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,8 +78,9 @@ def test_after_any_changes_the_tree_is_the_set_of_its_leaves(
         assert apply(pages, batch) == root(pages)
         assert list(leaves(pages)) == sorted(model.items())
         assert all(get(pages, key) == model.get(key) for key in batch)
-        # Every page is sound, and none is left over.
+        # Every page is sound, none is left over, and none remembers how it came to be.
         assert dict(check(pages)) == dict.fromkeys(pages, "")
+        assert pages == grown(model)
     assert root(pages) == naive_root(model)
 
 
@@ -91,6 +93,7 @@ def test_neither_order_nor_batches_matter(tree: dict[bytes, bytes], random, data
         size = data.draw(st.integers(1, len(keys)), label="size of a batch")
         apply(pages, {key: tree[key] for key in keys[:size]})
         del keys[:size]
+    assert pages == grown(tree)
     assert root(pages) == root(grown(tree))
 
 
@@ -103,7 +106,7 @@ def test_a_batch_equals_its_changes_one_by_one(
     for key, value in batch.items():
         update(singly, [key], [value])
     assert root(at_once) == root(singly)
-    assert list(leaves(at_once)) == list(leaves(singly))
+    assert at_once == singly
 
 
 @given(trees(), batches())
@@ -127,8 +130,8 @@ def test_every_key_has_a_proof_of_what_is_true_and_not_of_the_opposite(
     top, proof = root(pages), prove(pages, key)
     assert proof == naive_proof(tree, key)
     assert verify_absent(top, key, proof) == (key not in tree)
-    record_hash = tree.get(key, proof.leaf_record_hash or EMPTY)
-    assert verify_member(top, key, record_hash, proof) == (key in tree)
+    for record_hash in (tree.get(key, EMPTY), *(each for _, each in proof.leaves)):
+        assert verify_member(top, key, record_hash, proof) == (tree.get(key) == record_hash)
 
 
 @given(trees(), trees(), places)
@@ -152,15 +155,17 @@ def random_claims(draw: st.DrawFn) -> tuple[dict[bytes, bytes], bytes, SparsePro
     """A tree, a key, and a proof put together from its parts by somebody who would like to lie."""
     tree = draw(trees().filter(len))
     pages = grown(tree)
-    key, leaf_key = POOL[draw(places)], draw(st.sampled_from(sorted(tree)))
-    honest = [*prove(pages, key).steps, *prove(pages, leaf_key).steps]
+    key, other = POOL[draw(places)], draw(st.sampled_from(sorted(tree)))
+    mine, theirs = prove(pages, key), prove(pages, other)
+    honest = [*mine.steps, *theirs.steps]
     chosen = draw(st.lists(st.sampled_from(honest), max_size=8)) if honest else []
-    steps = draw(st.sampled_from([tuple(chosen), tuple(sorted(set(chosen))), *_runs(honest)]))
-    return tree, key, SparseProof(steps, leaf_key, tree[leaf_key])
+    steps = draw(st.sampled_from([tuple(chosen), tuple(sorted(set(chosen))), *_starts(honest)]))
+    group = draw(st.sampled_from([mine.leaves, theirs.leaves, *_starts([*theirs.leaves])]))
+    return tree, key, SparseProof(steps, group)
 
 
-def _runs(steps: list[tuple[int, bytes]]) -> list[tuple[tuple[int, bytes], ...]]:
-    return [tuple(steps[:stop]) for stop in range(len(steps) + 1)]
+def _starts(parts: list[Any]) -> list[tuple[Any, ...]]:
+    return [tuple(parts[:stop]) for stop in range(len(parts) + 1)]
 
 
 @given(random_claims())
@@ -169,11 +174,13 @@ def test_no_mixture_of_honest_parts_proves_a_lie(
 ) -> None:
     tree, key, proof = claim
     top = root(grown(tree))
-    assert proof.leaf_record_hash is not None
     if verify_absent(top, key, proof):
         assert key not in tree
-    if verify_member(top, key, proof.leaf_record_hash, proof):
-        assert tree[key] == proof.leaf_record_hash
+    for leaf_key, record_hash in proof.leaves:
+        if verify_member(top, leaf_key, record_hash, proof):
+            assert tree[leaf_key] == record_hash
+        if verify_member(top, key, record_hash, proof):
+            assert tree[key] == record_hash
 
 
 byte_strings = st.one_of(st.binary(max_size=70), hashes, st.just(EMPTY), st.just(b""))
@@ -185,43 +192,44 @@ garbage_proofs = st.builds(
         ),
         max_size=8,
     ).map(tuple),
-    st.none() | byte_strings,
-    st.none() | byte_strings,
+    st.lists(st.tuples(byte_strings, byte_strings), max_size=10).map(tuple),
 )
 
 
-@given(byte_strings, byte_strings, byte_strings, garbage_proofs, st.booleans(), st.booleans())
+@given(byte_strings, byte_strings, byte_strings, garbage_proofs, st.sets(st.integers(0, 2)))
 def test_garbage_proves_nothing_and_raises_nothing(
-    top: bytes,
-    key: bytes,
-    record_hash: bytes,
-    proof: SparseProof,
-    about_key: bool,
-    ordered: bool,
+    top: bytes, key: bytes, record_hash: bytes, proof: SparseProof, repairs: set[int]
 ) -> None:
-    if about_key:  # Get past the first comparisons.
-        proof = SparseProof(proof.steps, key, record_hash)
-    if ordered:
-        proof = SparseProof(tuple(sorted(proof.steps)), proof.leaf_key, proof.leaf_record_hash)
+    # Repairs get a proof past the first comparisons.
+    steps, group = proof.steps, proof.leaves
+    if 0 in repairs:
+        steps = tuple(sorted(steps))
+    if 1 in repairs:
+        group = (*group, (key, record_hash))
+    if 2 in repairs:
+        group = tuple(sorted(group))
+    proof = SparseProof(steps, group)
     assert verify_member(top, key, record_hash, proof) is False
-    no_leaf = proof.leaf_key is None or proof.leaf_record_hash is None
-    assert verify_absent(top, key, proof) is (
-        no_leaf and top == EMPTY and not proof.steps and len(key) == 32
-    )
+    nothing_there = top == EMPTY and not steps and not group and len(key) == 32
+    assert verify_absent(top, key, proof) is nothing_there
 
 
-@given(st.lists(st.tuples(st.integers(0, 255), hashes), max_size=10, unique_by=lambda s: s[0]), hashes)
-def test_a_root_that_fits_the_steps_is_accepted_whatever_they_are(
-    steps: list[tuple[int, bytes]], key: bytes
+@given(
+    st.lists(st.tuples(st.integers(0, 255), hashes), max_size=10, unique_by=lambda step: step[0]),
+    st.dictionaries(hashes, hashes, min_size=1, max_size=8),
+)
+def test_a_root_that_fits_the_steps_and_leaves_is_accepted_whatever_they_are(
+    steps: list[tuple[int, bytes]], group: dict[bytes, bytes]
 ) -> None:
-    # So the refusals above are not for want of trying: well-formed steps do lead to some root.
-    record_hash, ordered = digest(key), sorted(steps)
-    top = sha256(b"\x00" + key + record_hash).digest()
+    # So the refusals above are not for want of trying: well-formed parts do lead to some root.
+    key, ordered = min(group), sorted(steps)
+    top = sha256(b"\x00" + b"".join(each + group[each] for each in sorted(group))).digest()
     for bit, sibling in reversed(ordered):
         pair = sibling + top if bit_of(key, bit) else top + sibling
         top = sha256(b"\x01" + bytes([bit]) + pair).digest()
-    proof = SparseProof(tuple(ordered), key, record_hash)
-    assert verify_member(top, key, record_hash, proof)
+    proof = SparseProof(tuple(ordered), tuple(sorted(group.items())))
+    assert verify_member(top, key, group[key], proof)
     unused = next(bit for bit in range(255, -1, -1) if bit not in dict(steps))
     # `flip` counts the bits of a byte from its low end, the tree from its high end.
-    assert verify_absent(top, flip(key, unused ^ 7), proof)
+    other = flip(key, unused ^ 7)
+    assert verify_absent(top, other, proof) == (other not in group)

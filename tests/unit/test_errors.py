@@ -66,7 +66,9 @@ def test_the_drawing_in_the_docstring_shows_every_class_with_its_base_and_code()
 
 def test_the_registry_holds_every_class_under_its_own_name_on_the_wire() -> None:
     assert list(REGISTRY.values()) == ALL
-    assert {name: error.name for name, error in REGISTRY.items()} == {name: name for name in REGISTRY}
+    assert {name: error.name for name, error in REGISTRY.items()} == {
+        name: name for name in REGISTRY
+    }
     assert REGISTRY["InternalError"] is InternalError
 
 
@@ -132,7 +134,9 @@ def test_the_text_of_an_error_says_code_name_message_and_hint() -> None:
     assert str(error) == "KIP_3001 ReferenceError: ?x is not bound. Bind it."
 
 
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+@pytest.mark.parametrize(
+    "clone", [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+)
 def test_an_error_survives_being_copied_and_sent_to_another_process(clone) -> None:
     error = errors.VersionConflict("Version 3.", hint="Read again.", data={"actual": 3})
     cloned = clone(error)

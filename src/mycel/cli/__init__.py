@@ -5,14 +5,12 @@ Modules, in the order in which a call passes through them:
 - `app`         the root command and all others under it; `run` is one call, from words to status
 - `context`     options that stand before or after any command, and the database they lead to
 - `parameters`  what people type: JSON, moments, hashes, and elements as ids or as Type:name
-- `concepts`    define, concept
+- `databases`   init, doctor
+- `demo`        demo
+- `concepts`    define, concept, search
 - `edges`       edge, find
-- `words`       search
 - `history`     log, history, snapshot, purge
 - `proofs`      prove, verify
-- `databases`   init
-- `doctor`      doctor
-- `demo`        demo
 - `output`      tables for people, one JSON object per line for programs
 - `failures`    from any exception to one message and an exit status
 - `reference`   `docs/cli.md`, written from the commands themselves

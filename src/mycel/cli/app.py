@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import rich_click as click
 
-from mycel.cli import concepts, databases, demo, doctor, edges, history, proofs, words
+from mycel.cli import concepts, databases, demo, edges, history, proofs
 from mycel.cli.context import Group, Session
 from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from mycel.cli.output import PipeClosed
 
 _PANELS: dict[str, tuple[click.RichCommand, ...]] = {
-    "Database": (databases.init, doctor.doctor, demo.demo),
-    "Graph": (concepts.define, concepts.concept, edges.edge, edges.find, words.search),
+    "Database": (databases.init, databases.doctor, demo.demo),
+    "Graph": (concepts.define, concepts.concept, edges.edge, edges.find, concepts.search),
     "History and proofs": (
         history.log,
         history.history,

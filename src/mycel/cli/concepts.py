@@ -1,4 +1,4 @@
-"""`mycel define` and `mycel concept`: types, predicates, and the things that edges join."""
+"""`mycel define`, `concept` and `search`: types and predicates, and the things that edges join."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from mycel.cli.context import Group, Session, pass_session
-from mycel.cli.parameters import ELEMENT, exactly, find_concept, json_object, moment, resolve
-from mycel.errors import InvalidId, MycelError
+from mycel.cli.context import Command, Group, Session, pass_session
+from mycel.cli.output import count, when, wire
+from mycel.cli.parameters import exactly, find_concept, json_object, moment, resolve
+from mycel.errors import InvalidId
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
-    from mycel.model.elements import Concept
+    from mycel.model.elements import Concept, Element
     from mycel.store.transaction import Transaction
 
-_CONCEPT = "TYPE NAME, TYPE:NAME or ID"
+_CONCEPT = "TYPE NAME|TYPE:NAME|ID"
 
 
 @click.group(cls=Group)
@@ -91,13 +92,13 @@ def put(
 
 
 @concept.command("get")
-@click.argument("words", metavar=f"{ELEMENT}...", nargs=-1, required=True, help=_CONCEPT)
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
 @pass_session
 def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
     """Show a concept."""
     exactly(words, 1, 2, form=f"mycel concept get {_CONCEPT}")
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         view: GraphView = db if as_of is None else db.as_of(as_of)
         found = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
     session.out.fields(
@@ -108,15 +109,15 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
             ("attributes", found.attributes),
             ("metadata", found.metadata),
             ("version", found.version),
-            ("created", f"{found.created_at.isoformat()} by {found.created_by}"),
-            ("updated", found.updated_at.isoformat()),
+            ("created", f"{when(found.created_at)} by {found.created_by}"),
+            ("updated", found.updated_at),
         ),
-        found.to_dict(),
+        wire(found),
     )
 
 
 @concept.command("retire")
-@click.argument("words", metavar=f"{ELEMENT}...", nargs=-1, required=True, help=_CONCEPT)
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
 @click.option(
     "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
 )
@@ -128,7 +129,7 @@ def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
         found = find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0])
         gone = tx.retire(found, reason=reason)
     session.out.say(
-        f"Retired {found.id} and {gone.propositions} edges.",
+        f"Retired {found.id} and {count(gone.propositions, 'edge')}.",
         {"id": found.id, "concepts": gone.concepts, "edges": gone.propositions},
     )
 
@@ -139,12 +140,39 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 
     found = graph.get(resolve(graph, text))
     if not isinstance(found, Concept):
-        raise not_a_concept(text)
+        raise InvalidId(
+            f"{text!r} is an edge's id; a concept's is needed here.",
+            hint="For edges there is `mycel edge get`.",
+        )
     return found
 
 
-def not_a_concept(text: str) -> MycelError:
-    return InvalidId(
-        f"{text!r} is an edge's id; a concept's is needed here.",
-        hint="For edges there is `mycel edge get`.",
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, required=True, help="Words; any of them is enough")
+@click.option("--limit", type=click.IntRange(min=1), default=10, help="At most so many")
+@pass_session
+def search(session: Session, words: tuple[str, ...], limit: int) -> None:
+    """Find elements by the words in their names and attributes, best first."""
+    with session.open(reading=True) as db:
+        found = db.search(" ".join(words), limit=limit)
+    session.out.list(
+        found,
+        ("id", "score", "type", "text"),
+        lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0])),
+        lambda pair: wire(pair[0]) | {"score": pair[1]},
+        empty="No element has these words.",
     )
+
+
+def _kind(element: Element) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Concept
+
+    return element.type if isinstance(element, Concept) else element.predicate
+
+
+def _text(element: Element) -> str:
+    # Late: see the package's docstring.
+    from mycel.graph.walk import remember
+
+    return remember(element, "short").text

@@ -7,6 +7,7 @@ the command line says nothing.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,15 +64,21 @@ class Session:
         """
         if {"db", "workspace"} <= self.given.keys():
             raise click.UsageError("Give --db or --workspace, not both.")
-        for source, mark in ((self.given, "--{}"), (self.environment, "MYCEL_{}")):
-            for option in ("db", "workspace"):
-                if option in source:
-                    name = option.upper() if source is self.environment else option
-                    return _place(option, source[option], mark.format(name))
+        for source, option, name in (
+            (self.given, "db", "--db"),
+            (self.given, "workspace", "--workspace"),
+            (self.environment, "db", "MYCEL_DB"),
+            (self.environment, "workspace", "MYCEL_WORKSPACE"),
+        ):
+            if option in source:
+                return _place(option, source[option], name)
         return _place("workspace", workspace_of(_current_directory()), "the current directory")
 
-    def open(self, *, readonly: bool = False) -> Nexus:
-        """The database, which has to be there.
+    def open(self, *, reading: bool = False) -> Nexus:
+        """The database, which has to be there; for `reading`, one that may not be written will do.
+
+        Where it may be written it is opened so, for reading too: then the last one to close it puts
+        the log's content where it belongs, and no files lie about beside it.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -80,7 +87,8 @@ class Session:
         import mycel
 
         path = self.place().path
-        actor = self.given.get("actor") or self.environment.get("actor")
+        readonly = reading and path.exists() and not os.access(path, os.W_OK)
+        actor = self.given.get("actor", self.environment.get("actor"))
         if actor is None:
             return mycel.open(path, create=False, readonly=readonly)
         return mycel.open(path, create=False, readonly=readonly, actor=actor)
@@ -92,7 +100,7 @@ def workspace_of(directory: Path) -> str:
     Two directories of the same name get two workspaces.
 
     >>> workspace_of(Path("/home/ada/My Notes"))
-    'my-notes-22be1a30'
+    'my-notes-05090c43'
     """
     slug = re.sub(r"[^a-z0-9]+", "-", directory.name.lower()).strip("-")[:40] or "root"
     return f"{slug}-{sha256(str(directory).encode(errors='surrogateescape')).hexdigest()[:8]}"
@@ -102,12 +110,20 @@ def _place(option: str, value: str, chosen_by: str) -> Place:
     if option == "db":
         if value == ":memory:":
             raise click.UsageError("A database in memory would be gone when the command ends.")
-        return Place(Path(value).expanduser(), None, chosen_by)
+        return Place(_expanded(value), None, chosen_by)
     if not _WORKSPACE.fullmatch(value):
         raise click.UsageError(
             f"{value!r} cannot name a workspace: use up to 100 letters, digits, '.', '_' and '-'."
         )
     return Place(_home() / HOME_FOLDER / f"knowledge_{value}.db", value, chosen_by)
+
+
+def _expanded(path: str) -> Path:
+    """A path whose leading `~` may come from a variable, where no shell has looked at it."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)  # A user who is not there; then it is a name like any other.
 
 
 def _home() -> Path:

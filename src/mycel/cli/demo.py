@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def demo(session: Session) -> int:
         before = _correct(tale, db)
         _look_back(tale, db, before)
         _show_log(tale, db)
-        _prove(tale, db, path.parent)
+        _prove(tale, db)
         good = _verify(tale, db)
     if "db" in session.given:
         tale.end(f"The graph is in {path}: try `mycel --db {path} edge out Tree:Birch`.")
@@ -206,22 +207,17 @@ def _show_log(tale: _Tale, db: Nexus) -> None:
         {"log": [entry.to_dict() for entry in entries]},
         lambda: tale.out.list(
             entries,
-            ("seq", "actor", "changes", "message", "journal root"),
-            lambda entry: (
-                entry.seq,
-                entry.actor,
-                entry.changes,
-                entry.message,
-                f"{entry.journal_root.hex()[:16]}…",
-            ),
+            ("seq", "time", "actor", "changes", "message"),
+            lambda entry: (entry.seq, entry.time, entry.actor, entry.changes, entry.message),
             lambda entry: entry.to_dict(),
         ),
     )
 
 
-def _prove(tale: _Tale, db: Nexus, folder: Path) -> None:
+def _prove(tale: _Tale, db: Nexus) -> None:
     # Late: see the package's docstring.
-    from mycel.merkle.proofs import proof_from_dict
+    from mycel.merkle.proofs import StateProof
+    from mycel.model.records import decode_concept
 
     tale.step(
         "Prove",
@@ -230,13 +226,11 @@ def _prove(tale: _Tale, db: Nexus, folder: Path) -> None:
         "prove Tree:Birch --out birch.json\n   $ mycel verify --proof birch.json --root HEX",
     )
     root = db.snapshot().overall_root
-    file = folder / "birch.json"
-    file.write_text(json.dumps(db.prove(("Tree", "Birch")).to_dict()), encoding="utf-8")
-    wire = json.loads(file.read_text(encoding="utf-8"))
-    file.unlink()
-    proof = proof_from_dict(wire)
-    forged = proof_from_dict(wire | {"record": wire["record"].replace("3c", "3d", 1)})
-    honest, caught = proof.verify(root), not forged.verify(root)  # type: ignore[call-arg]
+    sent = json.dumps(db.prove(("Tree", "Birch")).to_dict())
+    proof = StateProof.from_dict(json.loads(sent))
+    older = decode_concept(proof.record or b"")._replace(attributes={"age": 61})
+    forged = replace(proof, record=older.encode())
+    honest, caught = proof.verify(root), not forged.verify(root)
     tale.lines(
         {"overall_root": root.hex(), "proven": honest, "forgery_noticed": caught},
         f"root {root.hex()}",

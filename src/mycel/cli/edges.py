@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import rich_click as click
 
 from mycel.cli.context import Command, Group, Session, pass_session
+from mycel.cli.output import when, wire
 from mycel.cli.parameters import ELEMENT, exactly, json_object, moment, resolve
 from mycel.errors import InvalidId, NotFound
 
@@ -96,7 +97,7 @@ def remove(session: Session, src: str, predicate: str, dst: str, reason: str) ->
 def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
     """Show an edge, even one that was removed."""
     exactly(words, 1, 3, form=f"mycel edge get {_EDGE}, or with the edge's id")
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         view = _view(db, as_of)
         if len(words) == 3:
             src, predicate, dst = words
@@ -114,11 +115,11 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
                 ("data", found.data),
                 ("metadata", found.metadata),
                 ("version", found.version),
-                ("created", f"{found.created_at.isoformat()} by {found.created_by}"),
+                ("created", f"{when(found.created_at)} by {found.created_by}"),
                 ("removed", _removal(found)),
                 ("reason", found.tombstoned_reason),
             ),
-            found.to_dict(),
+            wire(found),
         )
 
 
@@ -156,7 +157,7 @@ def _list(
     limit: int,
     as_of: int | str | None,
 ) -> None:
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         view = _view(db, as_of)
         edges = (view.edges_out if direction == "out" else view.edges_in)(
             resolve(view, end), types or None, include_tombstoned=tombstoned
@@ -175,7 +176,7 @@ def _list(
                 found.data or None,
                 *((_removal(found),) if tombstoned else ()),
             ),
-            lambda found: found.to_dict(),
+            wire,
             empty="No edges.",
         )
         if next(edges, None) is not None:
@@ -204,7 +205,7 @@ def _list(
 @click.option(
     "--form",
     type=click.Choice(["short", "medium", "full"]),
-    default="short",
+    default="medium",
     help="How much of each: 50 tokens, 200, or everything",
 )
 @click.option("--tombstoned", is_flag=True, help="Along and to removed ones too")
@@ -235,7 +236,7 @@ def find(
         direction=direction,
         include_tombstoned=tombstoned,
     )
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         view = _view(db, as_of)
         found = view.find(resolve(view, start), along, types=types or None, limit=limit, form=form)
     session.out.list(
@@ -271,7 +272,7 @@ def _by_id(view: GraphView, text: str) -> Proposition:
 
 def _removal(found: Proposition) -> str | None:
     at = found.tombstoned_at
-    return None if at is None else f"{at.isoformat()} by {found.tombstoned_by}"
+    return None if at is None else f"{when(at)} by {found.tombstoned_by}"
 
 
 def _labels(view: GraphView) -> Callable[[str], str]:

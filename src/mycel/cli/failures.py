@@ -14,7 +14,7 @@ import traceback
 import rich_click as click
 
 from mycel.cli.output import has_colour, json_line, visible
-from mycel.errors import InternalError, InvalidSyntax, MycelError
+from mycel.errors import InternalError, InvalidSyntax, InvalidValueType, MycelError
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -42,6 +42,9 @@ def _known(error: Exception) -> MycelError:
             return error
         case click.ClickException():
             return InvalidSyntax(error.format_message(), hint=_usage_hint(error))
+        case UnicodeError():
+            # Words that are no UTF-8 reach us with lone surrogates in them.
+            return InvalidValueType(f"This text is no valid Unicode: {error}.")
         case OSError():
             return InternalError(
                 _operating_system_message(error),

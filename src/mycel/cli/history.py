@@ -8,7 +8,8 @@ from itertools import islice
 import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
-from mycel.cli.parameters import ELEMENT, resolve
+from mycel.cli.output import count
+from mycel.cli.parameters import ELEMENT, moment, resolve
 
 
 @click.command(cls=Command)
@@ -17,14 +18,14 @@ from mycel.cli.parameters import ELEMENT, resolve
 @pass_session
 def log(session: Session, limit: int, before: int | None) -> None:
     """List transactions, newest first."""
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         entries = list(db.log(limit=limit + 1, before=before))
     session.out.list(
         islice(entries, limit),
         ("seq", "time", "actor", "changes", "message"),
         lambda entry: (
             entry.seq,
-            entry.time.isoformat(),
+            entry.time,
             entry.actor,
             entry.changes,
             entry.message,
@@ -41,14 +42,14 @@ def log(session: Session, limit: int, before: int | None) -> None:
 @pass_session
 def history(session: Session, element: str) -> None:
     """List every version of an element, oldest first."""
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         versions = db.history(resolve(db, element))
     session.out.list(
         versions,
         ("seq", "time", "actor", "what", "reason", "content"),
         lambda version: (
             version.seq,
-            version.transaction.time.isoformat(),
+            version.transaction.time,
             version.transaction.actor,
             version.kind,
             version.reason,
@@ -59,15 +60,15 @@ def history(session: Session, element: str) -> None:
 
 
 @click.command(cls=Command)
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="Of that moment instead")
 @pass_session
-def snapshot(session: Session) -> None:
+def snapshot(session: Session, as_of: int | str | None) -> None:
     """Show all roots of this moment.
 
     Whoever writes down the overall root can check any proof of this moment against it, offline.
     """
-    with session.open(readonly=True) as db:
-        now = db.snapshot()
-    wire = now.to_dict()
+    with session.open(reading=True) as db:
+        wire = (db if as_of is None else db.as_of(as_of)).snapshot().to_dict()
     session.out.fields(wire.items(), wire)
 
 
@@ -88,11 +89,11 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
             session.out.note("Nothing was purged.")
             return 1
         gone = db.purge(id_, reason)
-    session.out.say(
-        f"Purged {id_}: {gone.concepts} concepts, {gone.propositions} edges,"
-        f" {gone.entries} journal entries.",
-        {"id": id_} | gone._asdict(),
-    )
+    parts = (gone.concepts, "concept"), (gone.propositions, "edge"), (gone.entries, "journal entry")
+    said = ", ".join(count(number, noun) for number, noun in parts)
+    session.out.say(f"Purged {id_}: {said}.", {"id": id_} | gone._asdict())
+    if not gone.scrubbed:
+        session.out.note("Others kept the file busy: traces of it may remain in unused space.")
     return 0
 
 

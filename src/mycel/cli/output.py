@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,8 @@ import rich_click as click
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from mycel.model.elements import Element
 
 Item = TypeVar("Item")
 
@@ -54,6 +57,10 @@ class Output:
                 self.object(wire(item))
             return
         rows = [[cell(value) for value in row(item)] for item in items]
+        # A column in which nothing stands would only take room.
+        used = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+        columns = [columns[at] for at in used]
+        rows = [[row[at] for at in used] for row in rows]
         if not rows:
             self.note(empty)
         elif is_terminal():
@@ -158,10 +165,39 @@ def cell(value: object) -> str:
             return ""
         case str():
             return visible(value)
+        case datetime():
+            return when(value)
         case Mapping() | list() | tuple():
             return visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
         case _:
             return visible(str(value))
+
+
+def when(time: datetime) -> str:
+    """A time as it can be typed again after `--as-of`.
+
+    >>> from datetime import UTC
+    >>> when(datetime(2026, 1, 31, 12, tzinfo=UTC))
+    '2026-01-31T12:00:00.000000Z'
+    """
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "edge"), count(2, "journal entry")
+    ('1 edge', '2 journal entries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{number} {noun}s"
+
+
+def wire(element: Element) -> dict[str, Any]:
+    """An element for JSON, with who created it and when."""
+    created = {"created_at": when(element.created_at), "created_by": element.created_by}
+    return element.to_dict() | created
 
 
 def visible(text: str) -> str:

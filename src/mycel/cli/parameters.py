@@ -104,7 +104,7 @@ def find_concept(graph: HasConcepts, type_name: str, name: str) -> Concept:
     if found is None:
         raise NotFound(
             f"There is no live {type_name} {name!r}.",
-            hint="It may have been removed, which its id still finds, or never created.",
+            hint="It may have been removed or never created. A removed one is found by its id.",
         )
     return found
 

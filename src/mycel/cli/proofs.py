@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
-from mycel.cli.output import is_terminal
+from mycel.cli.output import count, is_terminal
 from mycel.cli.parameters import ELEMENT, exactly, read_text, resolve, root_hash, type_and_name
 from mycel.errors import InvalidValueType
 
@@ -49,7 +49,7 @@ def prove(
     """
     if sum((bool(words), entry is not None, since is not None)) != 1:
         raise click.UsageError(f"Write it as: {_FORMS}")
-    with session.open(readonly=True) as db:
+    with session.open(reading=True) as db:
         proof: Proof
         if entry is not None:
             proof = db.prove_entry(entry)
@@ -62,12 +62,19 @@ def prove(
         pretty = is_terminal() and not session.as_json
         session.out.line(json.dumps(wire, indent=2 if pretty else None))
     else:
-        out.write_text(json.dumps(wire) + "\n", encoding="utf-8")
+        _write(out, json.dumps(wire) + "\n")
         root = wire["snapshot"]["overall_root"]
         session.out.say(
             f"{says(proof)}\nunder the overall root {root}\nProof written to {out}.",
             {"proof": str(out), "kind": wire["kind"], "overall_root": root},
         )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
 
 def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
@@ -116,7 +123,10 @@ def verify(
         return _check_proof(session, proof, root, old_root, about)
     if about or root is not None or old_root is not None:
         raise click.UsageError("--root, --old-root and what a proof is about go with --proof FILE.")
-    with session.open() as db, session.out.waiting("Checking everything against everything…"):
+    with (
+        session.open(reading=True) as db,
+        session.out.waiting("Checking everything against everything…"),
+    ):
         report = db.verify(replay=replay)
     _show(session, report)
     return 0 if report.ok else 1
@@ -132,10 +142,12 @@ def _show(session: Session, report: Report) -> None:
         good = check not in failed
         mark = out.style("ok  ", fg="green") if good else out.style("FAIL", fg="red", bold=True)
         out.line(f"{mark}  {check}")
-    out.line(
-        f"{report.entries} journal entries, {report.concepts} concepts,"
-        f" {report.propositions} edges."
+    sizes = (
+        (report.entries, "journal entry"),
+        (report.concepts, "concept"),
+        (report.propositions, "edge"),
     )
+    out.line(", ".join(count(number, noun) for number, noun in sizes) + ".")
     if report.problems:
         out.list(
             report.problems,

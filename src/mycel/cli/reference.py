@@ -132,10 +132,10 @@ def _argument_row(param: click.Argument, context: click.Context) -> tuple[str, s
 
 def _option_row(param: click.Parameter) -> tuple[str, str]:
     said = help_of(param)
-    if isinstance(param, click.Option):
+    if isinstance(param, click.Option) and not param.is_flag:
         if param.required:
             said += "; required"
-        elif isinstance(param.default, (int, str)) and not param.is_flag and param.default != "":
+        elif isinstance(param.default, (int, float, str)) and param.show_default is not False:
             said += f" (default: {param.default})"
     return _code(" ".join((*param.opts, *_value(param)))), said
 
@@ -160,7 +160,8 @@ def _code(text: str) -> str:
 
 def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
     lines = [f"| {' | '.join(head)}|", "|---|---|"]
-    return "\n".join([*lines, *(f"| {left} | {right} |" for left, right in rows)])
+    cells = ((left, right.replace("|", "\\|")) for left, right in rows)
+    return "\n".join([*lines, *(f"| {left} | {right} |" for left, right in cells)])
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.store import chronicle
 from mycel.store.connections import translate
 from mycel.store.database import Store
-from mycel.store.reader import Direction, PastReader, Reader
 from mycel.store.ledger import missing
+from mycel.store.reader import Direction, PastReader, Reader
 from mycel.store.refs import Ref, resolve
 
 FIND_LIMIT_DEFAULT: Final = 100

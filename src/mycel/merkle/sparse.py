@@ -15,13 +15,13 @@ side. A branching point hashes the bit at which its sides part.
 
 Hashes are kept in **pages**, so that an update touches few of them. A page stands every four bits.
 While its subtree has up to 32 leaves it is a *bucket*, which lists them; its hash joins groups at
-the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the 2 + 4 + 8
-+ 16 positions below it, whatever their number of leaves. So pages and root depend on the set of
-leaves alone, never on the order in which they came or on leaves that are gone.
+the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the
+2 + 4 + 8 + 16 positions below it, whatever their number of leaves. So pages and root depend on the
+set of leaves alone, never on the order in which they came or on leaves that are gone.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
-to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound (33 keys
-that agree in 52 bits would have to be found first).
+to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound (but
+33 keys that agree in 52 bits would have to be found first).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
-from typing import Protocol
+from itertools import islice, pairwise
+from typing import Protocol, cast
 
 EMPTY = bytes(32)
 """The hash of a tree, or of a side of one, that holds nothing."""
@@ -132,8 +132,8 @@ def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     if (
         any(len(each) != HASH_BYTES for each in hashes)
         or any(not 0 <= bit < KEY_BITS for bit in bits)
-        or any(upper >= lower for upper, lower in zip(bits, bits[1:], strict=False))
-        or any(left >= right for left, right in zip(keys, keys[1:], strict=False))
+        or any(upper >= lower for upper, lower in pairwise(bits))
+        or any(left >= right for left, right in pairwise(keys))
         or not 0 < len(keys) <= GROUP_LEAVES_MAX
     ):
         return False
@@ -230,44 +230,70 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
         return root(nodes)
     if len(keys) > FEW_CHANGES or None in record_hashes:
         return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
-    current = EMPTY
-    for key, record_hash in zip(keys, record_hashes, strict=True):
-        current = _set_one(nodes, key, record_hash or EMPTY)
-    return current
+    return _update_few(nodes, keys, cast("Sequence[bytes]", record_hashes))
 
 
-def _set_one(nodes: TreeNodes, key: bytes, record_hash: bytes) -> bytes:
-    """One change: down to the bucket, then up again. Returns the new root.
+def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
+    """A few changes: each down to its bucket, then all up together, the deepest page first.
 
-    Does what `_Update` does. A small transaction spends most of its time here, so it is a plain loop.
+    Does what `_Update` does. A small transaction spends most of its time here.
     """
-    way: list[tuple[int, Branch, int]] = []
-    page, bit = ROOT_PAGE, 0
-    while (body := nodes.get(page)).__class__ is list:
-        nibble = _nibble(key, bit)
-        way.append((page, body, nibble))  # type: ignore[arg-type]  # It is a branch.
-        page, bit = page << 4 | nibble, bit + 4
-    bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash)
-    if len(bucket) > _BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
-        current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
-    else:
-        nodes.put(page, bucket)
-        current = _bucket_hash(bucket)
-    for page, branch, nibble in reversed(way):
-        bit -= 4
-        slot = 16 | nibble
-        branch[slot] = current
-        for prefix in _INNER_FROM[bit]:
-            slot >>= 1
-            left, right = branch[2 * slot], branch[2 * slot + 1]
-            if left is EMPTY:
-                current = right
-            elif right is EMPTY:
-                current = left
-            else:
-                current = sha256(prefix + left + right).digest()
-            branch[slot] = current
+    top = EMPTY
+    held: dict[int, Branch] = {}
+    touched: dict[int, list[int]] = {}
+    for key, record_hash in zip(keys, hashes, strict=True):
+        page, ahead = ROOT_PAGE, int.from_bytes(key[:8])
+        shift = 60
+        while (body := held.get(page) or nodes.get(page)).__class__ is list:
+            held[page] = body
+            page, shift = page << 4 | ahead >> shift & 15, shift - 4
+        bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash)
+        if len(bucket) > _BUCKET_BYTES_MAX and shift > 60 - BRANCH_BIT_MAX:
+            current = _Update(nodes, (key,), (record_hash,)).page(page, 60 - shift, 0, 1)
+        else:
+            nodes.put(page, bucket)
+            current = _bucket_hash(bucket)
+        if page == ROOT_PAGE:
+            top = current
+        else:
+            _touch(held, touched, page, current)
+    while touched:
+        page = max(touched)  # Deeper pages have greater numbers.
+        branch, slots = held[page], touched.pop(page)
+        bit = page.bit_length() - 1
+        if len(slots) == 1:
+            top = _rehash_one(branch, bit, slots[0])
+        else:
+            _rehash(branch, bit, slots)
+            top = branch[1]
         nodes.put(page, branch)
+        if page != ROOT_PAGE:
+            _touch(held, touched, page, top)
+    return top
+
+
+def _touch(
+    held: dict[int, Branch], touched: dict[int, list[int]], page: int, current: bytes
+) -> None:
+    """A page has a new hash: put it into the branch above."""
+    above, slot = page >> 4, 16 | page & 15
+    held[above][slot] = current
+    touched.setdefault(above, []).append(slot)
+
+
+def _rehash_one(branch: Branch, bit: int, slot: int) -> bytes:
+    """Recompute the slots above a single one."""
+    current = branch[slot]
+    for prefix in _INNER_FROM[bit]:
+        left, right = branch[slot & 30], branch[slot | 1]
+        slot >>= 1
+        if left is EMPTY:
+            current = right
+        elif right is EMPTY:
+            current = left
+        else:
+            current = sha256(prefix + left + right).digest()
+        branch[slot] = current
     return current
 
 
@@ -279,8 +305,11 @@ def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """Many changes. Every method works on those from `start` up to `stop`, all of which lie below
-    its page, and returns the page's new hash."""
+    """Many changes.
+
+    Every method works on those from `start` up to `stop`, all of which lie below its page, and
+    returns the page's new hash.
+    """
 
     nodes: TreeNodes
     keys: Sequence[bytes]
@@ -305,7 +334,9 @@ class _Update:
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
             split = _Update(self.nodes, keys, hashes)
             return split.branch(page, bit, 0, len(keys), [b"", *[EMPTY] * 31])
-        made = _BUCKET + b"".join([part for leaf in zip(keys, hashes, strict=True) for part in leaf if part])
+        made = _BUCKET + b"".join(
+            [part for leaf in zip(keys, hashes, strict=True) for part in leaf if part]
+        )
         self.nodes.put(page, made)
         return _bucket_hash(made)
 
@@ -352,9 +383,7 @@ class _Update:
         return end
 
 
-def _gather(
-    nodes: TreeNodes, page: int, body: Branch
-) -> list[tuple[bytes, bytes]] | None:
+def _gather(nodes: TreeNodes, page: int, body: Branch) -> list[tuple[bytes, bytes]] | None:
     """The leaves below a branch, if they are few enough for a bucket."""
     found: list[tuple[bytes, bytes]] = []
     for slot in range(16, 32):
@@ -403,12 +432,19 @@ def _run_hash(bucket: bytes, low: int, high: int) -> bytes:
 
 
 def _parting(bucket: bytes, low: int, high: int) -> tuple[int, int]:
-    """The first bit in which leaves differ, and the first leaf on its far side."""
+    """The first bit in which leaves differ, and the first leaf on its far side.
+
+    Raises:
+        ValueError: the leaves are not in order, so that there is no way to go on.
+    """
     first = int.from_bytes(bucket[1 + _LEAF * low : 33 + _LEAF * low])
     last = int.from_bytes(bucket[1 + _LEAF * (high - 1) : 33 + _LEAF * (high - 1)])
     below = (first ^ last).bit_length() - 1
     far = (last >> below << below).to_bytes(HASH_BYTES)
-    return KEY_BITS - 1 - below, _find(bucket, far, low, high)
+    middle = _find(bucket, far, low, high)
+    if not low < middle < high:
+        raise ValueError("keys out of order in a bucket")
+    return KEY_BITS - 1 - below, middle
 
 
 def _find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:
@@ -473,7 +509,7 @@ def _page_problem(body: Page, page: int, bit: int) -> str:
         _rehash(rehashed, bit, range(16, 32))
         return "" if rehashed == body else "holds hashes that do not fit together"
     keys = [key for key, _ in _listed(body)]
-    if any(left >= right for left, right in zip(keys, keys[1:], strict=False)):
+    if any(left >= right for left, right in pairwise(keys)):
         return "holds keys out of order"
     if any(int.from_bytes(key) >> KEY_BITS - bit != page - (1 << bit) for key in keys):
         return "holds a key that belongs elsewhere"

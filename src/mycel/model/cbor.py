@@ -7,6 +7,7 @@ every row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from struct import Struct
 from typing import Any, NoReturn
@@ -19,8 +20,15 @@ from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 _pack_single = Struct(">f").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
+_MAP_HEADS = tuple(bytes((0xA0 | n,)) for n in range(24))
+_FLAT_KEYS_MAX = 23
+_KEYS_REMEMBERED_MAX = 4096
+_KEYS: dict[str, bytes] = {}
+"""Keys in their encoding: a graph uses the same few over and over."""
+
 _BYTE_HEADS, _TEXT_HEADS = (
-    tuple(bytes((tag | n,)) for n in range(24)) + tuple(bytes((tag | 24, n)) for n in range(24, 256))
+    tuple(bytes((tag | n,)) for n in range(24))
+    + tuple(bytes((tag | 24, n)) for n in range(24, 256))
     for tag in (0x40, 0x60)
 )
 
@@ -84,6 +92,34 @@ def _refuse_sharing(*_: Any) -> NoReturn:
 
 _SHARING_TAGS = dict.fromkeys((25, 28, 29, 256), _refuse_sharing)
 """Tags by which a few bytes can stand for a value that is endless, or too large for memory."""
+
+
+def encode_object(value: Mapping[str, Any]) -> bytes:
+    """An object in canonical form: what `encode` gives, in half the time for a flat, small one.
+
+    Text keys stand in the order of their encoding, which is shorter first.
+    """
+    if len(value) > _FLAT_KEYS_MAX:
+        return encode(value)
+    items = []
+    for key, item in value.items():
+        name = _KEYS.get(key) or _encode_key(key)
+        kind = item.__class__
+        if kind is str:
+            items.append((name, text(item)))
+        elif kind is int and 0 <= item < 256:
+            items.append((name, _UINTS[item]))
+        else:
+            items.append((name, encode(item)))
+    items.sort()
+    return _MAP_HEADS[len(items)] + b"".join([name + item for name, item in items])
+
+
+def _encode_key(key: str) -> bytes:
+    if len(_KEYS) >= _KEYS_REMEMBERED_MAX:
+        _KEYS.clear()
+    encoded = _KEYS[key] = text(key)
+    return encoded
 
 
 def decode(content: bytes) -> Any:

@@ -142,9 +142,9 @@ def _add_common(
             parts.append(b"\x09" + cbor.text(tombstone.reason))
         parts.append(b"\x0a" + cbor.text(tombstone.by))
     if attributes:
-        parts.append(b"\x0b" + cbor.byte_string(cbor.encode(attributes)))
+        parts.append(b"\x0b" + cbor.byte_string(cbor.encode_object(attributes)))
     if metadata:
-        parts.append(b"\x0c" + cbor.byte_string(cbor.encode(metadata)))
+        parts.append(b"\x0c" + cbor.byte_string(cbor.encode_object(metadata)))
     if version > 1:
         parts += (b"\x0d" + cbor.uint(version), b"\x0e" + cbor.moment(updated_us))
 

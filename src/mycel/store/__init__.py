@@ -4,6 +4,7 @@ Modules, in the order in which a write passes through them:
 
 - `layout`       the tables and the format
 - `connections`  how a connection is opened; SQLite's errors become ours
+- `rows`         rows of a query, typed
 - `registry`     names of types, predicates and actors, interned to integers
 - `reader`       reading elements: the live state, or the state at a moment of the past
 - `writer`       one writer at a time; group commit; checkpoints in the background

@@ -206,6 +206,7 @@ class _Batch:
         if not self._insert(INSERT_PROPOSITION):
             return False
         ledger.head.next_proposition = number
+        ledger.forget_fresh()
         self._finish()
         return True
 
@@ -251,8 +252,8 @@ def has_text(attributes_text: str) -> bool:
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
     """The text of a metadata object that a caller sent."""
-    if not metadata:
-        return EMPTY_OBJECT if isinstance(metadata, Mapping) else object_text(metadata, "metadata")
-    if isinstance(metadata, Mapping):
-        check_metadata_keys(metadata)
-    return object_text(metadata, "metadata")
+    if metadata == _NO_KEYS:
+        return EMPTY_OBJECT
+    checked = object_text(metadata, "metadata")
+    check_metadata_keys(metadata)
+    return checked

@@ -17,6 +17,7 @@ from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
+from mycel.store.rows import Row, every, first, only
 
 Moment = int | str | datetime
 """A `seq`, a time as ISO 8601 text, or a time."""
@@ -99,17 +100,18 @@ def versions(reader: Reader, number: int) -> list[Version]:
     """
     connection = reader.connection
     table = "concept" if ids.is_concept(number) else "proposition"
-    rows = connection.execute(
+    rows = every(
+        connection,
         f"SELECT from_seq, rowid FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
         (number,),
-    ).fetchall()
+    )
     found = [
         _version(reader, seq, _row_element(reader, table, number, rowid)) for seq, rowid in rows
     ]
-    purge = connection.execute(
-        "SELECT seq, after FROM journal WHERE element = ? AND kind = 6", (number,)
-    ).fetchone()
+    purge = first(
+        connection, "SELECT seq, after FROM journal WHERE element = ? AND kind = 6", (number,)
+    )
     if purge is not None:
         reason = PurgeFields.decode(purge[1]).reason
         found.append(Version(purge[0], "purge", _transaction_of(reader, purge[0]), None, reason))
@@ -124,7 +126,7 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
     """
-    (last,) = connection.execute("SELECT max(seq) FROM head").fetchone()
+    (last,) = only(connection, "SELECT max(seq) FROM head")
     if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
         raise InvalidValueType(
             f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
@@ -134,8 +136,8 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
             raise ConstraintViolation(
                 f"There is no moment {moment}: the journal goes from 0 to {last}."
             )
-        row = connection.execute("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,)).fetchone()
-        return row[0] or 0
+        (seq,) = only(connection, "SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
+        return seq or 0
     time_us = times.from_text(moment) if isinstance(moment, str) else times.from_datetime(moment)
     return _seq_at_time(connection, time_us, last)
 
@@ -145,9 +147,9 @@ def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:
     low, high, best = 0, last, 0
     while low < high:
         middle = (low + high) // 2
-        seq, time = connection.execute(
-            "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (middle,)
-        ).fetchone()
+        seq, time = only(
+            connection, "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (middle,)
+        )
         if time <= time_us:
             low = best = seq
         else:
@@ -168,21 +170,19 @@ def _row_element(reader: Reader, table: str, number: int, rowid: int | None) -> 
 
 
 def _version(reader: Reader, seq: int, element: Element) -> Version:
-    (kind,) = reader.connection.execute(
-        "SELECT kind FROM journal WHERE seq = ?", (seq,)
-    ).fetchone()
+    (kind,) = only(reader.connection, "SELECT kind FROM journal WHERE seq = ?", (seq,))
     reason = element.tombstoned_reason or ""
     return Version(seq, Kind(kind).label, _transaction_of(reader, seq), element, reason)
 
 
 def _transaction_of(reader: Reader, seq: int) -> LogEntry:
-    row = reader.connection.execute(
-        f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,)
-    ).fetchone()
+    row = only(
+        reader.connection, f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,)
+    )
     return _entry(reader, row)
 
 
-def _entry(reader: Reader, row: tuple[Any, ...]) -> LogEntry:
+def _entry(reader: Reader, row: Row) -> LogEntry:
     seq, first, time_us, actor, *rest = row
     return LogEntry(
         seq, first, time_us, reader.registry.actors.name(reader.connection, actor), *rest
@@ -193,9 +193,11 @@ def snapshot_at(reader: Reader, seq: int) -> Snapshot:
     """All roots right after the transaction that ended with `seq`."""
     nodes = JournalNodes(reader.connection, reader.registry)
     journal_root = log.root_at(nodes, seq)
-    row = reader.connection.execute(
-        "SELECT time, concepts_root, edges_root FROM tx WHERE seq = ?", (seq,)
-    ).fetchone()
+    row = first(
+        reader.connection,
+        "SELECT time, concepts_root, edges_root FROM tx WHERE seq = ?",
+        (seq,),
+    )
     if row is None:
         return Snapshot(0, 0, journal_root, sparse.EMPTY, sparse.EMPTY)
     time_us, concepts_root, edges_root = row

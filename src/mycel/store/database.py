@@ -1,7 +1,7 @@
 """The store as a whole: open, create, close; readers on snapshots, one writer.
 
-Readers are connections that cannot write, kept in a pool. Whoever reads takes one for as long as one
-snapshot has to last: a single statement, a `reading()` block, or the life of a generator.
+Readers are connections that cannot write, kept in a pool. Whoever reads takes one for as long as
+one snapshot has to last: a single statement, a `reading()` block, or the life of a generator.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
+from mycel.store.rows import first, only
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.writer import Writer
@@ -230,9 +231,7 @@ def _location(
     return Location(str(Path(path).absolute()), readonly, durability, busy_timeout_s, vfs)
 
 
-def _open_or_create(
-    store: Store, *, create: bool, clock_us: Callable[[], int]
-) -> apsw.Connection:
+def _open_or_create(store: Store, *, create: bool, clock_us: Callable[[], int]) -> apsw.Connection:
     """Look at the file, make a database of it if it is new, and keep one connection open."""
     location = store.location
     with translated():
@@ -284,8 +283,8 @@ def _connect_first(location: Location, *, create: bool) -> apsw.Connection:
 
 
 def _is_new(connection: apsw.Connection) -> bool:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    tables = connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+    (application,) = only(connection, "PRAGMA application_id")
+    tables = first(connection, "SELECT 1 FROM sqlite_schema LIMIT 1")
     return application == 0 and tables is None
 
 
@@ -313,7 +312,10 @@ def _genesis(store: Store, connection: apsw.Connection, now_us: int) -> None:
         "INSERT INTO head VALUES (0, 0, ?, ?, 0, 0, 0, ?, ?, ?, x'', x'')",
         (ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION, bytes(8), empty, empty),
     )
-    meta = ((layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE), (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE))
+    meta = (
+        (layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE),
+        (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE),
+    )
     connection.executemany("INSERT INTO type VALUES (?, ?)", meta)
     connection.executemany(
         "INSERT INTO predicate VALUES (?, ?)",
@@ -324,6 +326,7 @@ def _genesis(store: Store, connection: apsw.Connection, now_us: int) -> None:
             connection,
             store.registry,
             StateTrees(connection),
+            Head.read(connection),
             actor=SYSTEM_ACTOR,
             message="genesis",
             now_us=now_us,
@@ -336,10 +339,10 @@ def _genesis(store: Store, connection: apsw.Connection, now_us: int) -> None:
 
 
 def _check_format(path: str, connection: apsw.Connection) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (application,) = only(connection, "PRAGMA application_id")
     if application != layout.APPLICATION_ID:
         raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    (found,) = only(connection, "PRAGMA user_version")
     if found > layout.FORMAT:
         raise FormatTooNew(
             f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."

@@ -2,8 +2,8 @@
 
 An entry is what changed: kind, element, and the records before and after. Its leaf in the log
 commits to the *hashes* of the records, so that purging can remove the records and leave the log as
-it is. A transaction's own leaf closes its range; it commits to actor, time, message and the roots of
-both state trees, so the log's root vouches for every state there ever was.
+it is. A transaction's own leaf closes its range; it commits to actor, time, message and the roots
+of both state trees, so the log's root vouches for every state there ever was.
 
     entry leaf  = 00 || kind (1) || element (8) || hash of before (32) || hash of after (32)
     tx leaf     = 00 || CBOR [first seq, time, actor, message, concepts root, edges root]
@@ -27,6 +27,7 @@ from mycel.merkle import log
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor
 from mycel.store.registry import Registry
+from mycel.store.rows import every, first, only
 
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
@@ -96,17 +97,17 @@ class Head:
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:
-        row = connection.execute(
+        row = only(
+            connection,
             "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
-            " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-        if row is None:
-            raise DatabaseCorrupt("The head of the database is missing.")
+            " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1",
+        )
         try:
             frontier = log.Frontier.from_bytes(row[7])
         except ValueError as error:
             raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
-        return cls(*row[:7], frontier, *row[8:])
+        *numbers, concepts_root, edges_root = row[:7] + row[8:]
+        return cls(*numbers, frontier, concepts_root, edges_root)
 
     def write(self, connection: apsw.Connection, changes: bytes, texts: bytes) -> None:
         """Write the row of a transaction, with what is to be folded into trees and index."""
@@ -136,6 +137,15 @@ class Head:
         )
 
 
+def current_head(connection: apsw.Connection, known: Head | None) -> Head:
+    """The head; the known one, if nobody has moved on since."""
+    if known is not None:
+        (seq,) = only(connection, "SELECT max(seq) FROM head")
+        if seq == known.seq:
+            return known
+    return Head.read(connection)
+
+
 class JournalNodes:
     """The log's nodes as the proof builders read them."""
 
@@ -145,18 +155,21 @@ class JournalNodes:
 
     def entry(self, seq: int) -> bytes:
         """The bytes of the entry, or transaction, with this number."""
-        row = self._connection.execute(
-            "SELECT kind, element, before, after, purged FROM journal WHERE seq = ?", (seq,)
-        ).fetchone()
+        row = first(
+            self._connection,
+            "SELECT kind, element, before, after, purged FROM journal WHERE seq = ?",
+            (seq,),
+        )
         return self._tx_bytes(seq) if row is None else entry_row_bytes(*row)
 
     def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         """Leaf hashes; the entry with number `seq` is leaf `seq` - 1."""
-        rows = self._connection.execute(
+        rows = every(
+            self._connection,
             "SELECT seq, kind, element, before, after, purged FROM journal"
             " WHERE seq > ? AND seq <= ?",
             (start, stop),
-        ).fetchall()
+        )
         found = {row[0]: log.leaf_hash(entry_row_bytes(*row[1:])) for row in rows}
         return [
             found.get(seq) or log.leaf_hash(self._tx_bytes(seq))
@@ -172,16 +185,17 @@ class JournalNodes:
         return [row[0] for row in rows]
 
     def _tx_bytes(self, seq: int) -> bytes:
-        row = self._connection.execute(
+        row = first(
+            self._connection,
             "SELECT first_seq, time, actor, message, concepts_root, edges_root FROM tx"
             " WHERE seq = ?",
             (seq,),
-        ).fetchone()
+        )
         if row is None:
             raise DatabaseCorrupt(f"The journal has no entry {seq}.")
-        first, time_us, actor, message, concepts, edges = row
+        first_seq, time_us, actor, message, concepts, edges = row
         name = self._registry.actors.name(self._connection, actor)
-        return tx_bytes(first, time_us, name, message, concepts, edges)
+        return tx_bytes(first_seq, time_us, name, message, concepts, edges)
 
 
 def entry_row_bytes(

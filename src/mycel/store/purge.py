@@ -1,12 +1,13 @@
 """Forgetting for good.
 
 Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
-element goes from the live tables, the past, the journal and the text index, together with every link
-that ever touched it. The journal keeps the hashes of what it held, so the log still verifies, and
-gains an entry that says who purged it and why. Freed space in the file is overwritten.
+element goes from the live tables, the past, the journal and the text index, together with every
+link that ever touched it. The journal keeps the hashes of what it held, so the log still verifies,
+and gains an entry that says who purged it and why.
 
-What stays: the names of types and predicates, the names of actors, messages of transactions, and the
-hash of the element's natural key. Whoever guesses a type and name can check the guess against it.
+What stays: the names of types and predicates, the names of actors, messages of transactions, and
+the hash of the element's natural key. Whoever guesses a type and name can check the guess against
+it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from mycel.store.journal import Kind, hash_of
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.ledger import Ledger
 from mycel.store.refs import Ref, resolve
+from mycel.store.rows import every, only
 from mycel.store.transaction import Transaction
 
 _TABLES: Final = ("concept", "proposition")
@@ -93,11 +95,12 @@ def _purge_one(ledger: Ledger, number: int, key: bytes, reason: str) -> int:
     ledger.changes[namespace].set(key, None)
     ledger.flush_entries()
     connection = ledger.connection
-    versions = connection.execute(
+    versions = every(
+        connection,
         f"SELECT from_seq FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq FROM {table} WHERE id = ?1",
         (number,),
-    ).fetchall()
+    )
     for (version,) in versions:
         _purge_entry(connection, version, seq)
     connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
@@ -108,9 +111,7 @@ def _purge_one(ledger: Ledger, number: int, key: bytes, reason: str) -> int:
 
 
 def _purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
-    before, after = connection.execute(
-        "SELECT before, after FROM journal WHERE seq = ?", (version,)
-    ).fetchone()
+    before, after = only(connection, "SELECT before, after FROM journal WHERE seq = ?", (version,))
     connection.execute(
         "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
         (hash_of(before) if before else None, hash_of(after), seq, version),
@@ -129,13 +130,14 @@ def _links_ever_about(ledger: Ledger, number: int) -> list[int]:
     found: dict[int, None] = {}
     waiting = [number]
     while waiting:
-        rows = ledger.connection.execute(
+        rows = every(
+            ledger.connection,
             "SELECT id FROM proposition WHERE subject = ?1"
             " UNION SELECT id FROM proposition WHERE object = ?1"
             " UNION SELECT id FROM proposition_past WHERE subject = ?1"
             " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id",
             (waiting.pop(),),
-        ).fetchall()
+        )
         fresh = [link for (link,) in rows if link not in found and link != number]
         found.update(dict.fromkeys(fresh))
         waiting += fresh

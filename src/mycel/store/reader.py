@@ -16,6 +16,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
+from mycel.store.rows import Row
 
 Direction = Literal["out", "in"]
 
@@ -29,8 +30,6 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
 }
-
-Row = tuple[Any, ...]
 
 
 class Neighbour(NamedTuple):
@@ -114,7 +113,7 @@ class Reader:
         *,
         tombstoned: bool = False,
     ) -> Iterator[Proposition]:
-        """Links that leave (or reach) an element, in the order of predicate number and other end."""
+        """Links that leave (or reach) an element, by predicate number and then by the other end."""
         near, far = _ENDS[direction]
         if predicates is not None and len(predicates) == 1 and not tombstoned:
             # The hot path: one tight range of an index.

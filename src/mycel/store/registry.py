@@ -20,6 +20,7 @@ from mycel.store.layout import (
     FIRST_TYPE_NUMBER,
     PROPOSITION_TYPE_NUMBER,
 )
+from mycel.store.rows import every, only
 
 
 class Names:
@@ -50,9 +51,9 @@ class Names:
         return found
 
     def load(self, connection: apsw.Connection) -> None:
-        rows = connection.execute(f"SELECT id, name FROM {self.table}").fetchall()
-        self.names.update(rows)
-        self.numbers.update((name, number) for number, name in rows)
+        rows = every(connection, f"SELECT id, name FROM {self.table}")
+        for number, name in rows:
+            self.names[number], self.numbers[name] = name, number
 
 
 class Registry:
@@ -97,7 +98,7 @@ class Registry:
         """The number of a name, which gets the next one if it has none."""
         number = names.number(connection, name)
         if number is None:
-            (last,) = connection.execute(f"SELECT max(id) FROM {names.table}").fetchone()
+            (last,) = only(connection, f"SELECT max(id) FROM {names.table}")
             number = max(names.first_number, (last or 0) + 1)
             connection.execute(f"INSERT INTO {names.table} VALUES (?, ?)", (number, name))
             names.numbers[name], names.names[number] = number, name

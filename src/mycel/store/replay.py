@@ -1,11 +1,11 @@
 """Rebuilding the state from the journal alone, in a fresh file, and comparing all of it.
 
 Nothing is read of the original but its journal and its transactions, until the end: then every live
-row, every past version and every name is compared. The roots are compared after each transaction, so
-the first one that differs is named.
+row, every past version and every name is compared. The roots are compared after each transaction,
+so the first one that differs is named.
 
-Entries whose content was purged still carry its hash, and the entry of the purge carries the key, so
-the roots of every moment can be computed although the content is gone.
+Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
+so the roots of every moment can be computed although the content is gone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mycel.errors import DatabaseCorrupt
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
+from mycel.model.names import CONCEPT_TYPE
 from mycel.model.records import (
     RECORD_ID_BYTES,
     ConceptFields,
@@ -35,7 +36,6 @@ from mycel.model.records import (
     proposition_key,
     record_hash,
 )
-from mycel.model.names import CONCEPT_TYPE
 from mycel.model.values import object_text
 from mycel.store import layout
 from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
@@ -43,6 +43,7 @@ from mycel.store.layout import OPEN_END
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
+from mycel.store.rows import Row, first
 from mycel.store.trees import NAMESPACES, Changes, StateTrees
 
 _COMPARED: Final = {
@@ -125,7 +126,7 @@ class _Replay:
         for row in merge(entries, transactions, key=itemgetter(0)):
             if len(row) == 6:
                 self._frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
-                self._apply(*row, purged)
+                self._apply(row, purged)
                 continue
             seq, first, time_us, actor, message, *roots = row
             since, head.seq = head.seq, seq
@@ -142,16 +143,8 @@ class _Replay:
         if self._frontier.root() != Head.read(source).frontier.root():
             yield "head", "does not have the root of the journal"
 
-    def _apply(
-        self,
-        seq: int,
-        kind: int,
-        element: int,
-        _before: bytes | None,
-        after: bytes,
-        purge_seq: int | None,
-        purged: dict[int, bytes],
-    ) -> None:
+    def _apply(self, row: Row, purged: dict[int, bytes]) -> None:
+        seq, kind, element, _before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
         if kind == Kind.PURGE:
             self._changes[namespace].set(purged[element], None)
@@ -255,17 +248,23 @@ class _Replay:
         )
 
     def _known(self, start: bytes) -> tuple[int, bytes]:
-        row = self._connection.execute(
-            "SELECT element, key FROM element_key WHERE start = ?", (start,)
-        ).fetchone()
+        row = first(
+            self._connection, "SELECT element, key FROM element_key WHERE start = ?", (start,)
+        )
         if row is None:
             raise DatabaseCorrupt(f"The journal links to {start.hex()}, which it never created.")
-        return row
+        return row[0], row[1]
 
     def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
         """Every row of the state, both ways."""
         for table, query in _COMPARED.items():
-            order = " ORDER BY 1" if table in ("type", "predicate") else " ORDER BY 1, seq" if not table.endswith("past") else " ORDER BY 1, from_seq"
+            order = (
+                " ORDER BY 1"
+                if table in ("type", "predicate")
+                else " ORDER BY 1, seq"
+                if not table.endswith("past")
+                else " ORDER BY 1, from_seq"
+            )
             ours = self._connection.execute(query + order)
             theirs = reader.connection.execute(query + order)
             for one, other in zip_longest(ours, theirs):

@@ -1,8 +1,8 @@
 """The single way to write: the primitives of every change.
 
 Each primitive looks at the element as it is, decides what it becomes, and does nothing at all if
-that is the same. Otherwise it asks the guards, writes the live row and hands the rest (journal, past
-versions, what trees and index must learn) to the ledger.
+that is the same. Otherwise it asks the guards, writes the live row and hands the rest (journal,
+past versions, what trees and index must learn) to the ledger.
 
 Nothing here commits: that is the writer's business.
 """
@@ -43,6 +43,7 @@ from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
 from mycel.store.refs import Ref, resolve
+from mycel.store.rows import every
 
 DEFAULT_WEIGHT: Final = 1.0
 
@@ -180,13 +181,11 @@ class Transaction:
         ledger = self.ledger
         type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
         check_name(name)
-        row = ledger.connection.execute(_FIND_CONCEPT, (name, type_number)).fetchone()
+        row = ledger.row(_FIND_CONCEPT, (name, type_number))
         expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
         if row is None or row[4] is not None:
             grave = None if row is None else _Grave(row[0], row[4])
-            return self._create_concept(
-                type_number, type_name, name, attributes, metadata, grave
-            )
+            return self._create_concept(type_number, type_name, name, attributes, metadata, grave)
         number, old_attributes, old_metadata, *_ = row
         self._change_concept(
             number,
@@ -232,11 +231,13 @@ class Transaction:
             number = ledger.head.next_concept
             ledger.head.next_concept += ids.ID_STEP
             seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
+            ledger.create(number, key)
         else:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
             ledger.end_tombstone("concept", number, seq)
-        ledger.connection.execute(
+            ledger.remember_key(number, key)
+        ledger.write(
             bulk.INSERT_CONCEPT,
             (
                 number,
@@ -250,7 +251,6 @@ class Transaction:
                 ledger.time_us,
             ),
         )
-        ledger.remember_key(number, key)
         ledger.retext.add(number)
         return ids.concept_id(number)
 
@@ -262,9 +262,7 @@ class Transaction:
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
         if self.guards:
-            self._guard(
-                "update", before, before.type, before.name, attributes_text, metadata_text
-            )
+            self._guard("update", before, before.type, before.name, attributes_text, metadata_text)
         record = concept_record(
             before.type,
             before.name,
@@ -280,7 +278,7 @@ class Transaction:
         old_record = ledger.record_at(before.seq)
         seq = ledger.append(Kind.PUT_CONCEPT, number, old_record, record, "concepts", key)
         ledger.supersede("concept", number, seq)
-        ledger.connection.execute(
+        ledger.write(
             "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
             " updated_at = ? WHERE id = ?",
             (attributes_text, metadata_text, seq, ledger.time_us, number),
@@ -319,13 +317,11 @@ class Transaction:
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         place = self._place(subject, predicate, object_)
-        row = self.ledger.connection.execute(_FIND_LINK, place).fetchone()
+        row = self._find_link(place)
         expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
         if row is None or row[4] is not None:
             grave = None if row is None else _Grave(row[0], row[4])
-            return self._create_proposition(
-                place, predicate, attributes, metadata, weight, grave
-            )
+            return self._create_proposition(place, predicate, attributes, metadata, weight, grave)
         number, old_attributes, old_metadata, _, _, old_weight = row
         self._change_proposition(
             number,
@@ -359,7 +355,7 @@ class Transaction:
     ) -> str:
         """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
         place = self._place(src, predicate, dst)
-        row = self.ledger.connection.execute(_FIND_LINK, place).fetchone()
+        row = self._find_link(place)
         if row is not None and row[4] is None:
             return ids.proposition_id(row[0], predicate)
         grave = None if row is None else _Grave(row[0], row[4])
@@ -374,8 +370,10 @@ class Transaction:
         return True
 
     def _place(self, subject: Ref, predicate: str, object_: Ref) -> tuple[int, int, int]:
-        """Where a link would be. Its predicate, that the ends differ, and that they are there are
-        checked in this order."""
+        """Where a link would be.
+
+        The predicate, that the ends differ, and that they are there: checked in this order.
+        """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
         source, target = resolve(subject), resolve(object_)
@@ -386,6 +384,11 @@ class Transaction:
         if ledger.find_key(target) is None:
             raise missing(object_)
         return source, number, target
+
+    def _find_link(self, place: tuple[int, int, int]) -> tuple[Any, ...] | None:
+        if self.ledger.cannot_be_linked(*place):
+            return None
+        return self.ledger.row(_FIND_LINK, place)
 
     def _create_proposition(
         self,
@@ -420,11 +423,13 @@ class Transaction:
             number = ledger.head.next_proposition
             ledger.head.next_proposition += ids.ID_STEP
             seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
+            ledger.create(number, key)
         else:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
             ledger.end_tombstone("proposition", number, seq)
-        ledger.connection.execute(
+            ledger.remember_key(number, key)
+        ledger.write(
             bulk.INSERT_PROPOSITION,
             (
                 number,
@@ -440,7 +445,6 @@ class Transaction:
                 ledger.time_us,
             ),
         )
-        ledger.remember_key(number, key)
         if bulk.has_text(attributes_text):
             ledger.retext.add(number)
         return ids.proposition_id(number, predicate)
@@ -476,7 +480,7 @@ class Transaction:
         old_record = ledger.record_at(before.seq)
         seq = ledger.append(Kind.UPDATE_EDGE, number, old_record, record, "edges", key)
         ledger.supersede("proposition", number, seq)
-        ledger.connection.execute(
+        ledger.write(
             "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
             " version = version + 1, seq = ?, updated_at = ? WHERE id = ?",
             (weight, attributes_text, metadata_text, seq, ledger.time_us, number),
@@ -548,11 +552,12 @@ class Transaction:
         found: dict[int, None] = {}
         waiting = [number]
         while waiting:
-            rows = self.ledger.connection.execute(
+            rows = every(
+                self.ledger.connection,
                 "SELECT id FROM proposition WHERE subject = ?1"
                 " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
                 (waiting.pop(),),
-            ).fetchall()
+            )
             fresh = [link for (link,) in rows if link not in found and link != number]
             found.update(dict.fromkeys(fresh))
             waiting += fresh
@@ -622,10 +627,10 @@ class Transaction:
         table, column = (
             ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
         )
-        used = self.ledger.connection.execute(
+        used = self.ledger.row(
             f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1",
             (self._number_defined_by(concept),),
-        ).fetchone()
+        )
         if used:
             raise ConstraintViolation(
                 f"{concept.name!r} is still in use.",
@@ -670,11 +675,11 @@ def expect(expected: int | None, actual: int, what: str) -> None:
         )
 
 
-def merged(
-    old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str
-) -> str:
+def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
     """The object after a shallow merge (KIP §2.10) and the removal of keys."""
-    new_text = bulk.metadata_text(given or {}) if what == "metadata" else object_text(given or {}, what)
+    new_text = (
+        bulk.metadata_text(given or {}) if what == "metadata" else object_text(given or {}, what)
+    )
     dropped = set(drop)
     if not given and not dropped:
         return old_text

@@ -6,8 +6,8 @@ pages it touched stay in the memory of the writer. When enough changes have gath
 transaction brings very many, the touched pages are written and the earlier rows go: folding.
 
 The trees that count are thus the pages as of `head.folded_seq` with the pending changes on top, and
-whoever opens the file, or finds that another process has written, gets there by applying the pending
-rows. The roots are computed in every transaction; only the pages lag.
+whoever opens the file, or finds that another process has written, gets there by applying the
+pending rows. The roots are computed in every transaction; only the pages lag.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import apsw
 from mycel.merkle import sparse
 from mycel.merkle.proofs import Namespace
 from mycel.store.journal import Head
+from mycel.store.rows import every, only
 
 FOLD_CHANGES_MAX: Final = 256
 """Pending changes are folded into the pages when there would be more than this."""
@@ -159,7 +160,7 @@ class StoredPages(_Pages):
         super().__init__(connection, _TABLES[namespace])
 
     def count(self) -> int:
-        (rows,) = self._connection.execute(f"SELECT count(*) FROM {self._table}").fetchone()
+        (rows,) = only(self._connection, f"SELECT count(*) FROM {self._table}")
         return int(rows)
 
 
@@ -185,9 +186,9 @@ class StateTrees:
         if self._at < folded_seq:
             self.forget()
             self._at = folded_seq
-        rows = self._connection.execute(
-            "SELECT changes FROM head WHERE seq > ? ORDER BY seq", (self._at,)
-        ).fetchall()
+        rows = every(
+            self._connection, "SELECT changes FROM head WHERE seq > ? ORDER BY seq", (self._at,)
+        )
         gathered: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
         for (blob,) in rows:
             for at in range(0, len(blob), CHANGE_BYTES):

@@ -3,8 +3,8 @@
 Each check compares two things that must agree and were written separately: pages with SQLite's own
 structure, the journal with the log over it, every version of every element with its journal entry,
 the state trees with the elements, the text index with their text, and the head with all of it. A
-changed byte therefore disagrees with something, whichever table it is in. `replay` adds the strongest
-check: it rebuilds the state from the journal alone.
+changed byte therefore disagrees with something, whichever table it is in. `replay` adds the
+strongest check: it rebuilds the state from the journal alone.
 
 The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
 and are not checked.
@@ -35,6 +35,7 @@ from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
 from mycel.store.replay import replay_problems
+from mycel.store.rows import only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 
 PROBLEMS_MAX: Final = 100
@@ -249,9 +250,11 @@ class _Verification:
                 before = row
             if before is not None and not before.is_current:
                 yield f"{namespace} {before.number}", "has no current version"
-        (entries,) = self._connection.execute(
-            "SELECT count(*) FROM journal WHERE kind != ? AND purged IS NULL", (int(Kind.PURGE),)
-        ).fetchone()
+        (entries,) = only(
+            self._connection,
+            "SELECT count(*) FROM journal WHERE kind != ? AND purged IS NULL",
+            (int(Kind.PURGE),),
+        )
         if entries != total:
             yield "journal", f"has {entries} entries with content, but there are {total} versions"
 
@@ -276,10 +279,11 @@ class _Verification:
     def links(self) -> Findings:
         """Both ends of every live link are live, and no link joins an element to itself."""
         rows = self._connection.execute(
-            "SELECT id FROM proposition p WHERE subject = object OR NOT EXISTS (SELECT 1 FROM"
-            " concept WHERE id = p.subject UNION ALL SELECT 1 FROM proposition WHERE id = p.subject)"
-            " OR NOT EXISTS (SELECT 1 FROM"
-            " concept WHERE id = p.object UNION ALL SELECT 1 FROM proposition WHERE id = p.object)"
+            "SELECT id FROM proposition p WHERE subject = object"
+            " OR NOT EXISTS (SELECT 1 FROM concept WHERE id = p.subject"
+            " UNION ALL SELECT 1 FROM proposition WHERE id = p.subject)"
+            " OR NOT EXISTS (SELECT 1 FROM concept WHERE id = p.object"
+            " UNION ALL SELECT 1 FROM proposition WHERE id = p.object)"
         )
         for (number,) in rows:
             yield f"proposition {number}", "has an end that is not there"
@@ -353,27 +357,30 @@ class _Verification:
         ).fetchone()
         if (head.seq, head.time_us, head.concepts_root, head.edges_root) != last:
             yield "head", "is not where the last transaction ended"
-        evens, odds = connection.execute(
+        evens, odds = only(
+            connection,
             "SELECT max(element) FILTER (WHERE element & 1 = 0),"
-            " max(element) FILTER (WHERE element & 1) FROM journal"
-        ).fetchone()
+            " max(element) FILTER (WHERE element & 1) FROM journal",
+        )
         following = ((evens or 0) + ids.ID_STEP, (odds or -1) + ids.ID_STEP)
         if (head.next_concept, head.next_proposition) != following:
             yield "head", "would give out ids that are not the next ones"
-        (pending,) = connection.execute(
-            "SELECT coalesce(sum(length(changes)), 0) FROM head"
-        ).fetchone()
+        (pending,) = only(
+            connection,
+            "SELECT coalesce(sum(length(changes)), 0) FROM head",
+        )
         if head.pending * CHANGE_BYTES != pending:
             yield "head", "counts pending changes wrongly"
         yield from self._definitions(head)
 
     def _definitions(self, head: Head) -> Findings:
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
-        (last,) = self._connection.execute(
+        (last,) = only(
+            self._connection,
             f"SELECT max(seq) FROM (SELECT seq FROM concept WHERE type IN {metas} AND version = 1"
             f" UNION ALL SELECT from_seq FROM concept_past WHERE type IN {metas}"
-            " AND (version = 1 OR tombstoned_at IS NOT NULL))"
-        ).fetchone()
+            " AND (version = 1 OR tombstoned_at IS NOT NULL))",
+        )
         is_purge = self._connection.execute(
             "SELECT 1 FROM journal WHERE seq = ? AND kind = ?",
             (head.definitions, int(Kind.PURGE)),

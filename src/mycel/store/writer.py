@@ -26,12 +26,12 @@ import apsw
 from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
-    DatabaseBusy,
     DatabaseClosed,
     DiskFull,
     MycelError,
 )
 from mycel.store.connections import Location, translate, translated
+from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
 from mycel.store.transaction import Guard, Transaction
@@ -74,6 +74,8 @@ class Writer:
         self._closed = False
         self._connection: apsw.Connection | None = None
         self._trees: StateTrees | None = None
+        self._head: Head | None = None
+        """The head as this writer left it; another process may have moved on since."""
         self._checkpointer = _Checkpointer(location)
 
     # The two kinds of turns.
@@ -97,7 +99,7 @@ class Writer:
 
     @contextmanager
     def open(self, *, actor: str, message: str) -> Iterator[Transaction]:
-        """A transaction for the caller's own code: committed at its end, rolled back if it raises."""
+        """A transaction for the caller's own code: committed at its end, or rolled back."""
         self._refuse_nesting()
         self._take_turn(short=False)
         try:
@@ -106,8 +108,11 @@ class Writer:
             try:
                 tx = self._transaction(actor, message)
                 yield tx
-                with translated():
-                    tx.finish()
+                tx.finish()
+                self._head = tx.ledger.head
+            except apsw.Error as error:
+                self._roll_back(connection)
+                raise translate(error) from error
             except BaseException:
                 self._roll_back(connection)
                 raise
@@ -116,7 +121,7 @@ class Writer:
             self._release()
 
     def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
-        """Run work that changes no knowledge (folding, statistics). False if it was not its turn."""
+        """Run work that changes no knowledge, such as folding. False if it was not its turn."""
         self._refuse_nesting()
         if not self._turn.acquire(blocking=wait):
             return False
@@ -126,6 +131,7 @@ class Writer:
             self._commit_group()
             connection = self._begin()
             try:
+                self._head = None
                 with translated():
                     work(connection, self._state_trees())
             except BaseException:
@@ -152,7 +158,7 @@ class Writer:
         self._short_waiting, self._owner, self._group = 0, None, []
         self._checkpointer = _Checkpointer(self._location)
         _ABANDONED.append(self._connection)
-        self._connection = self._trees = None
+        self._connection = self._trees = self._head = None
 
     # Taking turns.
 
@@ -189,9 +195,7 @@ class Writer:
 
     # One member of a group.
 
-    def _one(
-        self, work: Callable[[Transaction], Result], actor: str, message: str
-    ) -> Result:
+    def _one(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         if not self._group:
             connection = self._begin()
             try:
@@ -218,9 +222,12 @@ class Writer:
 
     def _work(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         tx = self._transaction(actor, message)
-        with translated():
+        try:
             result = work(tx)
             tx.finish()
+        except apsw.Error as error:
+            raise translate(error) from error
+        self._head = tx.ledger.head
         return result
 
     def _end_turn(self) -> None:
@@ -271,21 +278,29 @@ class Writer:
         return self._trees
 
     def _transaction(self, actor: str, message: str) -> Transaction:
-        with translated():
-            ledger = Ledger(
-                self._writable(),
-                self._registry,
-                self._state_trees(),
-                actor=actor,
-                message=message,
-                now_us=self._clock_us(),
-            )
+        connection = self._writable()
+        try:
+            head = current_head(connection, self._head)
+        except apsw.Error as error:
+            raise translate(error) from error
+        self._head = None  # The transaction changes it; it is worth something again at its end.
+        ledger = Ledger(
+            connection,
+            self._registry,
+            self._state_trees(),
+            head,
+            actor=actor,
+            message=message,
+            now_us=self._clock_us(),
+        )
         return Transaction(ledger, self._guards)
 
     def _begin(self) -> apsw.Connection:
         connection = self._writable()
-        with translated():
+        try:
             connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            raise translate(error) from error
         return connection
 
     def _commit(self, connection: apsw.Connection) -> None:
@@ -311,6 +326,7 @@ class Writer:
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""
         self._registry.reset()
+        self._head = None
         if self._trees is not None:
             self._trees.forget()
 

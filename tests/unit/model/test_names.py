@@ -27,7 +27,7 @@ class OldColour(str, Enum):  # noqa: UP042  What people wrote before StrEnum, wi
     RED = "red"
 
 
-class Text(str):  # noqa: FURB189  Not a UserString: a real subclass is the point.
+class Text(str):
     __slots__ = ()
 
 
@@ -134,7 +134,7 @@ def test_a_nul_is_refused(text: str) -> None:
         check_name(text)
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udc80", "\ude00\ud83d"])
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ude00\ud83d"])
 def test_a_lone_surrogate_is_refused(text: str) -> None:
     for check in (check_name, check_actor):
         with pytest.raises(InvalidValueType, match="surrogate"):

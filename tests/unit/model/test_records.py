@@ -105,7 +105,7 @@ EDGES = {
     "removed": edge(tombstone=Tombstone(DAY_US + 5, "eve", "wrong")),
     "removed without a reason": edge(tombstone=Tombstone(DAY_US + 10**6, "eve", "")),
     "to the microsecond": edge(created_us=DAY_US + 123_456),
-    "before the epoch": edge(created_us=-10**6),
+    "before the epoch": edge(created_us=-(10**6)),
     "of a large type": edge(type=0x40 + 70_000),
     "with everything": edge(
         attributes={"a": 1},
@@ -128,9 +128,7 @@ CONCEPTS = {
 
 
 def test_the_record_of_a_new_edge_is_the_example_of_the_document() -> None:
-    record = edge_record(
-        3, SRC, DST, {}, {}, created_us=DAY_US, created_by="andrew", weight=0.9
-    )
+    record = edge_record(3, SRC, DST, {}, {}, created_us=DAY_US, created_by="andrew", weight=0.9)
     assert record == EXAMPLE == canonical(edge_map())
     assert decode_edge(EXAMPLE) == edge()
 
@@ -402,9 +400,10 @@ def test_natural_keys_are_hashes_of_canonical_arrays() -> None:
     drug = concept_key("Drug", "Aspirin")
     symptom = concept_key("Symptom", "Kopfschmerz 頭痛" + "x" * 300)
     assert drug == sha256(cbor2.dumps(["Drug", "Aspirin"], canonical=True)).digest()
-    assert symptom == sha256(
-        cbor2.dumps(["Symptom", "Kopfschmerz 頭痛" + "x" * 300], canonical=True)
-    ).digest()
+    assert (
+        symptom
+        == sha256(cbor2.dumps(["Symptom", "Kopfschmerz 頭痛" + "x" * 300], canonical=True)).digest()
+    )
     link = proposition_key(drug, "treats", symptom)
     assert link == sha256(cbor2.dumps([drug, "treats", symptom], canonical=True)).digest()
     higher = proposition_key(drug, "x" * 255, link)
@@ -414,7 +413,10 @@ def test_natural_keys_are_hashes_of_canonical_arrays() -> None:
 def test_natural_keys_never_change() -> None:
     drug, symptom = concept_key("Drug", "Aspirin"), concept_key("Symptom", "Headache")
     assert drug.hex() == "5749fa4e1027196c0c362cb51e3cd03de55e9841689501cc8b460ddf8c3d81f9"
-    assert proposition_key(drug, "treats", symptom).hex() == "8aa0ee13d5da60cfb1fef2c88a7ec34ef3996c1d74ef5100c5eaee1c2f02cd0b"
+    assert (
+        proposition_key(drug, "treats", symptom).hex()
+        == "8aa0ee13d5da60cfb1fef2c88a7ec34ef3996c1d74ef5100c5eaee1c2f02cd0b"
+    )
 
 
 def test_what_a_tree_holds_of_a_record_is_its_sha256() -> None:
@@ -422,7 +424,12 @@ def test_what_a_tree_holds_of_a_record_is_its_sha256() -> None:
 
 
 def test_natural_keys_tell_apart_what_reads_the_same_when_joined() -> None:
-    keys = {concept_key("ab", "c"), concept_key("a", "bc"), concept_key("abc", ""), concept_key("", "abc")}
+    keys = {
+        concept_key("ab", "c"),
+        concept_key("a", "bc"),
+        concept_key("abc", ""),
+        concept_key("", "abc"),
+    }
     assert len(keys) == 4
 
 
@@ -471,7 +478,9 @@ def test_an_integer_beyond_any_float_is_no_weight(weight: int) -> None:
         canonical_weight(weight)
 
 
-@pytest.mark.parametrize("weight", [True, False, None, "0.9", b"1", [1], {}, Decimal("0.9"), 0.9j, np.float32(1)])
+@pytest.mark.parametrize(
+    "weight", [True, False, None, "0.9", b"1", [1], {}, Decimal("0.9"), 0.9j, np.float32(1)]
+)
 def test_a_weight_is_a_number(weight: object) -> None:
     with pytest.raises(InvalidValueType):
         canonical_weight(weight)

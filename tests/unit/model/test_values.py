@@ -43,7 +43,7 @@ class Plain(Enum):
     ONE = 1
 
 
-class Text(str):  # noqa: FURB189  A real subclass is the point, here and below.
+class Text(str):
     __slots__ = ()
 
 
@@ -55,11 +55,11 @@ class Float(float):
     pass
 
 
-class List(list):  # noqa: FURB189
+class List(list):
     pass
 
 
-class Dict(dict):  # noqa: FURB189
+class Dict(dict):
     pass
 
 
@@ -131,7 +131,7 @@ def kind(value: object) -> str:
 
 
 def nested(depth: int, innermost: Any = None, kinds: str = "d") -> dict[str, Any]:
-    """An object of `depth` levels; `kinds` says, from the top, which are dicts, lists and tuples."""
+    """An object of `depth` levels; `kinds` says in turn which are dicts, lists and tuples."""
     value = innermost
     for level in reversed(range(depth)):
         match kinds[level % len(kinds)] if level else "d":
@@ -196,9 +196,13 @@ def test_every_empty_object_comes_back_as_a_new_one() -> None:
     assert parse_object(EMPTY_OBJECT) == {}
 
 
-@pytest.mark.parametrize("value", [[], [("a", 1)], "", "{}", None, 0, 5, (), set(), {"a"}, object()])
+@pytest.mark.parametrize(
+    "value", [[], [("a", 1)], "", "{}", None, 0, 5, (), set(), {"a"}, object()]
+)
 def test_only_a_mapping_is_an_object(value: object) -> None:
-    with pytest.raises(InvalidValueType, match=f"The metadata must be an object, not {kind(value)}"):
+    with pytest.raises(
+        InvalidValueType, match=f"The metadata must be an object, not {kind(value)}"
+    ):
         object_text(value, "metadata")  # type: ignore[arg-type]
 
 
@@ -260,7 +264,16 @@ def test_a_key_is_a_plain_string(wrap, key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [float("nan"), float("inf"), float("-inf"), 2**63, -(2**63) - 1, 2**64, pytest.param(10**5000, id="10**5000")]
+    "number",
+    [
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        2**63,
+        -(2**63) - 1,
+        2**64,
+        pytest.param(10**5000, id="10**5000"),
+    ],
 )
 @pytest.mark.parametrize(
     "wrap",

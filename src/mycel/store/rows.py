@@ -1,0 +1,35 @@
+"""Rows of a query, typed. SQLite's columns may hold anything, so each row is a tuple of `Any`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+
+Row = tuple[Any, ...]
+
+
+def first(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row | None:
+    """The first row of a query, or None."""
+    row: Row | None = connection.execute(query, bindings).fetchone()
+    return row
+
+
+def only(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row:
+    """The first row of a query that always has one in a sound database.
+
+    Raises:
+        DatabaseCorrupt: it has none.
+    """
+    row = first(connection, query, bindings)
+    if row is None:
+        raise DatabaseCorrupt("A row that must be there is missing.")
+    return row
+
+
+def every(connection: apsw.Connection, query: str, bindings: Row = ()) -> list[Row]:
+    """All rows of a query."""
+    rows: list[Row] = connection.execute(query, bindings).fetchall()
+    return rows

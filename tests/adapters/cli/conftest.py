@@ -1,0 +1,131 @@
+"""Two ways to run a command: in this process for breadth, in one of its own for the real thing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+import mycel
+import mycel.cli
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.stdout.splitlines()
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Standard output as one JSON object per line."""
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def object(self) -> dict[str, Any]:
+        (only,) = self.objects
+        return only
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """Standard error as the JSON of one error."""
+        wire = json.loads(self.stderr)
+        assert wire.keys() == {"error"}
+        return wire["error"]
+
+
+Run = Callable[..., Done]
+
+
+class _Door:
+    """What CliRunner needs of a command, with our own error handling around it."""
+
+    name = "mycel"
+
+    def main(self, args: Sequence[str], **_: object) -> None:
+        sys.exit(mycel.cli.main(args))
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("MYCEL_", "_MYCEL_")) or name in (
+            "FORCE_COLOR",
+            "GITHUB_ACTIONS",
+            "NO_COLOR",
+            "PY_COLORS",
+            "TERMINAL_WIDTH",
+        ):
+            monkeypatch.delenv(name)
+    # Whatever directory a process starts in, it runs the code that is tested here.
+    monkeypatch.setenv("PYTHONPATH", str(Path(mycel.__file__).parents[1]))
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run a command in this process."""
+
+    def call(*words: str | Path, input: str | None = None) -> Done:  # noqa: A002 - as in CliRunner
+        result = CliRunner().invoke(_Door(), [str(word) for word in words], input=input)  # type: ignore[arg-type]
+        return Done(result.exit_code, result.stdout, result.stderr)
+
+    return call
+
+
+@pytest.fixture
+def spawn() -> Run:
+    """Run a command in a process of its own."""
+
+    def call(*words: str | Path, **how: Any) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "mycel", *map(str, words)],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=60,
+            **how,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "graph.db"
+    with mycel.open(path, actor="ada") as db:
+        with db.transaction(message="types") as tx:
+            tx.define_type("Drug", {"description": "What is taken"})
+            tx.define_type("Symptom")
+            tx.define_predicate("treats")
+        with db.transaction(message="concepts") as tx:
+            aspirin = tx.put_concept("Drug", "Aspirin", {"dose_mg": 500}, {"source": "label"})
+            ibuprofen = tx.put_concept("Drug", "Ibuprofen", {"note": "with food"})
+            headache = tx.put_concept("Symptom", "Headache")
+            fever = tx.put_concept("Symptom", "Fever")
+        db.add_edge(aspirin, "treats", headache, weight=0.9, data={"since": 1899})
+        db.add_edge(aspirin, "treats", fever)
+        db.add_edge(ibuprofen, "treats", headache, weight=0.5)
+        db.add_edge(fever, "related_to", headache)
+    return path
+
+
+@pytest.fixture
+def graph(_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small graph of one's own, named by MYCEL_DB."""
+    path = tmp_path / "graph.db"
+    shutil.copy(_template, path)
+    monkeypatch.setenv("MYCEL_DB", str(path))
+    return path

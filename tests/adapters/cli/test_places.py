@@ -1,0 +1,122 @@
+"""Which database a command works on, and how its options may be placed."""
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from mycel.cli.context import workspace_of
+from tests.adapters.cli.conftest import Run
+
+
+def path_of(run: Run, *words: str | Path) -> str:
+    """Where the doctor says the database is."""
+    findings = run(*words, "doctor", "--json").objects
+    return str(next(each["detail"] for each in findings if each["check"] == "path"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--db", "x.db", "define", "type", "T", "--json"),
+        ("define", "--db", "x.db", "--json", "type", "T"),
+        ("define", "type", "T", "--json", "--db", "x.db"),
+        ("--json", "define", "type", "--db", "x.db", "T"),
+        ("--db", "nowhere.db", "define", "type", "T", "--json", "--db", "x.db"),
+    ],
+)
+def test_shared_options_may_stand_anywhere_and_the_last_one_counts(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("--db", "x.db", "init")
+    assert run(*words).object["changed"] is True
+    assert not (tmp_path / "nowhere.db").exists()
+
+
+def test_each_directory_has_a_database_of_its_own_at_home(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for parent in ("one", "two"):
+        project = tmp_path / parent / "My Project"
+        project.mkdir(parents=True)
+        monkeypatch.chdir(project)
+        made = run("init", "--json").object
+        assert made["created"] is True
+        assert made["workspace"] == workspace_of(Path.cwd())
+        assert made["workspace"].startswith("my-project-")
+        assert run("define", "type", f"In_{parent}").status == 0
+        paths.append(Path(made["path"]))
+    assert len(set(paths)) == 2
+    assert {path.parent for path in paths} == {Path.home() / ".knowledge_engine"}
+    assert all(path.exists() for path in paths)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_the_folder_at_home_is_private(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run("--workspace", "w", "init").status == 0
+    assert stat.S_IMODE((tmp_path / ".knowledge_engine").stat().st_mode) == 0o700
+
+
+def test_a_directory_without_letters_still_has_a_workspace() -> None:
+    assert workspace_of(Path("/")).startswith("root-")
+    assert workspace_of(Path("/日本")).startswith("root-")
+    assert workspace_of(Path("/日本")) != workspace_of(Path("/中国"))
+
+
+def test_the_command_line_counts_more_than_the_environment(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYCEL_WORKSPACE", "from-env")
+    assert "knowledge_from-env.db" in path_of(run)
+    assert "from MYCEL_WORKSPACE" in path_of(run)
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "env.db"))
+    assert path_of(run).startswith(f"{tmp_path / 'env.db'} (from MYCEL_DB)")
+    assert "knowledge_typed.db" in path_of(run, "--workspace", "typed")
+    assert path_of(run, "--db", tmp_path / "typed.db").endswith("typed.db (from --db)")
+
+
+def test_a_tilde_in_the_environment_means_home(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYCEL_DB", "~/notes.db")
+    assert path_of(run).startswith(str(Path.home() / "notes.db"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--db", "a.db", "--workspace", "b", "log"),
+        ("--workspace", "../b", "log"),
+        ("--workspace", "", "log"),
+        ("--db", ":memory:", "init"),
+    ],
+)
+def test_places_that_make_no_sense_are_refused(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.status == 2
+    assert done.stderr.startswith("KIP_1001 InvalidSyntax: ")
+
+
+def test_directories_are_made_at_home_only(run: Run, tmp_path: Path) -> None:
+    refused = run("--db", tmp_path / "no" / "such" / "x.db", "init")
+    assert refused.status == 1
+    assert "There is no directory" in refused.stderr
+
+
+@pytest.mark.usefixtures("graph")
+def test_reading_leaves_no_files_beside_the_database(run: Run, graph: Path) -> None:
+    for words in (("log",), ("find", "Drug:Aspirin"), ("doctor",), ("verify",)):
+        assert run(*words).status == 0
+        assert [path.name for path in graph.parent.iterdir()] == [graph.name]
+
+
+def test_without_a_database_every_command_says_how_to_make_one(run: Run, tmp_path: Path) -> None:
+    for words in (("log",), ("find", "C:2"), ("verify",), ("define", "type", "T")):
+        done = run("--db", tmp_path / "none.db", *words)
+        assert done.status == 1
+        assert "mycel init" in done.stderr
+        assert not (tmp_path / "none.db").exists()

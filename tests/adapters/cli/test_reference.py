@@ -1,0 +1,98 @@
+"""Help and documentation: nothing that can be typed is left unsaid."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import rich_click as click
+
+from mycel.cli.app import app
+from mycel.cli.reference import help_of, reference, walk
+from tests.adapters.cli.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENT = ROOT / "docs" / "cli.md"
+
+CONTEXT = click.RichContext(app, info_name="mycel")
+COMMANDS = {context.command_path: command for command, context in walk(app, CONTEXT)}
+COMMANDS["mycel"] = app
+
+
+def test_the_document_is_the_one_that_the_commands_make() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == reference(), (
+        "Run `python -m mycel.cli.reference > docs/cli.md`."
+    )
+
+
+def test_the_reference_writes_itself() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mycel.cli.reference"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == reference()
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_and_option_is_described(path: str) -> None:
+    command = COMMANDS[path]
+    assert command.help
+    undescribed = [param.name for param in command.params if not help_of(param)]
+    assert undescribed == []
+    document = DOCUMENT.read_text(encoding="utf-8")
+    if command is not app:
+        assert f"# {path}\n" in document
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert all(f"`{name}" in document for name in param.opts)
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_shows_help_and_takes_the_shared_options(run: Run, path: str) -> None:
+    done = run(*path.split()[1:], "--help")
+    assert done.status == 0
+    assert "Usage:" in done.stdout
+    for option in ("--db", "--workspace", "--actor", "--json", "--help"):
+        assert option in done.stdout
+
+
+def test_the_commands_are_those_that_were_promised() -> None:
+    assert list(app.commands) == [
+        "init",
+        "doctor",
+        "demo",
+        "define",
+        "concept",
+        "edge",
+        "find",
+        "search",
+        "log",
+        "history",
+        "snapshot",
+        "prove",
+        "verify",
+        "purge",
+    ]
+
+
+def test_without_words_help_is_shown(run: Run) -> None:
+    assert "Usage:" in run().stdout
+    assert "Usage:" in run("edge").stdout
+
+
+def test_the_first_steps_of_the_document_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    block = DOCUMENT.read_text(encoding="utf-8").split("```sh\n")[1].split("```")[0]
+    steps = [shlex.split(line) for line in block.splitlines()]
+    assert len(steps) > 5
+    for program, *words in steps:
+        assert program == "mycel"
+        done = run(*words)
+        assert (done.status, done.stderr) == (0, "")

@@ -1,0 +1,282 @@
+"""Putting many rows at once is the same as putting them one by one, down to the journal."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, TypeMismatch
+from tests.unit.store.given import (
+    EVENT,
+    FACT,
+    Clock,
+    DeliberateError,
+    add_concepts,
+    assert_sound,
+    define,
+    entries,
+    fail_after,
+)
+
+Row = mycel.ConceptRow | mycel.PropositionRow
+
+
+def put_singly(tx: mycel.Transaction, rows: Iterable[Row]) -> list[str]:
+    made = []
+    for row in rows:
+        if isinstance(row, mycel.ConceptRow):
+            made.append(tx.put_concept(row.type, row.name, row.attributes, row.metadata))
+        else:
+            subject, predicate, object_, attributes, metadata, weight = row
+            made.append(
+                tx.put_proposition(subject, predicate, object_, attributes, metadata, weight=weight)
+            )
+    return made
+
+
+def put_in_bulk(tx: mycel.Transaction, rows: Iterable[Row]) -> list[str]:
+    rows = list(rows)
+    concepts = [row for row in rows if isinstance(row, mycel.ConceptRow)]
+    links = [row for row in rows if isinstance(row, mycel.PropositionRow)]
+    assert not (concepts and links), "one kind at a time"
+    return list(tx.put_concepts(concepts)) + list(tx.put_propositions(links))
+
+
+def whole_journal(db: mycel.Nexus) -> list[bytes]:
+    """The bytes of every entry, as the log hashes them."""
+    return [db.prove_entry(seq).entry for seq in range(1, entries(db) + 1)]
+
+
+@pytest.fixture
+def twins(tmp_path: Path, clock: Clock) -> Iterable[tuple[mycel.Nexus, mycel.Nexus]]:
+    """Two graphs with the same beginning and the same clock."""
+    with (
+        mycel.open(tmp_path / "one.db", clock_us=clock, durability="off") as one,
+        mycel.open(tmp_path / "other.db", clock_us=clock, durability="off") as other,
+    ):
+        for db in (one, other):
+            define(db, [FACT, EVENT], ["likes"])
+        yield one, other
+
+
+def assert_same_after(twins: tuple[mycel.Nexus, mycel.Nexus], *steps: list[Row]) -> list[list[str]]:
+    """Put each step into one graph singly and into the other in bulk; nothing may differ."""
+    one, other = twins
+    made = []
+    for rows in steps:
+        singly = one.write(lambda tx, rows=rows: put_singly(tx, rows))
+        in_bulk = other.write(lambda tx, rows=rows: put_in_bulk(tx, rows))
+        assert singly == in_bulk
+        made.append(singly)
+    assert one.snapshot() == other.snapshot()
+    assert whole_journal(one) == whole_journal(other)
+    assert_sound(one)
+    assert_sound(other)
+    return made
+
+
+def concept_rows(count: int, *, start: int = 0) -> list[Row]:
+    return [
+        mycel.ConceptRow(
+            FACT if n % 3 else EVENT,
+            f"row {n}",
+            {"n": n, "text": f"words of {n}", "tags": ["a", "b"]} if n % 2 else {},
+            {"source": "bulk"} if n % 5 == 0 else {},
+        )
+        for n in range(start, start + count)
+    ]
+
+
+def link_rows(ends: list[str], count: int, seed: int = 5) -> list[Row]:
+    random, rows, seen = Random(seed), list[Row](), set()
+    while len(rows) < count:
+        src, dst = random.sample(ends, 2)
+        predicate = random.choice(["likes", "references"])
+        if (src, predicate, dst) not in seen:
+            seen.add((src, predicate, dst))
+            data: dict[str, Any] = {"why": "said so"} if random.random() < 0.3 else {}
+            weight = random.choice([None, 0.25, 0.9])
+            rows.append(mycel.PropositionRow(src, predicate, dst, data, {}, weight))
+    return rows
+
+
+@pytest.mark.parametrize("count", [1, 10, 600])
+def test_new_rows_in_bulk_are_the_same_as_one_by_one(
+    twins: tuple[mycel.Nexus, mycel.Nexus], count: int
+) -> None:
+    rows = concept_rows(max(count, 2))
+    (made,) = assert_same_after(twins, rows)
+    assert len(set(made)) == len(rows)
+    assert_same_after(twins, link_rows(made, count))
+
+
+def test_more_rows_than_one_batch_are_the_same_too(
+    twins: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    one, other = twins
+    rows = concept_rows(4_321)
+    one.write(lambda tx: put_singly(tx, rows))
+    other.write(lambda tx: put_in_bulk(tx, rows))
+    assert one.snapshot() == other.snapshot()
+    assert_sound(other)
+
+
+def test_rows_that_repeat_one_another_are_merged(
+    twins: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    rows = concept_rows(20)
+    again: list[Row] = [
+        mycel.ConceptRow(FACT, "row 1", {"n": 99}, {"more": 1}),
+        mycel.ConceptRow(FACT, "row 1", {"m": 1}),
+        mycel.ConceptRow(EVENT, "row 0"),
+    ]
+    (made,) = assert_same_after(twins, rows + again + concept_rows(5, start=30))
+    assert made[20:23] == [made[1], made[1], made[0]]
+    links = link_rows(made[:10], 10)
+    first = links[0]
+    assert isinstance(first, mycel.PropositionRow)
+    assert_same_after(twins, [*links, first._replace(attributes={"x": 1}, weight=0.5), first])
+
+
+def test_rows_that_are_there_already_are_merged(
+    twins: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    made, again = assert_same_after(twins, concept_rows(20), concept_rows(25, start=10))
+    assert again[:10] == made[10:]
+    rows = link_rows(made, 20)
+    assert_same_after(twins, rows[:10], rows)
+
+
+def test_the_same_rows_again_change_and_journal_nothing(
+    twins: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    (made,) = assert_same_after(twins, concept_rows(20))
+    assert_same_after(twins, link_rows(made, 20))
+    before = twins[1].snapshot()
+    assert_same_after(twins, concept_rows(20), link_rows(made, 20))
+    assert twins[1].snapshot() == before
+
+
+def test_rows_that_were_removed_are_revived(twins: tuple[mycel.Nexus, mycel.Nexus]) -> None:
+    (made,) = assert_same_after(twins, concept_rows(20))
+    links = link_rows(made, 30)
+    assert_same_after(twins, links)
+    for db in twins:
+        for ref in made[3:6]:
+            db.write(lambda tx, ref=ref: tx.retire(ref, reason="out"))
+    (again,) = assert_same_after(twins, concept_rows(22))
+    assert again[:20] == made
+    assert_same_after(twins, links)
+
+
+def test_rows_can_define_types_and_predicates(twins: tuple[mycel.Nexus, mycel.Nexus]) -> None:
+    assert_same_after(
+        twins,
+        [
+            mycel.ConceptRow("$ConceptType", "Person"),
+            mycel.ConceptRow("Person", "Ada"),
+            mycel.ConceptRow("$PropositionType", "knows"),
+            mycel.ConceptRow("Person", "Grace"),
+        ],
+    )
+
+
+def test_links_may_be_about_links_of_the_same_transaction(
+    twins: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    (made,) = assert_same_after(twins, concept_rows(6))
+    (links,) = assert_same_after(twins, link_rows(made, 6))
+    assert_same_after(twins, [mycel.PropositionRow(link, "references", made[0]) for link in links])
+
+
+def test_bulk_and_single_puts_mix_in_one_transaction(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT], ["likes"])
+    with db.transaction() as tx:
+        before = tx.put_concept(FACT, "before", {"text": "first words"})
+        made = list(tx.put_concepts(concept_rows(300)))  # type: ignore[arg-type]
+        tx.update(made[1], attributes={"text": "other words"})
+        tx.retire(made[2])
+        after = tx.put_concept(FACT, "after")
+        links = list(
+            tx.put_propositions(mycel.PropositionRow(each, "likes", after) for each in made[3:])
+        )
+        tx.remove_edge(made[3], "likes", after)
+        tx.add_edge(before, "likes", links[5])
+    assert len(list(db.edges_in(after))) == 296
+    assert_sound(db)
+    assert db.search("other")[0][0].id == made[1]
+
+
+def test_nothing_happens_before_the_rows_are_asked_for(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT])
+    before = db.snapshot()
+    with db.transaction() as tx:
+        tx.put_concepts(concept_rows(5))  # type: ignore[arg-type]
+    assert db.snapshot() == before
+
+
+def test_rows_are_taken_from_any_iterable(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT])
+    with db.transaction() as tx:
+        made = list(tx.put_concepts(row for row in concept_rows(7)))  # type: ignore[arg-type]
+        assert list(tx.put_concepts([])) == []
+        assert list(tx.put_propositions([])) == []
+    assert len(made) == 7
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        (mycel.ConceptRow("Unknown", "x"), TypeMismatch),
+        (mycel.ConceptRow(FACT, ""), ConstraintViolation),
+        (mycel.ConceptRow(FACT, "x", {"a": float("nan")}), MycelError),
+        (mycel.ConceptRow(FACT, "x", {}, {"_version": 3}), ConstraintViolation),
+        (mycel.PropositionRow("C:999998", "likes", "C:2"), NotFound),
+        (mycel.PropositionRow("C:2", "likes", "C:2"), ConstraintViolation),
+        (mycel.PropositionRow("C:2", "unknown", "C:4"), TypeMismatch),
+        (mycel.PropositionRow("C:3", "likes", "C:4"), InvalidId),
+        (mycel.PropositionRow("C:2", "likes", "C:4", {}, {}, 7.0), ConstraintViolation),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3_000])
+def test_one_bad_row_refuses_the_whole_transaction(
+    db: mycel.Nexus, bad: Row, error: type[MycelError], place: int
+) -> None:
+    define(db, [FACT, EVENT], ["likes"])
+    ends = add_concepts(db, *(f"end {n}" for n in range(100)))
+    before = db.snapshot()
+    good: list[Row]
+    if isinstance(bad, mycel.ConceptRow):
+        good = [mycel.ConceptRow(FACT, f"row {n}") for n in range(place)]
+    else:
+        good = link_rows(ends, place)
+    with pytest.raises(error):
+        db.write(lambda tx: put_in_bulk(tx, [*good, bad]))
+    assert db.snapshot() == before
+
+
+def test_a_bad_row_that_is_caught_leaves_the_rows_before_its_batch(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT])
+    made = []
+    with db.transaction() as tx:
+        rows = [*concept_rows(2_500), mycel.ConceptRow("Unknown", "x")]
+        with pytest.raises(TypeMismatch):
+            made.extend(tx.put_concepts(rows))  # type: ignore[arg-type]
+        tx.put_concept(FACT, "after")
+    assert db.get_concept(FACT, "after") is not None
+    assert_sound(db)
+
+
+def test_a_bulk_put_that_is_rolled_back_leaves_nothing(db: mycel.Nexus, clock: Clock) -> None:
+    define(db, [FACT, EVENT])
+    before = db.snapshot()
+    with pytest.raises(DeliberateError):
+        fail_after(db, lambda tx: put_in_bulk(tx, concept_rows(3_000)))
+    assert db.snapshot() == before
+    assert_sound(db)
+    assert db.search("row") == []
+    db.write(lambda tx: put_in_bulk(tx, concept_rows(3_000)))
+    assert_sound(db)

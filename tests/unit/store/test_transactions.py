@@ -1,0 +1,715 @@
+"""Transactions: all or nothing, nothing for nothing, and the primitives in them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseClosed,
+    InvalidIdentifier,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    SelfEdgeError,
+    TypeMismatch,
+    VersionConflict,
+)
+from tests.unit.store.given import (
+    FACT,
+    START_US,
+    Clock,
+    DeliberateError,
+    add_concepts,
+    assert_sound,
+    define,
+    dump,
+    entries,
+    fail_after,
+)
+
+
+def concept(db: mycel.Nexus, name: str, type_name: str = FACT) -> mycel.Concept:
+    found = db.get_concept(type_name, name)
+    assert found is not None
+    return found
+
+
+# ---------------------------------------------------------------------------------------------
+# All or nothing
+
+
+def test_a_transaction_shows_nothing_before_its_end_and_everything_after(
+    db: mycel.Nexus,
+) -> None:
+    define(db, [FACT])
+    with db.transaction() as tx:
+        made = tx.put_concept(FACT, "one")
+        assert db.get_concept(FACT, "one") is None
+        assert tx.get(made).id == made
+    assert db.get(made).id == made
+
+
+def test_a_block_that_raises_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
+    (kept,) = add_concepts(db, "kept")
+    before, rows = db.snapshot(), dump(path)
+
+    def work(tx: mycel.Transaction) -> None:
+        tx.define_type("Lost")
+        tx.define_predicate("loses")
+        one, other = tx.put_concept("Lost", "one"), tx.put_concept("Lost", "other")
+        tx.add_edge(one, "loses", other)
+        tx.update(kept, attributes={"changed": True})
+        tx.retire(other)
+
+    with pytest.raises(DeliberateError):
+        fail_after(db, work)
+    assert db.snapshot() == before
+    assert dump(path) == rows
+    assert_sound(db)
+    with pytest.raises(TypeMismatch):
+        db.get_concept("Lost", "one")
+
+
+def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
+    db: mycel.Nexus, tmp_path: Path, clock: Clock
+) -> None:
+    with pytest.raises(DeliberateError):
+        fail_after(db, lambda tx: tx.put_concept("$ConceptType", "Lost"))
+    with mycel.open(tmp_path / "other.db", actor="tester", clock_us=clock) as other:
+        for each in (db, other):
+            one, two = add_concepts(each, "one", "two")
+            each.add_edge(one, "references", two)
+        assert db.snapshot() == other.snapshot()
+    assert_sound(db)
+
+
+def test_a_transaction_that_changes_nothing_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
+    rows = dump(path)
+    with db.transaction(actor="visitor", message="just looking"):
+        pass
+    assert dump(path) == rows
+
+
+def test_a_function_written_as_a_transaction_gives_back_what_it_returns(
+    db: mycel.Nexus,
+) -> None:
+    define(db, [FACT])
+    made = db.write(lambda tx: (tx.put_concept(FACT, "one"), "more"), actor="a", message="m")
+    assert made == (concept(db, "one").id, "more")
+    (newest,) = db.log(limit=1)
+    assert (newest.actor, newest.message) == ("a", "m")
+
+
+def test_a_function_that_raises_leaves_nothing(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    before = db.snapshot()
+
+    def work(tx: mycel.Transaction) -> None:
+        tx.put_concept(FACT, "one")
+        raise DeliberateError
+
+    with pytest.raises(DeliberateError):
+        db.write(work)
+    assert db.snapshot() == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_even_an_interruption_rolls_back_and_lets_others_write(
+    db: mycel.Nexus, error: type[BaseException]
+) -> None:
+    define(db, [FACT])
+    before = db.snapshot()
+
+    def interrupted() -> None:
+        with db.transaction() as tx:
+            tx.put_concept(FACT, "one")
+            raise error
+
+    def work(tx: mycel.Transaction) -> None:
+        tx.put_concept(FACT, "two")
+        raise error
+
+    with pytest.raises(error):
+        interrupted()
+    with pytest.raises(error):
+        db.write(work)
+    assert db.snapshot() == before
+    db.write(lambda tx: tx.put_concept(FACT, "three"))
+    assert concept(db, "three").version == 1
+
+
+def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    with db.transaction() as tx:
+        for bad in (
+            lambda: tx.put_concept("Unknown", "x"),
+            lambda: tx.put_concept(FACT, "\ud800"),
+            lambda: tx.put_concept(FACT, "x", {"a": float("nan")}),
+            lambda: tx.define_type("no identifier"),
+            lambda: tx.add_edge(one, "references", one),
+            lambda: tx.add_edge(one, "unknown", other),
+            lambda: tx.add_edge(one, "references", other, weight=2),
+            lambda: tx.update(one, attributes={"a": object()}),
+            lambda: tx.retire("C:999998"),
+            lambda: tx.retire(one, reason="\ud800"),
+            lambda: tx.put_concept(FACT, "one", {"b": 2}, expect_version=9),
+        ):
+            with pytest.raises(MycelError):
+                bad()
+        made = tx.put_concept(FACT, "good")
+    assert db.get(made).version == 1
+    assert db.log().__next__().changes == 1
+    assert_sound(db)
+
+
+def test_a_transaction_is_one_range_of_the_journal_with_actor_time_and_message(
+    db: mycel.Nexus, clock: Clock
+) -> None:
+    before, now = entries(db), clock.tick()
+    with db.transaction(actor="andrew", message="a first look") as tx:
+        tx.define_type(FACT)
+        one, other = tx.put_concept(FACT, "one"), tx.put_concept(FACT, "other")
+        tx.add_edge(one, "references", other)
+    (newest,) = db.log(limit=1)
+    assert (newest.first_seq, newest.seq, newest.changes) == (before + 1, before + 5, 4)
+    assert (newest.actor, newest.message, newest.time_us) == ("andrew", "a first look", now)
+    snapshot = db.snapshot()
+    assert (snapshot.entries, snapshot.time_us) == (newest.seq, now)
+    assert newest.concepts_root == snapshot.concepts_root
+    assert newest.edges_root == snapshot.edges_root
+
+
+def test_times_never_go_back_even_if_the_clock_does(db: mycel.Nexus, clock: Clock) -> None:
+    clock.tick(1_000_000)
+    add_concepts(db, "one")
+    clock.tick(-5_000_000)
+    add_concepts(db, "two")
+    times = [entry.time_us for entry in db.log()]
+    assert times == sorted(times, reverse=True)
+    assert concept(db, "two").created_us == START_US + 1_000_000
+    assert_sound(db)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"actor": "x" * 256},
+        {"actor": "\ud800"},
+        {"actor": 5},
+        {"actor": "a\0b"},
+        {"message": "x" * 4097},
+        {"message": "\ud800"},
+        {"message": None},
+    ],
+)
+def test_an_actor_or_message_that_cannot_be_stored_is_refused(
+    db: mycel.Nexus, options: dict[str, Any]
+) -> None:
+    before = db.snapshot()
+    with pytest.raises(MycelError):
+        db.write(lambda tx: tx.define_type(FACT), **options)
+    with pytest.raises(MycelError), db.transaction(**options):
+        pytest.fail("the block must not be entered")
+    assert db.snapshot() == before
+    define(db, [FACT])
+
+
+# ---------------------------------------------------------------------------------------------
+# One at a time, and after the end
+
+
+def test_a_transaction_inside_a_transaction_is_refused_with_advice(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    with db.transaction() as tx:
+        tx.put_concept(FACT, "outer")
+        for nested in (
+            lambda: db.transaction().__enter__(),
+            lambda: db.write(lambda tx: tx.put_concept(FACT, "inner")),
+            lambda: db.add_edge(one, "references", other),
+            lambda: db.remove_edge(one, "references", other),
+            lambda: db.purge(one, "why"),
+        ):
+            with pytest.raises(ConstraintViolation) as caught:
+                nested()
+            assert "tx" in caught.value.hint
+    assert concept(db, "outer").version == 1
+    assert db.get_concept(FACT, "inner") is None
+    assert_sound(db)
+
+
+def test_a_function_written_inside_a_function_is_refused_too(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    before = db.snapshot()
+    with pytest.raises(ConstraintViolation):
+        db.write(lambda _: db.write(lambda tx: tx.put_concept(FACT, "inner")))
+    assert db.snapshot() == before
+
+
+def test_reading_the_graph_inside_a_transaction_is_possible_in_memory_too(clock: Clock) -> None:
+    with mycel.open(":memory:", clock_us=clock, busy_timeout_s=0.2) as db:
+        (one,) = add_concepts(db, "one")
+        with db.transaction() as tx:
+            tx.update(one, attributes={"a": 1})
+            assert db.get(one).attributes == {}
+
+
+def test_nothing_can_be_done_after_closing_but_closing(path: Path) -> None:
+    db = mycel.open(path)
+    one, other = add_concepts(db, "one", "other")
+    db.close()
+    db.close()
+    for use in (
+        lambda: db.transaction().__enter__(),
+        lambda: db.write(lambda tx: tx.put_concept(FACT, "x")),
+        lambda: db.add_edge(one, "references", other),
+        lambda: db.remove_edge(one, "references", other),
+        lambda: db.purge(one, "why"),
+        lambda: db.get(one),
+        lambda: db.get_concept(FACT, "one"),
+        lambda: db.get_edge(one, "references", other),
+        lambda: list(db.edges_out(one)),
+        lambda: db.find(one),
+        db.snapshot,
+        lambda: db.history(one),
+        lambda: list(db.log()),
+        lambda: db.as_of(0),
+        lambda: db.prove(one),
+        lambda: db.prove_entry(1),
+        lambda: db.prove_consistency(1),
+        lambda: db.search("one"),
+        db.verify,
+    ):
+        with pytest.raises(DatabaseClosed):
+            use()
+
+
+def test_a_view_of_the_past_ends_with_its_graph(path: Path) -> None:
+    with mycel.open(path) as db:
+        (one,) = add_concepts(db, "one")
+        past = db.as_of(entries(db))
+        assert past.get(one).id == one
+    with pytest.raises(DatabaseClosed):
+        past.get(one)
+
+
+def test_what_was_written_is_there_after_reopening(path: Path, clock: Clock) -> None:
+    with mycel.open(path, clock_us=clock) as db:
+        one, other = add_concepts(db, "one", "other")
+        db.add_edge(one, "references", other, data={"a": [1]})
+        before = (db.snapshot(), list(db.edges_out(one)), list(db.log()))
+    with mycel.open(path) as db:
+        assert (db.snapshot(), list(db.edges_out(one)), list(db.log())) == before
+        assert_sound(db)
+
+
+# ---------------------------------------------------------------------------------------------
+# Putting
+
+
+def test_putting_the_same_again_changes_and_journals_nothing(db: mycel.Nexus, clock: Clock) -> None:
+    attributes, metadata = {"a": 1, "b": [1, 2]}, {"source": "test"}
+
+    def put(tx: mycel.Transaction) -> tuple[str, str, str]:
+        tx.define_type(FACT, {"described": True})
+        tx.define_predicate("likes", {"described": True})
+        one = tx.put_concept(FACT, "one", attributes, metadata)
+        other = tx.put_concept(FACT, "other")
+        return one, other, tx.put_proposition(one, "likes", other, attributes, metadata, weight=0.5)
+
+    made = db.write(put)
+    before = db.snapshot()
+    clock.tick()
+    assert db.write(put, actor="another") == made
+    assert db.write(lambda tx: tx.put_concept(FACT, "one")) == made[0]
+    assert db.write(lambda tx: tx.put_concept(FACT, "one", {"a": 1})) == made[0]
+    assert db.write(lambda tx: tx.put_concept(FACT, "one", {}, {})) == made[0]
+    assert db.write(lambda tx: tx.put_proposition(made[0], "likes", made[1])) == made[2]
+    assert not db.write(lambda tx: tx.update(made[0], attributes={"b": (1, 2)}))
+    assert not db.write(lambda tx: tx.update(made[2], weight=0.5))
+    assert not db.write(lambda tx: tx.update(made[0], drop_attributes=["not there"]))
+    assert db.snapshot() == before
+
+
+def test_keys_that_are_given_replace_and_others_stay(db: mycel.Nexus, clock: Clock) -> None:
+    define(db, [FACT])
+    made = db.write(lambda tx: tx.put_concept(FACT, "one", {"a": 1, "b": {"x": 1}}, {"m": 1}))
+    now = clock.tick()
+    db.write(lambda tx: tx.put_concept(FACT, "one", {"b": {"y": 2}, "c": None}, {"n": 2}))
+    changed = concept(db, "one")
+    assert changed.id == made
+    assert changed.attributes == {"a": 1, "b": {"y": 2}, "c": None}, "the merge is shallow"
+    assert changed.metadata == {"m": 1, "n": 2}
+    assert (changed.version, changed.created_us, changed.updated_us) == (2, START_US, now)
+
+
+def test_a_link_is_merged_like_a_concept_and_its_weight_stays_unless_given(
+    db: mycel.Nexus,
+) -> None:
+    one, other = add_concepts(db, "one", "other")
+
+    def put(*args: Any, **options: Any) -> mycel.Proposition:
+        made = db.write(lambda tx: tx.put_proposition(one, "references", other, *args, **options))
+        link = db.get(made)
+        assert isinstance(link, mycel.Proposition)
+        return link
+
+    first = put({"a": 1}, {"m": 1}, weight=0.25)
+    second = put({"b": 2}, {"n": 2})
+    assert second.id == first.id
+    assert (second.attributes, second.metadata) == ({"a": 1, "b": 2}, {"m": 1, "n": 2})
+    assert (second.weight, second.version) == (0.25, 2)
+    third = put(weight=0.75)
+    assert (third.weight, third.version, third.attributes) == (0.75, 3, {"a": 1, "b": 2})
+    assert [version.kind for version in db.history(first.id)] == [
+        "add_edge",
+        "update_edge",
+        "update_edge",
+    ]
+    assert_sound(db)
+
+
+def test_keys_can_be_dropped(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    link = db.add_edge(one, "references", other)
+    for ref in (one, link):
+        with db.transaction() as tx:
+            tx.update(ref, attributes={"a": 1, "b": 2}, metadata={"m": 1, "n": 2})
+        with db.transaction() as tx:
+            assert tx.update(
+                ref,
+                attributes={"c": 3},
+                drop_attributes=["a", "not there"],
+                drop_metadata=["m"],
+            )
+        element = db.get(ref)
+        assert (element.attributes, element.metadata) == ({"b": 2, "c": 3}, {"n": 2})
+        assert element.version == 3
+    assert_sound(db)
+
+
+def test_an_update_of_what_is_not_there_is_not_found(db: mycel.Nexus) -> None:
+    for absent in ("C:999998", "P:999999:references"):
+        with pytest.raises(NotFound):
+            db.write(lambda tx, ref=absent: tx.update(ref, attributes={"a": 1}))
+
+
+def test_a_concept_has_no_weight(db: mycel.Nexus) -> None:
+    (one,) = add_concepts(db, "one")
+    with pytest.raises(ConstraintViolation):
+        db.write(lambda tx: tx.update(one, weight=0.5))
+
+
+def test_two_changes_of_one_element_in_one_transaction_both_count(db: mycel.Nexus) -> None:
+    (one,) = add_concepts(db, "one")
+    with db.transaction() as tx:
+        tx.update(one, attributes={"a": 1})
+        tx.update(one, attributes={"b": 2})
+        assert tx.get(one).version == 3
+    assert db.get(one).attributes == {"a": 1, "b": 2}
+    assert [version.seq for version in db.history(one)][1:] == [entries(db) - 2, entries(db) - 1]
+    assert_sound(db)
+
+
+def test_many_changes_in_one_transaction_all_count_in_the_root(
+    db: mycel.Nexus, tmp_path: Path, clock: Clock
+) -> None:
+    names = [f"n{n}" for n in range(40)]
+    add_concepts(db, *names)
+    with mycel.open(tmp_path / "other.db", actor="tester", clock_us=clock) as other:
+        for name in names:
+            add_concepts(other, name)
+        assert other.snapshot().concepts_root == db.snapshot().concepts_root
+        assert other.snapshot().journal_root != db.snapshot().journal_root
+
+
+def test_names_are_compared_as_they_are(db: mycel.Nexus) -> None:
+    names = ["café", "cafe\u0301", "CAFÉ", " café", "café ", "猫", "x" * 4096, "https://a/b?c#d"]
+    made = add_concepts(db, *names)
+    assert len(set(made)) == len(names)
+    assert [concept(db, name).name for name in names] == names
+
+
+def test_a_concept_of_another_type_may_have_the_same_name(db: mycel.Nexus) -> None:
+    define(db, ["A", "B"])
+    made = {db.write(lambda tx, t=t: tx.put_concept(t, "same")) for t in ("A", "B")}
+    assert len(made) == 2
+
+
+# ---------------------------------------------------------------------------------------------
+# Expected versions
+
+
+def test_an_element_that_is_expected_not_to_be_there_is_created_once(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    for put in (
+        lambda tx: tx.put_concept(FACT, "new", expect_version=0),
+        lambda tx: tx.put_proposition(one, "references", other, expect_version=0),
+    ):
+        made = db.write(put)
+        before = db.snapshot()
+        with pytest.raises(VersionConflict) as caught:
+            db.write(put)
+        assert caught.value.data == {"expected": 0, "actual": 1}
+        assert db.snapshot() == before
+        db.write(lambda tx, ref=made: tx.retire(ref))
+        assert db.write(put) == made, "what was removed is not there"
+
+
+def test_a_change_with_the_right_version_happens_and_with_a_wrong_one_does_not(
+    db: mycel.Nexus,
+) -> None:
+    one, other = add_concepts(db, "one", "other")
+    link = db.add_edge(one, "references", other)
+    changes = {
+        one: lambda tx, n, v: tx.put_concept(FACT, "one", {"n": n}, expect_version=v),
+        other: lambda tx, n, v: tx.update(other, attributes={"n": n}, expect_version=v),
+        link: lambda tx, n, v: tx.put_proposition(
+            one, "references", other, {"n": n}, expect_version=v
+        ),
+    }
+    for ref, change in changes.items():
+        db.write(lambda tx, change=change: change(tx, 1, 1))
+        db.write(lambda tx, change=change: change(tx, 2, 2))
+        before = db.snapshot()
+        for wrong in (0, 1, 2, 4, -1):
+            with pytest.raises(VersionConflict) as caught:
+                db.write(lambda tx, change=change, wrong=wrong: change(tx, 9, wrong))
+            assert caught.value.data == {"expected": wrong, "actual": 3}
+        assert db.snapshot() == before
+        assert db.get(ref).attributes == {"n": 2}
+
+
+def test_a_version_is_expected_even_if_the_change_would_change_nothing(db: mycel.Nexus) -> None:
+    add_concepts(db, "one")
+    with pytest.raises(VersionConflict):
+        db.write(lambda tx: tx.put_concept(FACT, "one", expect_version=7))
+    with pytest.raises(VersionConflict):
+        db.write(lambda tx: tx.put_concept(FACT, "new", expect_version=1))
+
+
+# ---------------------------------------------------------------------------------------------
+# What cannot be stored
+
+
+def nested(depth: int) -> dict[str, Any]:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+BAD_OBJECTS: list[tuple[Any, str]] = [
+    ({"a": float("nan")}, "KIP_2003"),
+    ({"a": float("inf")}, "KIP_2003"),
+    ({"a": [1, {"b": float("-inf")}]}, "KIP_2003"),
+    ({"a": "\ud800"}, "KIP_2003"),
+    ({"\udfff": 1}, "KIP_2003"),
+    ({"a": 2**63}, "KIP_2003"),
+    ({"a": -(2**63) - 1}, "KIP_2003"),
+    ({"a": b"bytes"}, "KIP_2003"),
+    ({"a": object()}, "KIP_2003"),
+    ({"a": {1, 2}}, "KIP_2003"),
+    ({1: "a"}, "KIP_2003"),
+    (["a"], "KIP_2003"),
+    ("text", "KIP_2003"),
+    (nested(65), "KIP_4002"),
+    (nested(5_000), "KIP_4002"),
+    ({"a": "x" * (1 << 20)}, "KIP_4002"),
+    ({"x" * 1025: 1}, "KIP_4002"),
+]
+
+
+@pytest.mark.parametrize("where", ["attributes", "metadata"])
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "there"])
+def test_what_is_no_json_object_is_refused_for_attributes_and_metadata_alike(
+    db: mycel.Nexus, where: str, exists: bool
+) -> None:
+    one, other = add_concepts(db, "one", "other")
+    name = "one" if exists else "new"
+    if exists:
+        db.add_edge(one, "references", other)
+    before = db.snapshot()
+    for bad, code in BAD_OBJECTS:
+        options = {where: bad}
+        puts = [
+            lambda tx, options=options: tx.put_concept(FACT, name, **options),
+            lambda tx, options=options: tx.put_proposition(one, "references", other, **options),
+            lambda tx, options=options: tx.update(one, **options),
+        ]
+        for put in puts:
+            with pytest.raises(MycelError) as caught:
+                db.write(put)
+            assert caught.value.code == code
+            assert len(caught.value.message) < 500
+    assert db.snapshot() == before
+    assert_sound(db)
+
+
+@pytest.mark.parametrize("bad", [[], "", 0, False, ()])
+@pytest.mark.parametrize("where", ["attributes", "metadata"])
+def test_even_what_is_empty_must_be_an_object(db: mycel.Nexus, where: str, bad: Any) -> None:
+    one, other = add_concepts(db, "one", "other")
+    before = db.snapshot()
+    for put in (
+        lambda tx: tx.put_concept(FACT, "one", **{where: bad}),
+        lambda tx: tx.put_concept(FACT, "new", **{where: bad}),
+        lambda tx: tx.put_proposition(one, "references", other, **{where: bad}),
+        lambda tx: tx.update(one, **{where: bad}),
+        lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, "new", **{where: bad})])),
+    ):
+        with pytest.raises(InvalidValueType):
+            db.write(put)
+    assert db.snapshot() == before
+
+
+def test_what_json_can_carry_comes_back_unharmed(db: mycel.Nexus) -> None:
+    value = {
+        "": "empty key",
+        "text": "“naïve” 猫🦊 \u0000\u001f\u2028 \U0010ffff",
+        "numbers": [0, -1, 2**63 - 1, -(2**63), 0.1, -0.0, 1e308, 5e-324, 1e22, 1.0],
+        "deep": nested(62),
+        "null": None,
+        "mixed": [True, False, None, [], {}, ""],
+        "_underscore": "is fine in attributes",
+        "x" * 1024: "a long key",
+        "long": "x" * 100_000,
+    }
+    define(db, [FACT])
+    one = db.write(lambda tx: tx.put_concept(FACT, "one", value, {"m": value}))
+    other = db.write(lambda tx: tx.put_concept(FACT, "other"))
+    link = db.add_edge(one, "references", other, data=value)
+    stored = db.get(one)
+    assert stored.attributes == value
+    assert stored.metadata == {"m": value}
+    assert repr(stored.attributes["numbers"]) == repr(value["numbers"]), "1.0 stays 1.0"
+    assert db.get(link).attributes == value
+    assert_sound(db)
+
+
+@pytest.mark.parametrize("key", ["_version", "_updated_at", "_merged_from", "_score", "_", "_x"])
+def test_metadata_keys_that_belong_to_the_engine_can_be_neither_written_nor_dropped(
+    db: mycel.Nexus, key: str
+) -> None:
+    one, other = add_concepts(db, "one", "other")
+    link = db.add_edge(one, "references", other)
+    before = db.snapshot()
+    for use in (
+        lambda tx: tx.put_concept(FACT, "new", metadata={key: 1}),
+        lambda tx: tx.put_concept(FACT, "one", metadata={"fine": 1, key: 1}),
+        lambda tx: tx.put_proposition(one, "references", other, metadata={key: 1}),
+        lambda tx: tx.add_edge(other, "references", one, metadata={key: 1}),
+        lambda tx: tx.update(one, metadata={key: 1}),
+        lambda tx: tx.update(link, drop_metadata=[key]),
+        lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, "new", {}, {key: 1})])),
+    ):
+        with pytest.raises(ConstraintViolation):
+            db.write(use)
+    assert db.snapshot() == before
+    shown = db.get(one).to_dict()["metadata"]
+    assert shown == {"_version": 1, "_updated_at": "2023-11-14T22:13:20.000000Z"}
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("", ConstraintViolation),
+        ("x" * 4097, ConstraintViolation),
+        ("猫" * 1366, ConstraintViolation),
+        ("x" * (1 << 20), ConstraintViolation),
+        ("\ud800", InvalidValueType),
+        ("a\0b", InvalidValueType),
+        (5, InvalidValueType),
+        (None, InvalidValueType),
+        (b"bytes", InvalidValueType),
+    ],
+    ids=["empty", "4097", "4098", "megabyte", "surrogate", "NUL", "int", "None", "bytes"],
+)
+def test_a_name_that_cannot_be_stored_is_refused(
+    db: mycel.Nexus, name: Any, error: type[MycelError]
+) -> None:
+    define(db, [FACT])
+    before = db.snapshot()
+    with pytest.raises(error) as caught:
+        db.write(lambda tx: tx.put_concept(FACT, name))
+    assert len(str(caught.value)) < 500
+    with pytest.raises(error):
+        db.write(lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, name)])))
+    assert db.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("", MycelError),
+        ("two words", InvalidIdentifier),
+        ("1st", InvalidIdentifier),
+        ("naïve", InvalidIdentifier),
+        ("a-b", InvalidIdentifier),
+        ("x" * 256, InvalidIdentifier),
+        ("x" * (1 << 20), MycelError),
+        (None, InvalidValueType),
+        (5, InvalidValueType),
+    ],
+)
+def test_a_type_or_predicate_needs_an_identifier(
+    db: mycel.Nexus, name: Any, error: type[MycelError]
+) -> None:
+    before = db.snapshot()
+    for definition in ("define_type", "define_predicate"):
+        with pytest.raises(error) as caught:
+            db.write(lambda tx, define=definition: getattr(tx, define)(name))
+        assert len(str(caught.value)) < 500
+    assert db.snapshot() == before
+
+
+def test_an_unknown_type_is_refused_with_the_nearest_known_one(db: mycel.Nexus) -> None:
+    define(db, ["Drug"])
+    before = db.snapshot()
+    with pytest.raises(TypeMismatch) as caught:
+        db.write(lambda tx: tx.put_concept("drug", "aspirin"))
+    assert "Drug" in caught.value.hint
+    for bad in ("", "Unknown", None, 5, ["Drug"], "\ud800"):
+        with pytest.raises(TypeMismatch):
+            db.write(lambda tx, bad=bad: tx.put_concept(bad, "aspirin"))
+    assert db.snapshot() == before
+
+
+def test_a_message_does_not_repeat_a_megabyte(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    long = "x" * (1 << 20)
+    for use in (
+        lambda tx: tx.put_concept(long, "aspirin"),
+        lambda tx: tx.add_edge(one, long, other),
+        lambda tx: tx.get_concept(long, "aspirin"),
+    ):
+        with pytest.raises(TypeMismatch) as caught:
+            db.write(use)
+        assert len(str(caught.value)) < 1_000
+
+
+def test_a_link_to_itself_or_to_nothing_is_refused_on_every_door(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    before = db.snapshot()
+
+    def doors(src: Any, predicate: Any, dst: Any) -> list[Any]:
+        return [
+            lambda tx: tx.add_edge(src, predicate, dst),
+            lambda tx: tx.put_proposition(src, predicate, dst),
+            lambda tx: list(tx.put_propositions([mycel.PropositionRow(src, predicate, dst)])),
+        ]
+
+    for src, predicate, dst, error in (
+        (one, "references", one, SelfEdgeError),
+        (one, "unknown", other, TypeMismatch),
+        (one, None, other, TypeMismatch),
+        (one, "references", "C:999998", NotFound),
+        ("P:999999:references", "references", other, NotFound),
+        (one, "references", "C:3", MycelError),
+    ):
+        for use in doors(src, predicate, dst):
+            with pytest.raises(error):
+                db.write(use)
+    assert db.snapshot() == before
