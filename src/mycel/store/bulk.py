@@ -70,16 +70,16 @@ def put_concepts(
     put_one: Callable[[ConceptRow], str],
     *,
     singly: bool,
-) -> Iterator[str]:
-    """Put many concepts; yields their ids in order."""
+) -> list[str]:
+    """Put many concepts and return their ids in order."""
+    made: list[str] = []
     for batch in _batches(rows):
         prepared = _Batch(ledger, "concepts")
         if singly or _has_tombstones(ledger, "concept") or not prepared.add_concepts(batch):
-            for row in batch:
-                yield put_one(row)
+            made += [put_one(row) for row in batch]
         else:
-            for entry in prepared.entries:
-                yield f"C:{entry[2]}"
+            made += [ids.concept_id(entry[2]) for entry in prepared.entries]
+    return made
 
 
 def put_propositions(
@@ -88,16 +88,16 @@ def put_propositions(
     put_one: Callable[[PropositionRow], str],
     *,
     singly: bool,
-) -> Iterator[str]:
-    """Put many links; yields their ids in order."""
+) -> int:
+    """Put many links and return how many rows there were."""
+    count = 0
     for batch in _batches(rows):
+        count += len(batch)
         prepared = _Batch(ledger, "edges")
         if singly or _has_tombstones(ledger, "proposition") or not prepared.add_links(batch):
             for row in batch:
-                yield put_one(row)
-        else:
-            for entry, row in zip(prepared.entries, batch, strict=True):
-                yield f"P:{entry[2]}:{row.predicate}"
+                put_one(row)
+    return count
 
 
 def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:

@@ -106,8 +106,8 @@ class Head:
             frontier = log.Frontier.from_bytes(row[7])
         except ValueError as error:
             raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
-        *numbers, concepts_root, edges_root = row[:7] + row[8:]
-        return cls(*numbers, frontier, concepts_root, edges_root)
+        numbers, roots = row[:7], row[8:]
+        return cls(*numbers, frontier, *roots)  # type: ignore[call-arg]  # Ten columns, ten fields.
 
     def write(self, connection: apsw.Connection, changes: bytes, texts: bytes) -> None:
         """Write the row of a transaction, with what is to be folded into trees and index."""

@@ -9,7 +9,7 @@ Nothing here commits: that is the writer's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from mycel.errors import (
@@ -100,8 +100,25 @@ class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
-        self.ledger: Final = ledger
+        self._ledger: Ledger | None = ledger
         self.guards: Final = guards
+
+    @property
+    def ledger(self) -> Ledger:
+        """The bookkeeping, for the store's own modules.
+
+        Raises:
+            ConstraintViolation: the transaction has ended.
+        """
+        if self._ledger is None:
+            raise ConstraintViolation(
+                "This transaction has ended.", hint="Open another one with db.transaction()."
+            )
+        return self._ledger
+
+    def end(self) -> None:
+        """From now on every use is refused. The writer calls this."""
+        self._ledger = None
 
     @property
     def actor(self) -> str:
@@ -194,8 +211,8 @@ class Transaction:
         )
         return ids.concept_id(number)
 
-    def put_concepts(self, rows: Iterable[ConceptRow]) -> Iterator[str]:
-        """`put_concept` for many: yields the ids in order, and works as it is iterated."""
+    def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
+        """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self.ledger, rows, self._put_concept_row, singly=bool(self.guards))
 
     def _put_concept_row(self, row: ConceptRow) -> str:
@@ -331,8 +348,8 @@ class Transaction:
         )
         return ids.proposition_id(number, predicate)
 
-    def put_propositions(self, rows: Iterable[PropositionRow]) -> Iterator[str]:
-        """`put_proposition` for many: yields the ids in order, and works as it is iterated."""
+    def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
+        """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
             self.ledger, rows, self._put_proposition_row, singly=bool(self.guards)
         )

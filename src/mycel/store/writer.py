@@ -105,6 +105,7 @@ class Writer:
         try:
             self._commit_group()
             connection = self._begin()
+            tx = None
             try:
                 tx = self._transaction(actor, message)
                 yield tx
@@ -116,6 +117,9 @@ class Writer:
             except BaseException:
                 self._roll_back(connection)
                 raise
+            finally:
+                if tx is not None:
+                    tx.end()
             self._commit(connection)
         finally:
             self._release()
@@ -225,9 +229,11 @@ class Writer:
         try:
             result = work(tx)
             tx.finish()
+            self._head = tx.ledger.head
         except apsw.Error as error:
             raise translate(error) from error
-        self._head = tx.ledger.head
+        finally:
+            tx.end()
         return result
 
     def _end_turn(self) -> None:
