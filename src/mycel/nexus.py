@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 
 from mycel.errors import InvalidValueType, NotFound
 from mycel.graph.view import GraphView, PastView
+from mycel.graph.walk import check_whole
 from mycel.merkle import log
 from mycel.merkle.proofs import (
     ConsistencyProof,
@@ -41,6 +42,7 @@ from mycel.store.trees import StateTrees
 from mycel.store.verify import Report, verify
 
 DEFAULT_ACTOR = "$self"
+LOG_PAGE = 500
 
 Result = TypeVar("Result")
 
@@ -164,9 +166,21 @@ class Nexus(GraphView):
             return PastView(self._store, chronicle.seq_at(reader.connection, moment))
 
     def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
-        """Transactions, newest first."""
-        with self._store.reading() as reader:
-            yield from list(chronicle.transactions(reader, limit=limit, before=before))
+        """Transactions, newest first, from those that ended before the entry `before`.
+
+        They are read a page at a time, so that a long log is not kept in memory.
+        """
+        check_whole("limit", 1 if limit is None else limit)
+        check_whole("before", 1 if before is None else before)
+        while limit is None or limit > 0:
+            size = LOG_PAGE if limit is None else min(limit, LOG_PAGE)
+            with self._store.reading() as reader:
+                page = list(chronicle.transactions(reader, limit=size, before=before))
+            yield from page
+            if len(page) < size:
+                return
+            before = page[-1].seq
+            limit = None if limit is None else limit - size
 
     def history(self, ref: Ref) -> list[Version]:
         """Every version of an element, oldest first, purges included."""

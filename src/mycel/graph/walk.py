@@ -12,9 +12,10 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from mycel.errors import ConstraintViolation, NotFound
+from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
+from mycel.model.names import kind_of
 from mycel.store.reader import Neighbour, Reader
 
 Direction = Literal["out", "in", "both"]
@@ -38,6 +39,8 @@ class Follow:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be walked; beyond the cap is an error, not a silent clamp."""
+        check_whole("max_hops", self.max_hops)
+        check_whole("min_hops", self.min_hops)
         if not 1 <= self.max_hops <= HOPS_MAX:
             raise ConstraintViolation(
                 f"max_hops is {self.max_hops}; it must be between 1 and {HOPS_MAX}.",
@@ -105,9 +108,10 @@ def find(
         NotFound: the start is not there.
         TypeMismatch: a predicate to follow, or a type to return, is not defined.
     """
+    check_whole("limit", limit)
     if not 1 <= limit <= FIND_LIMIT_MAX:
         raise ConstraintViolation(f"limit is {limit}; it must be between 1 and {FIND_LIMIT_MAX}.")
-    if form not in FORM_TOKENS:
+    if form not in [*FORM_TOKENS]:
         raise ConstraintViolation(f"The form {form!r} is not one of 'short', 'medium', 'full'.")
     connection, registry = reader.connection, reader.registry
     predicates = (
@@ -132,6 +136,16 @@ def find(
         memories.append(remember(element, form))
         distances.append(hops)
     return FindResult(tuple(memories), tuple(distances), more=False)
+
+
+def check_whole(name: str, number: object) -> None:
+    """Refuse what is no whole number.
+
+    Raises:
+        InvalidValueType: it is something else.
+    """
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
 
 
 def _walk(

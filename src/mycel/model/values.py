@@ -42,12 +42,12 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
         InvalidValueType: something in it is no JSON value.
         ResourceExhausted: it nests too deep or is too large.
     """
-    if not isinstance(value, Mapping):
-        raise InvalidValueType(f"The {what} must be an object, not {kind_of(value)}.")
+    if value.__class__ is not dict:
+        if not isinstance(value, Mapping):
+            raise InvalidValueType(f"The {what} must be an object, not {kind_of(value)}.")
+        value = dict(value)
     if not value:
         return EMPTY_OBJECT
-    if type(value) is not dict:
-        value = dict(value)
     check_object(value, what)
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -34,14 +34,19 @@ _IDEOGRAPHS = (
 )
 _IDEOGRAPH = re.compile(f"([{_IDEOGRAPHS}])")
 _IDEOGRAPH_RUN = re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
+_CONTAINERS = frozenset((dict, list, tuple))
 _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
-_STOP_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_LEFT_OUT))})\b")
 
 
 def document_text(name: str, attributes: Mapping[str, Any]) -> str:
     """What is indexed of an element: its name, and every text in its attributes."""
     parts = [name] if name else []
-    parts.extend(_texts(attributes))
+    for item in attributes.values():
+        kind = type(item)
+        if kind is str:  # Most attributes are flat, and a bulk load brings millions.
+            parts.append(item)
+        elif kind in _CONTAINERS:
+            parts.extend(_texts(item))
     return prepare("\n".join(parts)[:TEXT_CHARACTERS_MAX])
 
 
@@ -49,7 +54,7 @@ def prepare(text: str) -> str:
     """Text as the tokenizer should see it."""
     if not text.isascii():
         text = _IDEOGRAPH.sub(r" \1 ", normalize("NFC", text))
-    return _STOP_WORD.sub(" ", text)
+    return " ".join([word for word in text.split() if word not in _LEFT_OUT])
 
 
 def match_expression(question: str) -> str | None:
@@ -84,7 +89,7 @@ def _words(text: str) -> list[str]:
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for item in value.values():
             yield from _texts(item)
     elif isinstance(value, (list, tuple)):

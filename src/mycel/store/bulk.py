@@ -28,8 +28,8 @@ from mycel.search.analysis import document_text
 from mycel.store import text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.layout import OPEN_END
-from mycel.store.ledger import Ledger, missing
-from mycel.store.refs import Ref, resolve
+from mycel.store.ledger import Ledger
+from mycel.store.refs import Ref, refuse_self_link
 
 BATCH_ROWS: Final = 2000
 LOAD_ROWS: Final = 20_000
@@ -163,12 +163,12 @@ class _Batch:
         predicates = ledger.registry.predicates
         for subject, predicate, object_, attributes, metadata, weight in rows:
             predicate_number = ledger.defined_number(predicates, "predicate", predicate)
-            source, target = resolve(subject), resolve(object_)
+            if subject == object_:
+                refuse_self_link(subject, object_)
+            source, subject_key = ledger.end(subject)
+            target, object_key = ledger.end(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-            subject_key, object_key = ledger.find_key(source), ledger.find_key(target)
-            if subject_key is None or object_key is None:
-                raise missing(subject if subject_key is None else object_)
             attributes_text = object_text(attributes, "attributes")
             meta_text = metadata_text(metadata)
             cost = 1.0 if weight is None else canonical_weight(weight)

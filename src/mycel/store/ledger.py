@@ -31,6 +31,7 @@ from mycel.store.layout import (
     PROPOSITION_TYPE_NUMBER,
 )
 from mycel.store.reader import Reader
+from mycel.store.refs import Ref, resolve
 from mycel.store.registry import Names, Registry, undefined
 from mycel.store.trees import Changes, StateTrees
 
@@ -83,6 +84,7 @@ class Ledger:
         """Elements whose text has to be indexed anew."""
         self._trees = trees
         self._keys: dict[int, bytes] = {}
+        self._ends: dict[Ref, tuple[int, bytes]] = {}
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
@@ -171,6 +173,23 @@ class Ledger:
         self.remember_key(number, key)
         return key
 
+    def end(self, ref: Ref) -> tuple[int, bytes]:
+        """The inner id and the natural key of one end of a link.
+
+        Raises:
+            InvalidId, NotFound: it is no id, or no element that is live.
+        """
+        known = self._ends.get(ref)
+        if known is None:
+            number = resolve(ref)
+            key = self.find_key(number)
+            if key is None:
+                raise missing(ref)
+            if len(self._ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+                self._ends.clear()
+            known = self._ends[ref] = number, key
+        return known
+
     def remember_key(self, number: int, key: bytes) -> None:
         if len(self._keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
             self._keys.clear()
@@ -178,6 +197,7 @@ class Ledger:
 
     def forget_key(self, number: int) -> None:
         self._keys.pop(number, None)
+        self._ends.clear()
 
     # Elements that this transaction has created: nothing outside it can refer to them.
 

@@ -25,10 +25,9 @@ from mycel.model.records import record_hash
 from mycel.store import text
 from mycel.store.audit import Auditor
 from mycel.store.journal import Kind, hash_of
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.ledger import Ledger
 from mycel.store.refs import Ref, resolve
-from mycel.store.rows import every, only
+from mycel.store.rows import every, first, only
 from mycel.store.transaction import Transaction
 
 _TABLES: Final = ("concept", "proposition")
@@ -45,15 +44,22 @@ class Purged(NamedTuple):
 
 
 class PurgeFields(NamedTuple):
-    """What the record of a purge says: the natural key of what is gone, when, by whom and why."""
+    """What the record of a purge says: the natural key of what is gone, when, by whom and why.
+
+    Of a definition the name and number stay: numbers are never given out twice.
+    """
 
     key: bytes
     at_us: int
     by: str
     reason: str
+    number: int | None = None
+    name: str | None = None
+    defines: str | None = None
+    """`type` or `predicate`, if it was a definition."""
 
     def encode(self) -> bytes:
-        return cbor.encode([self.key, self.at_us, self.by, self.reason])
+        return cbor.encode(list(self if self.defines else self[:4]))
 
     @classmethod
     def decode(cls, record: bytes) -> PurgeFields:
@@ -88,8 +94,9 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
 def _purge_one(ledger: Ledger, number: int, key: bytes, reason: str) -> int:
     table = _table(number)
     namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
-    record = PurgeFields(key, ledger.time_us, ledger.actor, reason).encode()
-    if ids.is_concept(number) and _is_definition(ledger, number):
+    definition = _definition(ledger, number) if ids.is_concept(number) else ()
+    record = PurgeFields(key, ledger.time_us, ledger.actor, reason, *definition).encode()
+    if definition:
         ledger.head.definitions = ledger.head.seq + 1
     seq = ledger.append_entry(Kind.PURGE, number, None, record, record_hash(record))
     ledger.changes[namespace].set(key, None)
@@ -144,9 +151,19 @@ def _links_ever_about(ledger: Ledger, number: int) -> list[int]:
     return list(found)
 
 
-def _is_definition(ledger: Ledger, number: int) -> bool:
-    row = ledger.connection.execute("SELECT type FROM concept WHERE id = ?", (number,)).fetchone()
-    return row is not None and row[0] in (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER)
+def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:
+    """Number, name and kind of what a concept defines, now or before it was retired."""
+    row = first(
+        ledger.connection,
+        "SELECT type, name FROM concept WHERE id = ?1"
+        " UNION ALL SELECT type, name FROM concept_past WHERE id = ?1 LIMIT 1",
+        (number,),
+    )
+    names = None if row is None else ledger.names_defined_by(row[0])
+    if row is None or names is None:
+        return ()
+    defined = names.number(ledger.connection, row[1])
+    return () if defined is None else (defined, row[1], names.table)
 
 
 def _table(number: int) -> str:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from mycel.errors import SelfEdgeError
 from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_id
 
 Ref = str | Concept | Proposition
+
+
+def refuse_self_link(subject: Ref, object_: Ref) -> None:
+    """Refuse two ends that are the same, before asking whether they are ids at all.
+
+    Raises:
+        SelfEdgeError: they are.
+    """
+    one = subject if isinstance(subject, str) else getattr(subject, "id", None)
+    other = object_ if isinstance(object_, str) else getattr(object_, "id", None)
+    if one is not None and one == other:
+        raise SelfEdgeError(f"{one!r} cannot be linked to itself.")
 
 
 def resolve(ref: object) -> int:

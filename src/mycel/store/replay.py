@@ -43,7 +43,7 @@ from mycel.store.layout import OPEN_END
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
-from mycel.store.rows import Row, first
+from mycel.store.rows import Row, every, first
 from mycel.store.trees import NAMESPACES, Changes, StateTrees
 
 _COMPARED: Final = {
@@ -106,12 +106,7 @@ class _Replay:
     def run(self, reader: Reader) -> Iterator[tuple[str, str]]:
         """Apply all entries; name the first transaction after which a root differs."""
         source = reader.connection
-        purged = {
-            element: PurgeFields.decode(record).key
-            for element, record in source.execute(
-                "SELECT element, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
-            )
-        }
+        purged = self._purged(source)
         empty = bytes(32)
         self._connection.execute("BEGIN")
         head = Head(0, 0, 2, 1, 0, 0, 0, self._frontier, empty, empty)
@@ -143,6 +138,22 @@ class _Replay:
         if self._frontier.root() != Head.read(source).frontier.root():
             yield "head", "does not have the root of the journal"
 
+    def _purged(self, source: apsw.Connection) -> dict[int, bytes]:
+        """The keys of purged elements. Names that they defined are still taken."""
+        keys: dict[int, bytes] = {}
+        rows = every(
+            source, "SELECT element, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+        )
+        for element, record in rows:
+            fields = PurgeFields.decode(record)
+            keys[element] = fields.key
+            if fields.defines:
+                self._define(fields.defines, fields.number, fields.name)
+        return keys
+
+    def _define(self, table: str, number: int | None, name: str | None) -> None:
+        self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (number, name))
+
     def _apply(self, row: Row, purged: dict[int, bytes]) -> None:
         seq, kind, element, _before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
@@ -161,9 +172,7 @@ class _Replay:
         self._changes["concepts"].set(key, digest)
         if fields.number is not None:
             table = "type" if fields.type == CONCEPT_TYPE else "predicate"
-            self._connection.execute(
-                f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (fields.number, fields.name)
-            )
+            self._define(table, fields.number, fields.name)
         type_number = self._registry.types.number(self._connection, fields.type)
         self._store(
             "concept",

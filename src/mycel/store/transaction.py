@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
-    SelfEdgeError,
     VersionConflict,
 )
 from mycel.model import ids
@@ -42,7 +41,7 @@ from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref, refuse_self_link, resolve
 from mycel.store.rows import every
 
 DEFAULT_WEIGHT: Final = 1.0
@@ -393,13 +392,9 @@ class Transaction:
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
-        source, target = resolve(subject), resolve(object_)
-        if source == target:
-            raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-        if ledger.find_key(source) is None:
-            raise missing(subject)
-        if ledger.find_key(target) is None:
-            raise missing(object_)
+        refuse_self_link(subject, object_)
+        source, _ = ledger.end(subject)
+        target, _ = ledger.end(object_)
         return source, number, target
 
     def _find_link(self, place: tuple[int, int, int]) -> tuple[Any, ...] | None:
@@ -582,20 +577,28 @@ class Transaction:
 
     def _retire_links(self, numbers: Sequence[int], reason: str) -> None:
         check_text(reason, "reason", REASON_BYTES_MAX)
-        for number in reversed(numbers):  # Links about links go before what they speak about.
-            link = self.ledger.reader.proposition(number)
-            if link is not None:
-                self._retire_proposition(link, reason)
+        ledger = self.ledger
+        links = [link for number in numbers if (link := ledger.reader.proposition(number))]
+        # The keys first: a link may speak about another one that goes with it.
+        ends = [
+            (
+                ledger.live_key(ids.parse_id(link.subject)),
+                ledger.live_key(ids.parse_id(link.object)),
+            )
+            for link in links
+        ]
+        for link, (subject_key, object_key) in zip(links, ends, strict=True):
+            self._retire_proposition(link, subject_key, object_key, reason)
 
-    def _retire_proposition(self, link: Proposition, reason: str) -> None:
+    def _retire_proposition(
+        self, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
+    ) -> None:
         ledger = self.ledger
         if self.guards:
             ends = (link.subject, link.object)
             self._guard(
                 "retire", link, link.predicate, ends, link.attributes_json, link.metadata_json
             )
-        subject_key = ledger.live_key(ids.parse_id(link.subject))
-        object_key = ledger.live_key(ids.parse_id(link.object))
         record = edge_record(
             link.type,
             subject_key,

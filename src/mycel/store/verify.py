@@ -33,9 +33,10 @@ from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 from mycel.store.replay import replay_problems
-from mycel.store.rows import only
+from mycel.store.rows import every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 
 PROBLEMS_MAX: Final = 100
@@ -211,11 +212,14 @@ class _Verification:
 
     def names(self) -> Findings:
         """Every number of a type or predicate is in a definition, every actor in a transaction."""
-        purged = self._connection.execute(
-            "SELECT 1 FROM journal WHERE kind = ? LIMIT 1", (int(Kind.PURGE),)
-        ).fetchone()
-        metas = (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER))
-        for table, meta in metas if purged is None else ():
+        purged = {
+            (fields.defines, fields.number, fields.name)
+            for (record,) in every(
+                self._connection, "SELECT after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+            )
+            if (fields := PurgeFields.decode(record)).defines
+        }
+        for table, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
             rows = self._connection.execute(
                 f"SELECT id, name FROM {table} n WHERE NOT EXISTS"
                 " (SELECT 1 FROM concept c WHERE c.name = n.name AND c.type = ?1) AND NOT EXISTS"
@@ -223,7 +227,8 @@ class _Verification:
                 (meta,),
             )
             for number, name in rows:
-                yield f"{table} {number}", f"{name!r} was never defined"
+                if (table, number, name) not in purged:
+                    yield f"{table} {number}", f"{name!r} was never defined"
         actors = self._connection.execute(
             "SELECT id FROM actor WHERE id NOT IN (SELECT actor FROM tx)"
         )

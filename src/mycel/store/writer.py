@@ -17,6 +17,7 @@ the error. When the final COMMIT itself fails, the outcome is uncertain, and sai
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -40,6 +41,8 @@ from mycel.store.trees import StateTrees
 GROUP_SIZE_MAX: Final = 64
 CHECKPOINT_PAGES: Final = 1000
 _RECHECK_S: Final = 0.1
+_RESTART_TRIES: Final = 20
+_RESTART_PAUSE_S: Final = 0.001
 
 Result = TypeVar("Result")
 
@@ -370,19 +373,36 @@ class _Checkpointer:
             connection = self._location.connect(writable=True)
         except apsw.Error:
             return  # The next commit that finds the log long starts a new thread.
+        connection.set_busy_handler(None)  # Never keep writers waiting for a slow reader.
         try:
             while self._wanted.wait() and not self._stopping:
                 self._wanted.clear()
-                try:
-                    # First most of the work, beside the writers; then, for a moment in their
-                    # place, the rest, so that the log starts over instead of growing on.
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-                except apsw.Error:
-                    continue  # Busy, or the disk is full: the log keeps everything until later.
+                self._checkpoint(connection)
         finally:
             self._thread = None
             connection.close(True)
+
+    def _checkpoint(self, connection: apsw.Connection) -> None:
+        """First most of the work, beside the writers; then the rest, in a gap between them.
+
+        Only when nothing is left can the log start over instead of growing on. Where that fails
+        (a reader still needs the log, or the disk is full), the log keeps everything until later.
+        """
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error:
+            return
+        for _ in range(_RESTART_TRIES):
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            except apsw.BusyError:
+                if self._stopping:
+                    return
+                time.sleep(_RESTART_PAUSE_S)
+            except apsw.Error:
+                return
+            else:
+                return
 
     def stop(self) -> None:
         self._stopping = True

@@ -538,6 +538,15 @@ def test_a_missing_page_and_a_page_in_anothers_place_are_found() -> None:
     assert {first, second} <= {page for page, problem in check(swapped) if problem}
 
 
+def test_a_leaf_below_the_wrong_page_is_found_though_all_hashes_fit() -> None:
+    leaf = {b"\x50" + bytes(31): digest("record")}
+    # Page 19 is for keys that begin with 3. A side that holds everything is its hash.
+    slots = [group_hash(leaf) if slot in (19, 9, 4, 2, 1) else EMPTY for slot in range(1, 32)]
+    pages = Pages({ROOT_PAGE: b"\x01" + b"".join(slots)})
+    pages.put(19, b"\x00" + b"".join(next(iter(leaf.items()))))
+    assert dict(check(pages)) == {ROOT_PAGE: "", 19: "holds a key that belongs elsewhere"}
+
+
 def test_a_page_that_nothing_leads_to_is_not_reached() -> None:
     pages = grown(numbered(60))
     free = next(page for page in range(256, 512) if page >> 4 in pages)
@@ -751,6 +760,20 @@ def test_an_inner_node_cannot_pose_as_a_leaf(forest) -> None:
     proof = SparseProof((), ((left, right),))
     assert not verify_member(top, left, right, proof)
     assert not verify_absent(top, digest("absent"), proof)
+
+
+@pytest.mark.parametrize("bits", [(7, 7), (9, 7), (0, 0, 1), (3, 2, 1)])
+def test_steps_at_bits_that_do_not_increase_are_refused_even_if_the_hash_fits(
+    bits: tuple[int, ...],
+) -> None:
+    [(key, record_hash)] = ONE.items()
+    top = group_hash(ONE)
+    for bit in reversed(bits):
+        pair = EMPTY + top if bit_of(key, bit) else top + EMPTY
+        top = sha256(b"\x01" + bytes([bit]) + pair).digest()
+    proof = SparseProof(tuple((bit, EMPTY) for bit in bits), ((key, record_hash),))
+    assert not verify_member(top, key, record_hash, proof)
+    assert not verify_absent(top, flip(key, 255), proof)
 
 
 @pytest.mark.parametrize("bit", [-1, -256, 256, 2**70])

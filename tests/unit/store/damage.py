@@ -81,7 +81,7 @@ class RawText:
 
 def write(connection: apsw.Connection, cell: Cell, value: Any) -> bool:
     """Store the value in the cell. False if the database itself does not allow it."""
-    given = f"CAST(? AS TEXT)" if isinstance(value, RawText) else "?"
+    given = "CAST(? AS TEXT)" if isinstance(value, RawText) else "?"
     content = value.content if isinstance(value, RawText) else value
     try:
         connection.execute(

@@ -127,6 +127,23 @@ def dump(path: str | os.PathLike[str]) -> dict[str, Rows]:
         }
 
 
+def text_answers(path: str | os.PathLike[str]) -> dict[str, Rows] | str:
+    """What the text index answers to every word in it: which elements, and how well they match."""
+    with raw(path) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, text, row)")
+            words = connection.execute("SELECT term FROM temp.words").fetchall()
+            return {word: _matches(connection, word) for (word,) in words}
+        except apsw.Error as error:
+            return str(error)
+
+
+def _matches(connection: apsw.Connection, word: str) -> Rows:
+    return connection.execute(
+        "SELECT rowid, rank FROM text WHERE text MATCH ? ORDER BY rank, rowid", (f'"{word}"',)
+    ).fetchall()
+
+
 def file_bytes(path: str | os.PathLike[str]) -> bytes:
     """The bytes of the database and of its write-ahead log."""
     files = [Path(path), Path(f"{os.fspath(path)}-wal"), Path(f"{os.fspath(path)}-journal")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import mycel
@@ -65,7 +66,7 @@ def loaded(db: mycel.Nexus) -> None:
         list(
             tx.put_propositions(
                 mycel.PropositionRow(src, "likes", dst, {"why": "in order"})
-                for src, dst in zip(made, made[1:], strict=False)
+                for src, dst in pairwise(made)
             )
         )
     db.write(lambda tx: tx.update(made[3], attributes={"text": "changed later"}))

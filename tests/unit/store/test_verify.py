@@ -1,4 +1,4 @@
-"""`verify`: all is well with every sound graph, and whatever is changed behind its back is found."""
+"""`verify`: all is well with every sound graph, and what is changed behind its back is found."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,6 +22,7 @@ from tests.unit.store.given import (
     problems,
     raw,
     stored_tables,
+    text_answers,
 )
 
 DAMAGED_SHAPES = ("pending", "searched", "folded", "purged")
@@ -165,9 +166,23 @@ def unnoticed(
     missed, tried = [], 0
     for what in damaged_cells(path, sound, rows_max=rows_max, bits=bits, random=random):
         tried += 1
-        if not findings(path):
-            missed.append(what)
+        missed += unreported(path, sound, what)
     return missed, tried
+
+
+def unreported(path: Path, sound: Path, what: str) -> list[str]:
+    """What was damaged, if verifying raises or says that all is well.
+
+    Of the text index's own tables alone, damage may stay unnoticed if it makes no difference: FTS5
+    keeps counters there that only say when to merge, and hints that it can do without.
+    """
+    try:
+        found = findings(path)
+    except Exception as error:  # noqa: BLE001 - that nothing is raised is what is tested
+        return [f"{what} raises {error!r}"]
+    if found or (what.startswith("text_") and text_answers(path) == text_answers(sound)):
+        return []
+    return [what]
 
 
 @pytest.mark.parametrize("shape", DAMAGED_SHAPES)
@@ -218,8 +233,7 @@ def test_a_deleted_row_of_any_table_is_reported(
             with raw(path) as connection:
                 connection.execute(f'DELETE FROM "{table}" WHERE {condition}', rows[at])
                 assert connection.changes() == 1
-            if not findings(path):
-                missed.append(f"{table}: {rows[at]!r:.200}")
+            missed += unreported(path, sound, f"{table}: {rows[at]!r:.200}")
     assert missed == []
 
 
@@ -257,8 +271,7 @@ def test_rows_of_any_table_that_are_exchanged_are_reported(
             if not _store(connection, table, keys, others, other, first):
                 continue
         tried += 1
-        if not findings(path):
-            missed.append(f"{table}: {one} and {other}")
+        missed += unreported(path, sound, f"{table}: {one} and {other}")
     assert missed == []
     assert tried >= 3
 
@@ -329,10 +342,10 @@ def test_damage_is_reported_and_never_raised_or_written(
     built: Callable[[str], Path], path: Path
 ) -> None:
     """Whatever garbage stands in a column, `verify` says so, and leaves the file as it is."""
-    sound = built("folded")
+    sound = built("searched")
     garbage = {"INTEGER": [-1, 0, 2**62, -(2**63)], "REAL": [-7.5, 1e300], "TEXT": ["", "{", "[1]"],
                "BLOB": [b"", b"\xff" * 9, bytes(70)]}  # fmt: skip
-    unnoticed_values = []
+    missed = []
     for table in tables_of(sound):
         with raw(sound) as connection:
             kinds = connection.execute(
@@ -346,17 +359,10 @@ def test_damage_is_reported_and_never_raised_or_written(
                 shutil.copyfile(sound, path)
                 if value == old or not _overwrite(path, table, column, value):
                     continue
-                try:
-                    db = mycel.open(path, durability="off")
-                except MycelError:
-                    continue
-                with db:
-                    before = file_bytes(path)
-                    for replay in (False, True):
-                        if db.verify(replay=replay).ok:
-                            unnoticed_values.append(f"{table}.{column} = {value!r}")
-                    assert file_bytes(path) == before
-    assert unnoticed_values == []
+                before = file_bytes(path)
+                missed += unreported(path, sound, f"{table}.{column} = {value!r}")
+                assert file_bytes(path) == before
+    assert missed == []
 
 
 def _overwrite(path: Path, table: str, column: str, value: object) -> bool:
@@ -386,7 +392,7 @@ def _overwrite(path: Path, table: str, column: str, value: object) -> bool:
         "DROP TABLE proposition",
         "DROP TABLE concept_tree",
         "DROP TABLE text",
-        "ALTER TABLE concept DROP COLUMN metadata",
+        "ALTER TABLE tx DROP COLUMN message",
     ],
 )
 def test_even_a_wreck_is_reported_and_not_raised(

@@ -1,0 +1,1 @@
+"""The documents say what is true: snippets run, stated outputs are the real ones, links lead on."""
