@@ -6,16 +6,18 @@ Python blocks share a namespace, bash blocks an environment. An output is stated
   line that is printed;
 - in bash by a `text` block right behind the block.
 
-`...` in a statement stands for anything. In Python the output may be followed by `:`, `,` or `;` and
-a remark, as in `print(2 + 2)  # 4: the usual result`.
+`...` in a statement stands for anything. In Python the output may be followed by `:`, `,` or `;`
+and a remark, as in `print(2 + 2)  # 4: the usual result`.
 """
 
 import ast
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tokenize
 from collections import defaultdict
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,10 +28,8 @@ from tests.docs.blocks import Block
 
 BASH = shutil.which("bash")
 
-_COMMENT = re.compile(r"#\s?(.*)$")
 _PRELUDE = """\
 set -euo pipefail
-shopt -s expand_aliases
 mycel() { "$DOCS_PYTHON" -m mycel "$@"; }
 python() { "$DOCS_PYTHON" "$@"; }
 if [ -e "$DOCS_EXPORTS" ]; then . "$DOCS_EXPORTS"; fi
@@ -72,24 +72,21 @@ class Session:
         source = "\n" * (block.line - 1) + block.source
         self._printed.clear()
         exec(compile(source, str(self._path), "exec"), self._namespace)
-        lines = source.splitlines()
+        comments = comments_of(source)
         for node in ast.walk(ast.parse(source)):
             if is_print(node):
-                self._compare_prints(node, lines)
+                self._compare_prints(node, stated_outputs(comments, node.end_lineno))
 
     def _print(self, *values: object, sep: str = " ") -> None:
         caller = sys._getframe(1)
         if caller.f_code.co_filename == str(self._path):
             self._printed[caller.f_lineno] += sep.join(map(str, values)).split("\n")
 
-    def _compare_prints(self, node: ast.Call, lines: list[str]) -> None:
-        last = node.end_lineno or node.lineno
-        stated = stated_outputs(lines, last)
+    def _compare_prints(self, node: ast.Call, stated: list[str]) -> None:
         if not stated:
             return
-        printed = [
-            line for at in range(node.lineno, last + 1) for line in self._printed.get(at, [])
-        ]
+        lines = range(node.lineno, node.end_lineno + 1)
+        printed = [line for at in lines for line in self._printed.get(at, [])]
         agree = len(stated) == len(printed) and all(map(agrees, stated, printed))
         assert agree, f"{self._path}:{node.lineno} states {stated} but prints {printed}"
 
@@ -135,26 +132,25 @@ def is_print(node: ast.AST) -> bool:
     )
 
 
-def stated_outputs(lines: list[str], last: int) -> list[str]:
-    """What the comments at a `print` that ends in a line say it prints."""
-    behind = comment_behind(lines[last - 1])
-    if behind is not None:
-        return [behind]
+def comments_of(source: str) -> dict[int, tuple[bool, str]]:
+    """The comment in each line that has one, and whether it has the line for itself."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: (token.line.lstrip().startswith("#"), token.string[1:].strip())
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
+
+
+def stated_outputs(comments: dict[int, tuple[bool, str]], line: int) -> list[str]:
+    """What the comments say that a `print` which ends in this line prints."""
+    if line in comments:
+        return [comments[line][1]]
     stated = []
-    for line in lines[last:]:
-        if not line.lstrip().startswith("#"):
-            break
-        stated.append(line.lstrip().removeprefix("#").removeprefix(" "))
+    while line + 1 in comments and comments[line + 1][0]:
+        line += 1
+        stated.append(comments[line][1])
     return stated
-
-
-def comment_behind(line: str) -> str | None:
-    """The comment at the end of a line of code; a `#` inside a string is none."""
-    for found in re.finditer(r"#", line):
-        code = line[: found.start()]
-        if code.count('"') % 2 == 0 and code.count("'") % 2 == 0:
-            return line[found.end() :].strip()
-    return None
 
 
 def agrees(stated: str, printed: str) -> bool:

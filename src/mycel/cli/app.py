@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import rich_click as click
 
@@ -66,10 +67,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     Nothing is raised: every failure becomes a message on standard error.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A name that the terminal cannot show is shown escaped.
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     session = Session()
     try:
         status = _run(args, session)
@@ -86,6 +84,16 @@ def main(args: Sequence[str] | None = None) -> int:
         # Where parsing itself failed, nothing has looked at --json yet.
         return report(error, as_json=session.as_json or "--json" in words_typed)
     return status
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # The process was started with it closed: `mycel log >&-`.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            # A name that the terminal cannot show is shown escaped.
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(args: Sequence[str] | None, session: Session) -> int:

@@ -18,6 +18,7 @@ import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.output import Output
+from mycel.cli.parameters import find_concept
 from mycel.cli.proofs import says
 
 if TYPE_CHECKING:
@@ -255,7 +256,4 @@ def _verify(tale: _Tale, db: Nexus) -> bool:
 
 
 def _id(db: Nexus, type_name: str, name: str) -> str:
-    found = db.get_concept(type_name, name)
-    if found is None:
-        raise click.ClickException(f"The demo lost its {type_name} {name!r}.")
-    return found.id
+    return find_concept(db, type_name, name).id

@@ -40,7 +40,7 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
 
-    # The two things that commands print.
+    # What commands print.
 
     def list(
         self,

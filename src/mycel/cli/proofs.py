@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
-from mycel.cli.output import count, is_terminal
+from mycel.cli.output import count, is_terminal, visible
 from mycel.cli.parameters import ELEMENT, exactly, read_text, resolve, root_hash, type_and_name
 from mycel.errors import InvalidValueType
 
@@ -262,4 +262,5 @@ def _record_says(what: str, record: bytes) -> str:
             said = f"the edge of type {fields.type} and weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"
-    return said if fields.tombstone is None else f"the tombstone of {said}"
+    # The record may come from anyone, and its type may be any text.
+    return visible(said if fields.tombstone is None else f"the tombstone of {said}")

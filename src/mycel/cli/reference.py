@@ -21,7 +21,7 @@ HEAD = """\
 
 `mycel` works on one database file. To see what it is about, run `mycel demo`. To use it:
 
-```sh
+```bash
 mycel init
 mycel define type Drug
 mycel define type Symptom

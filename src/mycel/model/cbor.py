@@ -17,11 +17,13 @@ import cbor2
 from mycel.errors import InternalError, InvalidValueType
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 
-_pack_single = Struct(">f").pack
+_pack_single, _unpack_single = Struct(">f").pack, Struct(">f").unpack
+_pack_double = Struct(">d").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
 _MAP_HEADS = tuple(bytes((0xA0 | n,)) for n in range(24))
 _FLAT_KEYS_MAX = 23
+_SINGLE_MAX = 3.4e38
 _KEYS_REMEMBERED_MAX = 4096
 _KEYS: dict[str, bytes] = {}
 """Keys in their encoding: a graph uses the same few over and over."""
@@ -109,10 +111,17 @@ def encode_object(value: Mapping[str, Any]) -> bytes:
             items.append((name, text(item)))
         elif kind is int and 0 <= item < 256:
             items.append((name, _UINTS[item]))
+        elif kind is float and -_SINGLE_MAX < item < _SINGLE_MAX and not _is_single(item):
+            items.append((name, b"\xfb" + _pack_double(item)))  # No shorter form is exact.
         else:
             items.append((name, encode(item)))
     items.sort()
     return _MAP_HEADS[len(items)] + b"".join([name + item for name, item in items])
+
+
+def _is_single(number: float) -> bool:
+    unpacked: float = _unpack_single(_pack_single(number))[0]
+    return unpacked == number
 
 
 def _encode_key(key: str) -> bytes:

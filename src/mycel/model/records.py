@@ -121,6 +121,44 @@ def edge_record(
     return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
+class EdgeRecorder:
+    """Records and keys of edges that one transaction creates: what they share is made once."""
+
+    def __init__(self, created_us: int, created_by: str) -> None:
+        self._stamp = b"".join(_stamp(created_us, created_by))
+        self._predicates: dict[str, tuple[bytes, bytes]] = {}
+
+    def make(
+        self,
+        predicate: tuple[int, str],
+        subject_key: bytes,
+        object_key: bytes,
+        content: tuple[Mapping[str, Any], Mapping[str, Any]],
+        weight: float,
+    ) -> tuple[bytes, bytes]:
+        """The natural key and the canonical record of a new edge."""
+        number, name = predicate
+        known = self._predicates.get(name)
+        if known is None:
+            known = (cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50")
+            self._predicates[name] = known
+        key = sha256(b"\x83\x58\x20" + subject_key + known[0] + object_key).digest()
+        attributes, metadata = content
+        fields = 5
+        tail = b""
+        if weight:
+            fields += 1
+            tail = b"\x06\xfa" + _single.pack(weight)
+        if attributes:
+            fields += 1
+            tail += b"\x0b" + cbor.byte_string(cbor.encode_object(attributes))
+        if metadata:
+            fields += 1
+            tail += b"\x0c" + cbor.byte_string(cbor.encode_object(metadata))
+        ends = known[1] + subject_key[:16] + b"\x03\x50" + object_key[:16]
+        return key, _MAP_HEADS[fields] + ends + self._stamp + tail
+
+
 @lru_cache(maxsize=64)
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
     """When and by whom: the same for everything that one transaction creates."""

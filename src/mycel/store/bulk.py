@@ -16,11 +16,10 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name
 from mycel.model.records import (
+    EdgeRecorder,
     canonical_weight,
     concept_key,
     concept_record,
-    edge_record,
-    proposition_key,
     record_hash,
 )
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text
@@ -148,7 +147,7 @@ class _Batch:
             self._note(_PUT_CONCEPT, seq, number, record, concept_key(type_name, name))
             self._documents.append((number, document_text(name, attributes)))
             number += ids.ID_STEP
-        if not self._insert(INSERT_CONCEPT):
+        if not self._insert("concept", INSERT_CONCEPT):
             return False
         ledger.head.next_concept = number
         for entry, (key, _) in zip(self.entries, self._hashes, strict=True):
@@ -158,11 +157,16 @@ class _Batch:
 
     def add_links(self, rows: list[PropositionRow]) -> bool:
         ledger = self._ledger
-        now, actor, by = ledger.time_us, ledger.actor, ledger.actor_number
+        now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
-        predicates = ledger.registry.predicates
+        make = EdgeRecorder(now, ledger.actor).make
+        numbers: dict[str, int] = {}
         for subject, predicate, object_, attributes, metadata, weight in rows:
-            predicate_number = ledger.defined_number(predicates, "predicate", predicate)
+            predicate_number = numbers.get(predicate)
+            if predicate_number is None:
+                names = ledger.registry.predicates
+                predicate_number = ledger.defined_number(names, "predicate", predicate)
+                numbers[predicate] = predicate_number
             if subject == object_:
                 refuse_self_link(subject, object_)
             source, subject_key = ledger.end(subject)
@@ -172,38 +176,16 @@ class _Batch:
             attributes_text = object_text(attributes, "attributes")
             meta_text = metadata_text(metadata)
             cost = 1.0 if weight is None else canonical_weight(weight)
-            record = edge_record(
-                predicate_number,
-                subject_key,
-                object_key,
-                attributes,
-                metadata,
-                created_us=now,
-                created_by=actor,
-                weight=cost,
-            )
+            content, ends = (attributes, metadata), (subject_key, object_key)
+            key, record = make((predicate_number, predicate), *ends, content, cost)
             seq += 1
-            self._live.append(
-                (
-                    number,
-                    source,
-                    predicate_number,
-                    target,
-                    cost,
-                    attributes_text,
-                    meta_text,
-                    seq,
-                    now,
-                    by,
-                    now,
-                )
-            )
-            key = proposition_key(subject_key, predicate, object_key)
+            place = (number, source, predicate_number, target)
+            self._live.append((*place, cost, attributes_text, meta_text, seq, now, by, now))
             self._note(_ADD_EDGE, seq, number, record, key)
             if has_text(attributes_text):
                 self._documents.append((number, document_text("", attributes)))
             number += ids.ID_STEP
-        if not self._insert(INSERT_PROPOSITION):
+        if not self._insert("proposition", INSERT_PROPOSITION):
             return False
         ledger.head.next_proposition = number
         ledger.forget_fresh()
@@ -216,14 +198,18 @@ class _Batch:
         self._leaves.append(entry_leaf(kind, number, NO_RECORD, digest))
         self._hashes.append((key, digest))
 
-    def _insert(self, statement: str) -> bool:
-        """Insert the live rows; if one of them is there already, insert none."""
+    def _insert(self, table: str, statement: str) -> bool:
+        """Insert the live rows; if one of them is there already, none.
+
+        Without a savepoint, under which SQLite would copy every page before it changes.
+        """
         connection = self._ledger.connection
-        connection.execute("SAVEPOINT batch")
         before = connection.total_changes()
         connection.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), self._live)
         complete = connection.total_changes() - before == len(self._live)
-        connection.execute("RELEASE batch" if complete else "ROLLBACK TO batch; RELEASE batch")
+        if not complete:
+            span = self._live[0][0], self._live[-1][0]
+            connection.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", span)
         return complete
 
     def _finish(self) -> None:
@@ -238,9 +224,7 @@ class _Batch:
         ledger.connection.executemany(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)", self.entries
         )
-        change = ledger.changes[self._namespace].set
-        for key, digest in self._hashes:
-            change(key, digest)
+        ledger.changes[self._namespace].set_all(self._hashes)
         if ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
 

@@ -60,6 +60,14 @@ class Changes:
         if len(self._few) > _LISTED_MAX:
             self._spill()
 
+    def set_all(self, changes: Iterable[tuple[bytes, bytes]]) -> None:
+        """Note many changes."""
+        before = len(self._few)
+        self._few.update(changes)
+        self.count += len(self._few) - before
+        if len(self._few) > _LISTED_MAX:
+            self._spill()
+
     def _spill(self) -> None:
         for key, record_hash in self._few.items():
             part = self._parts.get(key[0])

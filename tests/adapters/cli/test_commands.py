@@ -105,6 +105,13 @@ def test_edges_are_listed_both_ways_with_names_and_filters(run: Run) -> None:
     assert [edge["id"] for edge in one] == ["P:7:related_to"]
 
 
+def test_an_edge_whose_end_is_gone_is_still_shown(run: Run) -> None:
+    run("concept", "retire", "Symptom:Fever")
+    shown = run("edge", "out", "Drug:Aspirin", "--tombstoned")
+    assert "C:48   " in shown.stdout
+    assert "Symptom:Fever" not in shown.stdout
+
+
 def test_removed_edges_are_listed_only_when_asked_for(run: Run) -> None:
     run("edge", "remove", "Drug:Aspirin", "treats", "Symptom:Fever")
     listing = ("edge", "out", "Drug:Aspirin", "--json")
@@ -222,6 +229,15 @@ def test_purging_forgets_for_good_when_confirmed(run: Run, graph: Path) -> None:
     assert b"Aspirin" not in graph.read_bytes()
     text = run("purge", "Drug:Ibuprofen", "--reason", "asked to", "--yes").stdout
     assert text == "Purged C:44: 1 concept, 1 edge, 2 journal entries.\n"
+
+
+def test_traces_that_could_not_be_removed_are_mentioned(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mycel.Nexus, "scrub", lambda _: False)
+    done = run("purge", "Drug:Aspirin", "--reason", "asked to", "--yes")
+    assert done.status == 0
+    assert "traces" in done.stderr
 
 
 def test_purging_without_a_terminal_needs_a_plain_yes(run: Run) -> None:

@@ -1,6 +1,7 @@
 """`init`, `doctor` and `demo`."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import apsw
@@ -111,6 +112,15 @@ def test_a_library_that_is_too_old_or_lacks_a_feature_is_a_failure(
     assert done.status == 1
     assert status_of(done, "SQLite") == "fail"
     assert status_of(done, "FTS5") == "fail"
+
+
+def test_a_missing_library_is_a_failure_and_not_a_traceback(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "apsw", None)
+    done = run("--db", tmp_path / "x.db", "doctor", "--json")
+    assert done.status == 1
+    assert status_of(done, "SQLite") == "fail"
 
 
 def test_a_file_that_may_only_be_read_is_a_warning_and_can_be_read(

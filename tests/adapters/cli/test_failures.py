@@ -73,6 +73,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "two things to prove": (("prove", "C:42", "--entry", "3"), 2, "InvalidSyntax"),
     "an entry that is not there": (("prove", "--entry", "99999"), 1, "NotFound"),
     "a root that is none": (("verify", "--proof", "x", "--root", "abc"), 2, "InvalidSyntax"),
+    "a file and a database": (("verify", "--proof", "x", "--replay"), 2, "InvalidSyntax"),
     "a root without a proof": (("verify", "--root", "0" * 64), 2, "InvalidSyntax"),
     "a proof that is not there": (
         ("verify", "--proof", "/nowhere", "--root", "0" * 64),

@@ -86,6 +86,23 @@ def test_a_tilde_in_the_environment_means_home(run: Run, monkeypatch: pytest.Mon
     assert path_of(run).startswith(str(Path.home() / "notes.db"))
 
 
+def test_a_tilde_of_nobody_is_a_name_like_any_other(run: Run) -> None:
+    assert "~nobody-of-this-name" in path_of(run, "--db", "~nobody-of-this-name/x.db")
+
+
+def test_without_a_home_a_file_has_to_be_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    done = run("log")
+    assert done.status == 2
+    assert "--db" in done.stderr
+    assert run("--db", tmp_path / "x.db", "init").status == 0
+
+
 @pytest.mark.parametrize(
     "words",
     [

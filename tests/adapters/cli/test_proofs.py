@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 import pytest
 
+import mycel
 from tests.adapters.cli.conftest import Done, Run
 
 EDGE = ("Drug:Aspirin", "treats", "Symptom:Headache")
@@ -72,6 +73,30 @@ def test_a_changed_proof_does_not_hold(run: Run, proof: Path, check: Any) -> Non
     assert done.status == 1
     assert done.stdout.startswith("NOT proven: ")
     assert check("--json").object["problem"] == "Its hashes do not lead to the root."
+
+
+def test_a_proof_with_a_record_of_something_else_does_not_hold(
+    run: Run, proof: Path, check: Any
+) -> None:
+    run("prove", "Drug:Aspirin", "--out", proof)
+    wire = json.loads(proof.read_text())
+    proof.write_text(json.dumps(wire | {"record": "ff"}))
+    done = check()
+    assert done.status == 1
+    assert "a record that cannot be read" in done.stdout
+
+
+def test_a_proof_cannot_send_control_characters_to_the_reader(
+    run: Run, proof: Path, check: Any
+) -> None:
+    run("prove", "Drug:Aspirin", "--out", proof)
+    wire = json.loads(proof.read_text())
+    fields = mycel.decode_concept(bytes.fromhex(wire["record"]))
+    forged = fields._replace(type="\x1b[32mDrug", name="\x1b[2J")
+    proof.write_text(json.dumps(wire | {"record": forged.encode().hex()}))
+    done = check()
+    assert done.status == 1
+    assert "\x1b" not in done.stdout
 
 
 def test_a_proof_for_another_root_does_not_hold(run: Run, proof: Path, check: Any) -> None:

@@ -1,6 +1,5 @@
 """Help and documentation: nothing that can be typed is left unsaid."""
 
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 import rich_click as click
 
+import mycel
 from mycel.cli.app import app
 from mycel.cli.reference import help_of, reference, walk
 from tests.adapters.cli.conftest import Run
@@ -85,14 +85,6 @@ def test_without_words_help_is_shown(run: Run) -> None:
     assert "Usage:" in run("edge").stdout
 
 
-def test_the_first_steps_of_the_document_work(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    block = DOCUMENT.read_text(encoding="utf-8").split("```sh\n")[1].split("```")[0]
-    steps = [shlex.split(line) for line in block.splitlines()]
-    assert len(steps) > 5
-    for program, *words in steps:
-        assert program == "mycel"
-        done = run(*words)
-        assert (done.status, done.stderr) == (0, "")
+def test_the_version_is_the_one_of_the_package(run: Run) -> None:
+    assert run("--version").stdout == f"mycel {mycel.__version__}\n"
+    assert run("--json", "--version").object == {"version": mycel.__version__}

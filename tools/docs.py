@@ -1,0 +1,158 @@
+"""Writes the documents that are made from the code: `docs/errors.md`.
+
+python tools/docs.py           # write them
+python tools/docs.py --check   # exit with 1 if one is stale
+"""
+
+import sys
+from pathlib import Path
+
+from mycel.errors import REGISTRY, Category, MycelError
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+MEANINGS = {
+    Category.INPUT: "what was sent is wrong; sending it again changes nothing",
+    Category.MISSING: "what is spoken of is not there",
+    Category.CONFLICT: "the state is another one than the caller thought",
+    Category.FORBIDDEN: "this may not be changed",
+    Category.LIMIT: "it took too long, or is too large",
+    Category.SYSTEM: "the file, the disk or the program; not the caller's doing",
+}
+
+ERRORS_INTRODUCTION = """\
+# Errors
+
+<!-- Written by `python tools/docs.py`; do not edit. -->
+
+Every error that Mycel raises is a `mycel.errors.MycelError`. It has
+
+- `code` and `name`: stable, for programs. The codes are those of KIP, the Knowledge Interaction
+  Protocol; an error of the store has a name of its own under the nearest code.
+- `message`: what happened, with the values in question.
+- `hint`: what to do next. The hints below are the general ones; many errors bring a closer one.
+- `category`: how each surface reports it (`category.exit_code`, `.http_status`, `.jsonrpc_code`).
+- `data`: details for programs, often empty.
+
+`to_dict()` gives code, name, message, hint and data for JSON; the command line prints it under the
+key `error` when it is called with `--json`.
+
+```python
+import mycel
+from mycel.errors import MycelError, VersionConflict
+
+db = mycel.open()
+db.write(lambda tx: tx.define_type("Drug"))
+db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+
+try:
+    db.write(lambda tx: tx.put_concept("Drug", "Aspirin", expect_version=0))
+except VersionConflict as error:
+    print(error.code, error.name)  # KIP_3005 VersionConflict
+    print(error.data)  # {'expected': 0, 'actual': 1}
+
+try:
+    db.write(lambda tx: tx.put_concept("drug", "Aspirin"))
+except MycelError as error:
+    print(error.message)  # The type 'drug' is not defined.
+    print(error.hint)  # Did you mean 'Drug'? Define it first: ...
+```
+
+Other exceptions are yours (raised inside `with db.transaction()`, they roll it back and pass
+through) or mean that an argument is of the wrong Python type altogether.
+
+## What was written
+
+An error before the commit means that nothing was written: a transaction is rolled back as a whole.
+There is one exception, `CommitUncertain`: the commit failed at its last step, and only reading
+shows whether it is durable. Writing the same again is safe: an identical write changes nothing.
+
+It is worth trying again, as it is, after `DatabaseBusy` and `CommitUncertain`, and after `DiskFull`
+once there is space. After `VersionConflict`, read the element again and decide anew.
+"""
+
+
+def errors_page() -> str:
+    """The whole of docs/errors.md."""
+    return "\n".join(
+        (
+            ERRORS_INTRODUCTION,
+            "## Categories\n",
+            "The exit status is that of the command line. HTTP status and JSON-RPC code are what a",
+            "server in front of Mycel should answer.\n",
+            *_table(
+                ("category", "exit status", "HTTP", "JSON-RPC", "what went wrong"),
+                [
+                    (
+                        each.name,
+                        str(each.exit_code),
+                        str(each.http_status),
+                        str(each.jsonrpc_code),
+                        MEANINGS[each],
+                    )
+                    for each in Category
+                ],
+            ),
+            "\n## Every error\n",
+            "A class is named like its error, with one exception: `ReferenceError` is the class",
+            "`UnknownReference`, because Python has a `ReferenceError` of its own.\n",
+            *_table(
+                ("name", "code", "category", "exit", "HTTP", "when", "what to do"),
+                [_row(each) for each in REGISTRY.values()],
+            ),
+            "\n## What catches what\n",
+            "An `except` for one of these also catches those below it.\n",
+            "```text",
+            *_tree(MycelError, 0),
+            "```\n",
+        )
+    )
+
+
+PAGES = {"errors.md": errors_page}
+
+
+def _row(error: type[MycelError]) -> tuple[str, ...]:
+    said = (error.__doc__ or "").strip().splitlines()[0]
+    category = error.category
+    return (
+        f"`{error.name}`",
+        error.code,
+        category.name,
+        str(category.exit_code),
+        str(category.http_status),
+        said,
+        error.default_hint,
+    )
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [head, ("---",) * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _tree(error: type[MycelError], depth: int) -> list[str]:
+    below = [each for each in REGISTRY.values() if each.__base__ is error]
+    lines = [f"{'    ' * depth}{error.__name__}"]
+    return lines + [line for each in below for line in _tree(each, depth + 1)]
+
+
+def main() -> int:
+    stale = [
+        name
+        for name, page in PAGES.items()
+        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != page()
+    ]
+    if "--check" in sys.argv[1:]:
+        for name in stale:
+            print(f"docs/{name} is stale: run `python tools/docs.py`.")
+        return 1 if stale else 0
+    for name in stale:
+        (DOCS / name).write_text(PAGES[name](), encoding="utf-8")
+        print(f"docs/{name} written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
