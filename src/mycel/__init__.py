@@ -2,26 +2,32 @@
 
 This module is the public API and nothing else. Public is what `mycel`, `mycel.errors` and
 `mycel.testing` list in `__all__`; everything else may change without notice.
+
+Names are imported when they are first used, so that `import mycel` and the command line start fast.
 """
 
-from mycel.graph.view import GraphView, PastView
-from mycel.graph.walk import FindResult, Follow, Memory
-from mycel.merkle.proofs import (
-    ConsistencyProof,
-    EntryProof,
-    Snapshot,
-    StateProof,
-    proof_from_dict,
-)
-from mycel.model.elements import Concept, Proposition
-from mycel.model.records import decode_concept, decode_edge
-from mycel.nexus import Nexus
-from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` is how a graph is opened
-from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.chronicle import LogEntry, Version
-from mycel.store.purge import Purged
-from mycel.store.transaction import Change, Guard, Retired, Transaction
-from mycel.store.verify import Problem, Report
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mycel.graph.view import GraphView, PastView
+    from mycel.graph.walk import FindResult, Follow, Memory
+    from mycel.merkle.proofs import (
+        ConsistencyProof,
+        EntryProof,
+        Snapshot,
+        StateProof,
+        proof_from_dict,
+    )
+    from mycel.model.elements import Concept, Proposition
+    from mycel.model.records import decode_concept, decode_edge
+    from mycel.nexus import Nexus
+    from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` opens a graph.
+    from mycel.store.bulk import ConceptRow, PropositionRow
+    from mycel.store.chronicle import LogEntry, Version
+    from mycel.store.purge import Purged
+    from mycel.store.transaction import Change, Guard, Retired, Transaction
+    from mycel.store.verify import Problem, Report
 
 __all__ = [
     "Change",
@@ -55,3 +61,37 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "mycel.graph.view": ("GraphView", "PastView"),
+    "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
+    "mycel.merkle.proofs": (
+        "ConsistencyProof",
+        "EntryProof",
+        "Snapshot",
+        "StateProof",
+        "proof_from_dict",
+    ),
+    "mycel.model.elements": ("Concept", "Proposition"),
+    "mycel.model.records": ("decode_concept", "decode_edge"),
+    "mycel.nexus": ("Nexus", "open_nexus"),
+    "mycel.store.bulk": ("ConceptRow", "PropositionRow"),
+    "mycel.store.chronicle": ("LogEntry", "Version"),
+    "mycel.store.purge": ("Purged",),
+    "mycel.store.transaction": ("Change", "Guard", "Retired", "Transaction"),
+    "mycel.store.verify": ("Problem", "Report"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    inner = "open_nexus" if name == "open" else name
+    home = _HOME_OF.get(inner)
+    if home is None or name == "open_nexus":
+        raise AttributeError(f"module 'mycel' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), inner)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

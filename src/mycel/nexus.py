@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from mycel.errors import InvalidValueType, NotFound
+from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, NotFound
 from mycel.graph.view import GraphView, PastView
 from mycel.graph.walk import check_whole
 from mycel.merkle import log
@@ -25,6 +25,8 @@ from mycel.merkle.proofs import (
 )
 from mycel.model import cbor
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.limits import QUESTION_BYTES_MAX
+from mycel.model.names import check_name, check_text, shorten
 from mycel.model.records import concept_key, proposition_key
 from mycel.search.analysis import match_expression
 from mycel.store import chronicle, text
@@ -211,6 +213,7 @@ class Nexus(GraphView):
     def prove_entry(self, seq: int) -> EntryProof:
         """Prove that an entry, or a transaction, stands in the journal at its place."""
         with self._store.reading() as reader:
+            check_whole("seq", seq)
             head = Head.read(reader.connection)
             if not 1 <= seq <= head.seq:
                 raise NotFound(f"The journal has no entry {seq}: it goes from 1 to {head.seq}.")
@@ -221,6 +224,7 @@ class Nexus(GraphView):
     def prove_consistency(self, old_entries: int) -> ConsistencyProof:
         """Prove that the journal of then is the beginning of the journal of now."""
         with self._store.reading() as reader:
+            check_whole("old_entries", old_entries)
             head = Head.read(reader.connection)
             if not 0 <= old_entries <= head.seq:
                 raise NotFound(f"The journal never had {old_entries} entries: it has {head.seq}.")
@@ -240,7 +244,10 @@ class Nexus(GraphView):
 
     def search(self, question: str, *, limit: int = 10) -> list[tuple[Element, float]]:
         """Elements whose text matches the words, best first, each with its score."""
-        expression = match_expression(question)
+        check_whole("limit", limit)
+        if limit < 1:
+            raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
+        expression = match_expression(check_text(question, "question", QUESTION_BYTES_MAX))
         if expression is None:
             return []
         self._fold_text()
@@ -304,23 +311,31 @@ def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes |
     connection, registry = reader.connection, reader.registry
     auditor = Auditor(connection, registry)
     element: Element | None
-    if isinstance(target, (str, Concept, Proposition)):
-        number = resolve(target)
-        element = reader.element(number, tombstoned=True)
-        if element is None:
-            raise NotFound(f"There is no element {target!r}, live or removed.")
-    elif len(target) == 2:
-        type_name, name = target
-        number = registry.type_number(connection, type_name)
-        element = reader.concept_named(number, name) or reader.tombstoned_concept(number, name)
-        if element is None:
-            return "concepts", concept_key(type_name, name), None
-    else:
-        src, predicate, dst = target
-        number = registry.predicate_number(connection, predicate)
-        element = reader.link(resolve(src), number, resolve(dst), tombstoned=True)
-        if element is None:
-            key = proposition_key(auditor.key(resolve(src)), predicate, auditor.key(resolve(dst)))
-            return "edges", key, None
+    match target:
+        case str() | Concept() | Proposition():
+            element = reader.element(resolve(target), tombstoned=True)
+            if element is None:
+                raise NotFound(f"There is no element {target!r}, live or removed.")
+        case (type_name, name):
+            number = registry.type_number(connection, type_name)
+            check_name(name)
+            element = reader.concept_named(number, name) or reader.tombstoned_concept(number, name)
+            if element is None:
+                return "concepts", concept_key(type_name, name), None
+        case (src, predicate, dst):
+            number = registry.predicate_number(connection, predicate)
+            source, destination = resolve(src), resolve(dst)
+            for ref, end in ((src, source), (dst, destination)):
+                if not reader.was_ever(end):
+                    raise NotFound(f"There is no element {ref!r}, live or removed.")
+            element = reader.link(source, number, destination, tombstoned=True)
+            if element is None:
+                ends = auditor.key(source), auditor.key(destination)
+                return "edges", proposition_key(ends[0], predicate, ends[1]), None
+        case _:
+            raise InvalidId(
+                f"{shorten(repr(target))} names nothing that can be proven.",
+                hint="Pass an id, or (type, name), or (source, predicate, target).",
+            )
     namespace: Namespace = "concepts" if isinstance(element, Concept) else "edges"
     return namespace, auditor.key(element.number), reader.record_at(element.seq)

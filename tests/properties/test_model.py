@@ -268,6 +268,14 @@ def test_a_value_has_the_canonical_cbor_of_the_rfc(value: Any) -> None:
     assert typed(cbor.decode(naive_cbor(value))) == typed(value)
 
 
+@given(
+    OBJECTS
+    | st.dictionaries(TEXTS, NUMBERS | st.floats(-60000, 60000, width=16) | TEXTS, max_size=30)
+)
+def test_an_object_has_the_canonical_cbor_of_the_rfc(value: dict[str, Any]) -> None:
+    assert cbor.encode_object(value) == naive_cbor(value)
+
+
 @given(st.integers(-(2**64), 2**64 - 1))
 def test_every_integer_of_a_head_is_that_of_cbor2(number: int) -> None:
     assert cbor.integer(number) == cbor2.dumps(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from io import StringIO
 
 import rich_click as click
 
@@ -90,7 +90,7 @@ def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # The process was started with it closed: `mycel log >&-`.
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, StringIO())
         elif hasattr(stream, "reconfigure"):
             # A name that the terminal cannot show is shown escaped.
             stream.reconfigure(errors="backslashreplace")

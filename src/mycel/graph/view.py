@@ -15,6 +15,7 @@ from mycel.errors import NotFound
 from mycel.graph import walk
 from mycel.merkle.proofs import Snapshot
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import check_name
 from mycel.store import chronicle
 from mycel.store.connections import translate
 from mycel.store.database import Store
@@ -65,12 +66,13 @@ class GraphView:
         """
         reader = self._take()
         try:
-            number = reader.registry.types.numbers.get(type_name)
-            if number is None:
-                number = reader.registry.type_number(reader.connection, type_name)
+            number = reader.registry.type_number(reader.connection, type_name)
             return reader.concept_named(number, name)
         except apsw.Error as error:
             raise translate(error) from error
+        except (TypeError, UnicodeEncodeError):
+            check_name(name)
+            raise
         finally:
             self._give(reader)
 
@@ -135,8 +137,6 @@ class GraphView:
                 else [reader.registry.predicate_number(reader.connection, name) for name in types]
             )
             links = reader.links(number, direction, predicates, tombstoned=include_tombstoned)
-            if not self._store.holds_snapshots:
-                links = iter(list(links))
         except BaseException as error:
             self._give(reader)
             if isinstance(error, apsw.Error):

@@ -38,6 +38,9 @@ class VersionRow(NamedTuple):
     record: bytes
     texts: tuple[str, str]
     weight: float | None
+    version: int
+    created_us: int
+    updated_us: int
     tombstoned: bool
 
     @property
@@ -94,8 +97,8 @@ class Auditor:
             number=self._number_defined(type_name, name),
         )
         key = concept_key(type_name, name)
-        texts = (attributes, metadata)
-        return VersionRow(number, seq, to_seq, key, record, texts, None, dead[0] is not None)
+        content = (attributes, metadata), None, version, created, updated, dead[0] is not None
+        return VersionRow(number, seq, to_seq, key, record, *content)
 
     def _proposition(self, row: tuple[Any, ...]) -> VersionRow:
         number, subject, predicate, object_, weight, attributes, metadata, version, seq, *rest = row
@@ -116,8 +119,8 @@ class Auditor:
         )
         name = self._registry.predicates.name(self._connection, predicate)
         key = proposition_key(subject_key, name, object_key)
-        texts = (attributes, metadata)
-        return VersionRow(number, seq, to_seq, key, record, texts, weight, dead[0] is not None)
+        content = (attributes, metadata), weight, version, created, updated, dead[0] is not None
+        return VersionRow(number, seq, to_seq, key, record, *content)
 
     def key(self, number: int) -> bytes:
         """The natural key of an element, live or not; it is the same in every version."""

@@ -236,7 +236,7 @@ def has_text(attributes_text: str) -> bool:
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
     """The text of a metadata object that a caller sent."""
-    if metadata == _NO_KEYS:
+    if metadata.__class__ is dict and not metadata:
         return EMPTY_OBJECT
     checked = object_text(metadata, "metadata")
     check_metadata_keys(metadata)

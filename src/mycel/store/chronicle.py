@@ -138,8 +138,16 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
             )
         (seq,) = only(connection, "SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
-    time_us = times.from_text(moment) if isinstance(moment, str) else times.from_datetime(moment)
-    return _seq_at_time(connection, time_us, last)
+    return _seq_at_time(connection, _microseconds(moment), last)
+
+
+def _microseconds(moment: str | datetime) -> int:
+    if isinstance(moment, str):
+        return times.from_text(moment)
+    try:
+        return times.from_datetime(moment)
+    except OverflowError:
+        raise ConstraintViolation(f"{moment} cannot be told in UTC.") from None
 
 
 def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:

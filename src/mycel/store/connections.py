@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import apsw
@@ -45,9 +46,13 @@ class Location:
     busy_timeout_s: float = 30.0
     vfs: str | None = None
 
-    @property
-    def in_memory(self) -> bool:
-        return self.vfs == "memdb"
+    def identity(self) -> tuple[int, int] | None:
+        """Which file it is; None if there is none. SQLite would go on writing to a deleted one."""
+        try:
+            found = Path(self.path).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def connect(self, *, writable: bool = False, create: bool = False) -> apsw.Connection:
         """A new connection. One that is not writable refuses every statement that writes."""
@@ -62,7 +67,7 @@ class Location:
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         for pragma in (
             f"cache_size = -{CACHE_KIB}",
-            f"mmap_size = {0 if self.in_memory else MMAP_BYTES}",
+            f"mmap_size = {MMAP_BYTES}",
             "temp_store = memory",
             f"synchronous = {self.durability}",
             f"journal_size_limit = {JOURNAL_SIZE_LIMIT}",

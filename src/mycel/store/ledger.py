@@ -19,7 +19,7 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
-from mycel.model.names import check_actor, check_text
+from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import concept_key, proposition_key, record_hash
 from mycel.store import text
 from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
@@ -117,7 +117,7 @@ class Ledger:
             number = names.number(self.connection, name)
         defined = self.registry.defined(self.connection, names, self.head.definitions)
         if number is None or number not in defined:
-            raise undefined(what, str(name), names)
+            raise undefined(what, name, names)
         return number
 
     def names_defined_by(self, type_number: int) -> Names | None:
@@ -328,4 +328,4 @@ class Ledger:
 def missing(ref: object) -> NotFound:
     """The error for an element that is not there."""
     shown = ref.id if isinstance(ref, (Concept, Proposition)) else ref
-    return NotFound(f"There is no live element {shown!r}.")
+    return NotFound(f"There is no live element {shorten(repr(shown))}.")

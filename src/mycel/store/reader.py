@@ -14,6 +14,7 @@ import apsw
 
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import check_name
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
 from mycel.store.rows import Row
@@ -57,6 +58,8 @@ class Reader:
         return self._concept("id = ?1", (number,), tombstoned)
 
     def concept_named(self, type_number: int, name: str) -> Concept | None:
+        if name.__class__ is not str:
+            check_name(name)
         row = self.connection.execute(
             f"SELECT {_CONCEPT} FROM concept WHERE name = ? AND type = ?", (name, type_number)
         ).fetchone()
@@ -295,12 +298,16 @@ class PastReader(Reader):
         return self._concept("name = ?1 AND type = ?2", (name, type_number), False)
 
     def exists(self, number: int) -> bool:
-        found = (
-            self._concept("id = ?1", (number,), False)
-            if ids.is_concept(number)
-            else self._proposition("id = ?1", (number,), False)
+        return self.element(number) is not None
+
+    def was_ever(self, number: int) -> bool:
+        table = "concept" if ids.is_concept(number) else "proposition"
+        found = self.connection.execute(
+            f"SELECT 1 FROM {table} WHERE id = ?1 AND seq <= ?2"
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 AND from_seq <= ?2 LIMIT 1",
+            (number, self.seq),
         )
-        return found is not None
+        return found.fetchone() is not None
 
     def links(
         self,

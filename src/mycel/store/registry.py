@@ -13,7 +13,8 @@ from typing import Final
 import apsw
 
 from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.limits import IDENTIFIER_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.store.layout import (
     CONCEPT_TYPE_NUMBER,
     FIRST_PREDICATE_NUMBER,
@@ -110,6 +111,8 @@ class Registry:
         Raises:
             TypeMismatch: no such type was ever defined.
         """
+        if name.__class__ is not str:
+            raise undefined("type", name, self.types)
         number = self.types.number(connection, name)
         if number is None:
             raise undefined("type", name, self.types)
@@ -123,13 +126,17 @@ class Registry:
         """
         number = self.predicates.number(connection, name) if isinstance(name, str) else None
         if number is None:
-            raise undefined("predicate", str(name), self.predicates)
+            raise undefined("predicate", name, self.predicates)
         return number
 
 
-def undefined(what: str, name: str, names: Names) -> TypeMismatch:
+def undefined(what: str, name: object, names: Names) -> TypeMismatch:
     """The error for a type or predicate that is not defined, with the closest names."""
     meta = CONCEPT_TYPE if what == "type" else PROPOSITION_TYPE
-    close = did_you_mean(name, [known for known in names.numbers if not known.startswith("$")])
+    known = [each for each in names.numbers if not each.startswith("$")]
+    is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
+    close = did_you_mean(str(name), known) if is_name else ""
     define = f"Define it first: it needs a concept of type {meta!r} with that name."
-    return TypeMismatch(f"The {what} {name!r} is not defined.", hint=f"{close} {define}".strip())
+    return TypeMismatch(
+        f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
+    )

@@ -106,12 +106,3 @@ def _contents(
             yield row
     connection.execute("DROP TABLE temp.text_terms")
     connection.execute("PRAGMA query_only = 1").fetchall()
-
-
-def integrity_problems(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """What FTS5 itself finds wrong with its index; needs a connection that may write."""
-    try:
-        connection.execute("INSERT INTO text (text) VALUES ('integrity-check')")
-    except apsw.Error as error:
-        return [("text", f"is damaged: {error}")]
-    return []

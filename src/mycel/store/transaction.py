@@ -9,8 +9,11 @@ Nothing here commits: that is the writer's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+
+import apsw
 
 from mycel.errors import (
     ConstraintViolation,
@@ -38,6 +41,7 @@ from mycel.model.records import (
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store import bulk
 from mycel.store.bulk import ConceptRow, PropositionRow
+from mycel.store.connections import translate
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
@@ -95,12 +99,39 @@ class _Grave(NamedTuple):
     seq: int
 
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def _whole(
+    primitive: Callable[Concatenate[Transaction, P], Result],
+) -> Callable[Concatenate[Transaction, P], Result]:
+    """A primitive that fails halfway spoils its transaction: half of it must not be committed."""
+
+    @wraps(primitive)
+    def guarded(self: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        head = self.ledger.head
+        before = head.seq
+        try:
+            return primitive(self, *args, **kwargs)
+        except apsw.Error as error:
+            self.spoiled = True
+            raise translate(error) from error
+        except BaseException:
+            self.spoiled = self.spoiled or head.seq != before
+            raise
+
+    return guarded
+
+
 class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
         self._ledger: Ledger | None = ledger
         self.guards: Final = guards
+        self.spoiled = False
+        """Whether a step failed halfway, so that the whole can only be rolled back."""
 
     @property
     def ledger(self) -> Ledger:
@@ -176,6 +207,7 @@ class Transaction:
 
     # Concepts.
 
+    @_whole
     def put_concept(
         self,
         type_name: str,
@@ -210,6 +242,7 @@ class Transaction:
         )
         return ids.concept_id(number)
 
+    @_whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self.ledger, rows, self._put_concept_row, singly=bool(self.guards))
@@ -227,8 +260,8 @@ class Transaction:
         grave: _Grave | None,
     ) -> str:
         ledger = self.ledger
-        attributes_text = object_text(attributes or {}, "attributes")
-        metadata_text = bulk.metadata_text(metadata or {})
+        attributes_text = object_text({} if attributes is None else attributes, "attributes")
+        metadata_text = bulk.metadata_text({} if metadata is None else metadata)
         if ledger.names_defined_by(type_number) is not None:
             check_identifier(name, "type or predicate")
         if self.guards:
@@ -311,6 +344,7 @@ class Transaction:
 
     # Propositions.
 
+    @_whole
     def put_proposition(
         self,
         subject: Ref,
@@ -347,6 +381,7 @@ class Transaction:
         )
         return ids.proposition_id(number, predicate)
 
+    @_whole
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
@@ -359,6 +394,7 @@ class Transaction:
             subject, predicate, object_, attributes, metadata, weight=weight
         )
 
+    @_whole
     def add_edge(
         self,
         src: Ref,
@@ -377,6 +413,7 @@ class Transaction:
         grave = None if row is None else _Grave(row[0], row[4])
         return self._create_proposition(place, predicate, data, metadata, weight, grave)
 
+    @_whole
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
         """Remove an edge, and the links that speak about it. False if there was no live one."""
         found = self.get_edge(src, predicate, dst)
@@ -413,8 +450,8 @@ class Transaction:
     ) -> str:
         ledger = self.ledger
         subject, predicate_number, object_ = place
-        attributes_text = object_text(attributes or {}, "attributes")
-        metadata_text = bulk.metadata_text(metadata or {})
+        attributes_text = object_text({} if attributes is None else attributes, "attributes")
+        metadata_text = bulk.metadata_text({} if metadata is None else metadata)
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
         subject_key, object_key = ledger.live_key(subject), ledger.live_key(object_)
         if self.guards:
@@ -503,6 +540,7 @@ class Transaction:
 
     # Either kind.
 
+    @_whole
     def update(
         self,
         ref: Ref,
@@ -539,6 +577,7 @@ class Transaction:
             element.weight if weight is None else canonical_weight(weight),
         )
 
+    @_whole
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
         """Remove an element with every link that refers to it, and every link about those links.
 
@@ -678,7 +717,16 @@ class Transaction:
             guard.check(self, change)
 
     def finish(self) -> None:
-        """Ask the guards about the whole, and close the journal's range. The writer calls this."""
+        """Ask the guards about the whole, and close the journal's range. The writer calls this.
+
+        Raises:
+            ConstraintViolation: a step failed halfway.
+        """
+        if self.spoiled:
+            raise ConstraintViolation(
+                "A step of this transaction failed halfway, so none of it can be committed.",
+                hint="Let the error leave the `with` block, and write again in a new transaction.",
+            )
         if self.is_empty:
             return
         for guard in self.guards:
@@ -697,9 +745,8 @@ def expect(expected: int | None, actual: int, what: str) -> None:
 
 def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
     """The object after a shallow merge (KIP §2.10) and the removal of keys."""
-    new_text = (
-        bulk.metadata_text(given or {}) if what == "metadata" else object_text(given or {}, what)
-    )
+    new = {} if given is None else given
+    new_text = bulk.metadata_text(new) if what == "metadata" else object_text(new, what)
     dropped = set(drop)
     if not given and not dropped:
         return old_text

@@ -27,7 +27,7 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.records import canonical_weight, record_hash
 from mycel.model.values import object_text, parse_object
-from mycel.store import text
+from mycel.store import layout, text
 from mycel.store.audit import Auditor, VersionRow
 from mycel.store.connections import translate
 from mycel.store.database import Store
@@ -35,6 +35,7 @@ from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
+from mycel.store.registry import Registry
 from mycel.store.replay import replay_problems
 from mycel.store.rows import every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
@@ -88,30 +89,38 @@ class Report:
 
 def verify(store: Store, *, replay: bool = False) -> Report:
     """Run every check and report all that disagrees. Damage is reported, never raised."""
-    with store.reading() as reader:
-        verification = _Verification(store, reader)
-        checks: dict[str, Callable[[], Findings]] = {
-            "pages": verification.pages,
-            "journal": verification.journal,
-            "names": verification.names,
-            "versions": verification.versions,
-            "links": verification.links,
-            "trees": verification.trees,
-            "text": verification.text,
-            "head": verification.head,
-        }
-        if replay:
-            checks["replay"] = lambda: replay_problems(reader)
-        problems: list[Problem] = []
-        for name, check in checks.items():
-            problems += _run(name, check)
-        return Report(
-            tuple(checks),
-            tuple(problems[:PROBLEMS_MAX]),
-            _count(reader, "SELECT max(seq) FROM head"),
-            _count(reader, "SELECT count(*) FROM concept"),
-            _count(reader, "SELECT count(*) FROM proposition"),
-        )
+    try:
+        with store.reading() as pooled:
+            # Names that were read before must not hide that they have changed since.
+            return _verify(Reader(pooled.connection, Registry()), replay=replay)
+    except MycelError as error:
+        return Report((), (Problem("pages", "file", error.message),), 0, 0, 0)
+
+
+def _verify(reader: Reader, *, replay: bool) -> Report:
+    verification = _Verification(reader)
+    checks: dict[str, Callable[[], Findings]] = {
+        "pages": verification.pages,
+        "journal": verification.journal,
+        "names": verification.names,
+        "versions": verification.versions,
+        "links": verification.links,
+        "trees": verification.trees,
+        "text": verification.text,
+        "head": verification.head,
+    }
+    if replay:
+        checks["replay"] = lambda: replay_problems(reader)
+    problems: list[Problem] = []
+    for name, check in checks.items():
+        problems += _run(name, check)
+    return Report(
+        tuple(checks),
+        tuple(problems[:PROBLEMS_MAX]),
+        _count(reader, "SELECT max(seq) FROM head"),
+        _count(reader, "SELECT count(*) FROM concept"),
+        _count(reader, "SELECT count(*) FROM proposition"),
+    )
 
 
 def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
@@ -121,8 +130,7 @@ def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
             found.append(Problem(name, where, what))
             if len(found) == PROBLEMS_MAX:
                 break
-    except (apsw.Error, MycelError, LookupError, TypeError, ValueError, OverflowError) as error:
-        # Damage can make any step fail; that it failed is the finding.
+    except Exception as error:  # noqa: BLE001 - Damage can make any step fail: that is the finding.
         said = translate(error).message if isinstance(error, apsw.Error) else str(error)
         found.append(Problem(name, "database", f"could not be checked to the end: {said}"))
     return found
@@ -139,24 +147,46 @@ def _count(reader: Reader, query: str) -> int:
 class _Verification:
     """One run of the checks over one snapshot."""
 
-    def __init__(self, store: Store, reader: Reader) -> None:
-        self._store = store
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._connection = reader.connection
         self._registry = reader.registry
+        self._folded_seq = 0
+        self._heads: dict[int, tuple[Any, ...]] = {}
         self._expected: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
 
     def pages(self) -> Findings:
-        """The file's own structure, and that every index holds just what its table holds."""
+        """The file's own structure, and that all tables, indexes and views are there.
+
+        SQLite checks that every index holds just what its table holds, and the text index too.
+        """
         for (said,) in self._connection.execute("PRAGMA integrity_check"):
             if said != "ok":
                 yield "file", said
+        fresh = apsw.Connection(":memory:")
+        fresh.execute(layout.CREATE)
+        schema = (
+            "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
+            " ORDER BY type, name"
+        )
+        wanted, found = every(fresh, schema), every(self._connection, schema)
+        for kind, name, _ in set(wanted).symmetric_difference(found):
+            yield f"{kind} {name}", "is not as it should be"
 
     def journal(self) -> Findings:
         """Entries and transactions in one unbroken sequence, and the log over them."""
         frontier = log.Frontier()
         nodes: dict[tuple[int, int], bytes] = {}
         first, last_time = 1, 0
+        self._heads = {
+            seq: tuple(state)
+            for seq, *state in self._connection.execute(
+                "SELECT seq, time, next_concept, next_proposition, frontier, concepts_root,"
+                " edges_root FROM head"
+            )
+        }
+        self._folded_seq = Head.read(self._connection).folded_seq
+        newest = [0, -1]  # The last concept and the last proposition so far.
         for row in self._entries_and_transactions():
             seq = row[0]
             if seq != frontier.size + 1:
@@ -170,12 +200,27 @@ class _Verification:
                 if row[1] != first or row[2] < last_time:
                     yield f"tx {seq}", "does not follow the transaction before it"
                 first, last_time = seq + 1, row[2]
+                ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
+                state = (row[2], *ids_next, frontier.to_bytes(), row[5], row[6])
+                yield from self._head_row(seq, state)
+            else:
+                newest[row[2] & 1] = max(newest[row[2] & 1], row[2])
         if first != frontier.size + 1:
             yield f"journal {first}", "belongs to no transaction"
-        if Head.read(self._connection).frontier.to_bytes() != frontier.to_bytes():
-            yield "head", "has a frontier that is not that of the journal"
+        yield from (
+            ("head", f"has a row {seq} that belongs to no transaction") for seq in self._heads
+        )
         yield from self._log_nodes(nodes)
         yield from self._purged_entries()
+
+    def _head_row(self, seq: int, state: tuple[Any, ...]) -> Findings:
+        """The head's row of a transaction says where everything stood after it."""
+        found = self._heads.pop(seq, None)
+        if found is None:
+            if seq >= self._folded_seq:
+                yield f"head {seq}", "is missing"
+        elif found != state:
+            yield f"head {seq}", "is not where its transaction ended"
 
     def _entries_and_transactions(self) -> Iterator[tuple[Any, ...]]:
         entries = self._connection.execute(
@@ -275,6 +320,8 @@ class _Verification:
             return "has a journal entry that speaks of something else"
         if after != row.record:
             return "is not what the journal says"
+        if row.version < 1 or (row.version == 1 and row.updated_us != row.created_us):
+            return "has a version or a time that cannot be"
         if any(object_text(parse_object(each), "value") != each for each in row.texts):
             return "holds JSON that is not in canonical form"
         if row.weight is not None and canonical_weight(row.weight) != row.weight:
@@ -344,8 +391,6 @@ class _Verification:
             if number not in pending
         )
         yield from text.differences(connection, documents, pending)
-        if not self._store.location.readonly:
-            yield from self._store.scratch_checks(text.integrity_problems)
 
     def _was_purged(self, number: int) -> bool:
         found = self._connection.execute(
@@ -354,44 +399,39 @@ class _Verification:
         return found.fetchone() is not None
 
     def head(self) -> Findings:
-        """The head says where everything stands."""
-        connection = self._connection
-        head = Head.read(connection)
-        last = connection.execute(
-            "SELECT seq, time, concepts_root, edges_root FROM tx ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-        if (head.seq, head.time_us, head.concepts_root, head.edges_root) != last:
-            yield "head", "is not where the last transaction ended"
-        evens, odds = only(
-            connection,
-            "SELECT max(element) FILTER (WHERE element & 1 = 0),"
-            " max(element) FILTER (WHERE element & 1) FROM journal",
-        )
-        following = ((evens or 0) + ids.ID_STEP, (odds or -1) + ids.ID_STEP)
-        if (head.next_concept, head.next_proposition) != following:
-            yield "head", "would give out ids that are not the next ones"
-        (pending,) = only(
-            connection,
-            "SELECT coalesce(sum(length(changes)), 0) FROM head",
-        )
-        if head.pending * CHANGE_BYTES != pending:
-            yield "head", "counts pending changes wrongly"
-        yield from self._definitions(head)
-
-    def _definitions(self, head: Head) -> Findings:
-        metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
-        (last,) = only(
+        """The rows of the head agree with each other; `journal` checks what each of them says."""
+        pending = 0
+        rows = every(
             self._connection,
-            f"SELECT max(seq) FROM (SELECT seq FROM concept WHERE type IN {metas} AND version = 1"
-            f" UNION ALL SELECT from_seq FROM concept_past WHERE type IN {metas}"
-            " AND (version = 1 OR tombstoned_at IS NOT NULL))",
+            "SELECT seq, folded_seq, pending, length(changes), length(texts) FROM head"
+            " ORDER BY seq",
         )
-        is_purge = self._connection.execute(
-            "SELECT 1 FROM journal WHERE seq = ? AND kind = ?",
-            (head.definitions, int(Kind.PURGE)),
-        ).fetchone()
-        if head.definitions != last and is_purge is None:
-            yield "head", "does not know the last definition"
+        folded = rows[-1][1] if rows else 0
+        for seq, folded_seq, stated, changes, texts in rows:
+            pending += changes
+            if folded_seq != folded or stated * CHANGE_BYTES != pending or texts % 8:
+                yield f"head {seq}", "counts pending changes wrongly"
+            if seq == folded and (changes or texts):
+                yield f"head {seq}", "is folded, but has changes left"
+        yield from self._definitions()
+
+    def _definitions(self) -> Findings:
+        """Each row of the head knows the last definition that was made or removed before it."""
+        metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+        made = every(
+            self._connection,
+            f"SELECT seq FROM concept WHERE type IN {metas} AND version = 1"
+            f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}"
+            " AND (version = 1 OR tombstoned_at IS NOT NULL)",
+        )
+        purged = every(
+            self._connection, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+        )
+        seqs = {seq for (seq,) in made}
+        seqs |= {seq for seq, record in purged if PurgeFields.decode(record).defines}
+        for seq, definitions in every(self._connection, "SELECT seq, definitions FROM head"):
+            if definitions != max((each for each in seqs if each <= seq), default=0):
+                yield f"head {seq}", "does not know the last definition"
 
 
 def _sequence_problem(before: VersionRow | None, row: VersionRow) -> str:

@@ -28,6 +28,7 @@ from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
     DatabaseClosed,
+    DatabaseError,
     DiskFull,
     MycelError,
 )
@@ -75,6 +76,7 @@ class Writer:
         self._owner: int | None = None
         self._group: list[_Member] = []
         self._closed = False
+        self._identity = location.identity()
         self._connection: apsw.Connection | None = None
         self._trees: StateTrees | None = None
         self._head: Head | None = None
@@ -310,6 +312,12 @@ class Writer:
             connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translate(error) from error
+        if self._location.identity() != self._identity:
+            self._roll_back(connection)
+            raise DatabaseError(
+                f"The file {self._location.path!r} was moved, deleted or replaced.",
+                hint="Nothing was written. Close this database and open the file again.",
+            )
         return connection
 
     def _commit(self, connection: apsw.Connection) -> None:
@@ -355,8 +363,7 @@ class _Checkpointer:
 
     def watch(self, connection: apsw.Connection) -> None:
         """Checkpoint when commits on this connection have made the log long."""
-        if not self._location.in_memory:
-            connection.set_wal_hook(self._committed)
+        connection.set_wal_hook(self._committed)
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages >= CHECKPOINT_PAGES and not self._stopping:

@@ -67,6 +67,43 @@ def test_values_are_encoded_in_their_shortest_form_with_keys_in_order(
     assert type(decoded) is type(value)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 22, 23, 24, 25, 255, 256, 5000])
+def test_an_object_of_any_size_is_that_of_cbor2(count: int) -> None:
+    value = {"k" * (n % 40) + str(n): [n, -n, n / 7, str(n)][n % 4] for n in range(count)}
+    for _ in range(2):  # The second time its keys are remembered.
+        assert cbor.encode_object(value) == cbor2.dumps(value, canonical=True)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *(value for value, _ in APPENDIX_A),
+        255,
+        256,
+        -256,
+        2**63 - 1,
+        -(2**63),
+        0.1,
+        1e-50,
+        3.4e38,
+        -3.4e38,
+        3.4028234663852886e38,  # The largest single.
+        3.4028235677973366e38,  # The smallest that rounds to infinity.
+        1e39,
+        1.7976931348623157e308,
+        5e-324,
+        1.401298464324817e-45,
+        float(2**24 + 1),
+        "x" * 300,
+        {"nested": {"b": 1, "a": [0.5]}},
+    ],
+    ids=lambda item: repr(item)[:24],
+)
+def test_an_object_of_one_value_is_that_of_cbor2(item: Any) -> None:
+    for value in ({"k": item}, {"k" * 300: item, "b": 1, "aa": 2, "": 3}):
+        assert cbor.encode_object(value) == cbor2.dumps(value, canonical=True)
+
+
 @pytest.mark.parametrize("number", EDGES)
 def test_integers_have_the_head_that_cbor2_gives_them(number: int) -> None:
     assert cbor.uint(number) == cbor.head(0, number) == cbor2.dumps(number)

@@ -15,6 +15,7 @@ from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.records import (
     ConceptFields,
     EdgeFields,
+    EdgeRecorder,
     Tombstone,
     canonical_weight,
     concept_key,
@@ -190,6 +191,33 @@ def test_an_edge_is_read_back_as_it_was(fields: EdgeFields) -> None:
 @pytest.mark.parametrize("fields", CONCEPTS.values(), ids=CONCEPTS.keys())
 def test_a_concept_is_read_back_as_it_was(fields: ConceptFields) -> None:
     assert decode_concept(fields.encode()) == fields
+
+
+@pytest.mark.parametrize("attributes", [{}, {"a": 1}])
+@pytest.mark.parametrize("metadata", [{}, {"source": "x"}])
+@pytest.mark.parametrize("weight", [0.0, 0.9, 1.0])
+def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
+    attributes: dict[str, Any], metadata: dict[str, Any], weight: float
+) -> None:
+    keys = [sha256(bytes([n])).digest() for n in range(3)]
+    recorder = EdgeRecorder(DAY_US + 1, "andrew")
+    for number, name in ((3, "references"), (300, "p" * 255), (3, "references")):
+        for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
+            assert recorder.make(
+                (number, name), subject, object_, (attributes, metadata), weight
+            ) == (
+                proposition_key(subject, name, object_),
+                edge_record(
+                    number,
+                    subject,
+                    object_,
+                    attributes,
+                    metadata,
+                    created_us=DAY_US + 1,
+                    created_by="andrew",
+                    weight=weight,
+                ),
+            )
 
 
 def test_a_weight_has_32_bits_even_where_16_would_do() -> None:

@@ -120,8 +120,11 @@ def test_it_does_not_matter_how_letters_and_marks_were_composed(
 def test_stop_words_are_left_out_on_both_sides(word: str) -> None:
     for spelled in (word, word.capitalize()):
         assert match_expression(spelled) is None
-        assert prepare(spelled).split() == []
-        assert prepare(f"risk {spelled}, {spelled} risk").split() == ["risk", ",", "risk"]
+        assert prepare(spelled) == ""
+        assert prepare(f"{spelled} risk\n{spelled} {spelled} heart {spelled}") == "risk heart"
+        # One that clings to punctuation is kept, but no question asks for it.
+        assert not finds(f"{spelled}!", f"({spelled}) heart, {spelled}.")
+        assert finds("heart", f"({spelled}) heart, {spelled}.")
 
 
 def test_a_question_of_stop_words_asks_nothing() -> None:
@@ -310,7 +313,7 @@ def test_texts_next_to_each_other_do_not_run_together() -> None:
 def test_a_very_long_text_is_indexed_up_to_a_limit() -> None:
     long = "heart " * TEXT_CHARACTERS_MAX
     text = document_text("Aspirin", {"a": long, "b": "lungs"})
-    assert len(text) == TEXT_CHARACTERS_MAX
+    assert TEXT_CHARACTERS_MAX - len(" heart") <= len(text) <= TEXT_CHARACTERS_MAX
     assert "lungs" not in text
     assert text.startswith("Aspirin")
 

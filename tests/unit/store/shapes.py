@@ -57,17 +57,12 @@ def loaded(db: mycel.Nexus) -> None:
     """Most of it in one transaction, with small ones before and after."""
     pending(db)
     with db.transaction(message="load") as tx:
-        made = list(
-            tx.put_concepts(
-                mycel.ConceptRow(EVENT, f"row {n}", {"text": f"words of row {n}"})
-                for n in range(500)
-            )
+        made = tx.put_concepts(
+            mycel.ConceptRow(EVENT, f"row {n}", {"text": f"words of row {n}"}) for n in range(500)
         )
-        list(
-            tx.put_propositions(
-                mycel.PropositionRow(src, "likes", dst, {"why": "in order"})
-                for src, dst in pairwise(made)
-            )
+        tx.put_propositions(
+            mycel.PropositionRow(src, "likes", dst, {"why": "in order"})
+            for src, dst in pairwise(made)
         )
     db.write(lambda tx: tx.update(made[3], attributes={"text": "changed later"}))
     db.add_edge(made[5], "references", made[1])

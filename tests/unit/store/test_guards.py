@@ -137,15 +137,15 @@ def test_a_guard_sees_every_row_of_a_bulk_put(db: mycel.Nexus, guard: Recorder) 
     one, other, _ = db.write(build)
     guard.seen.clear()
     with db.transaction() as tx:
-        made = list(tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}") for n in range(5)))
-        list(tx.put_propositions(mycel.PropositionRow(each, "references", one) for each in made))
+        made = tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}") for n in range(5))
+        tx.put_propositions(mycel.PropositionRow(each, "references", one) for each in made)
     assert [change.name_or_ends for change in guard.seen[:5]] == [f"row {n}" for n in range(5)]
     assert len(guard.seen) == 10
     guard.refuses = lambda change: change.name_or_ends == "row 8"
     before = db.snapshot()
     rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(5, 12)]
     with pytest.raises(ConstraintViolation):
-        db.write(lambda tx: list(tx.put_concepts(rows)))
+        db.write(lambda tx: tx.put_concepts(rows))
     assert db.snapshot() == before
     assert other
 

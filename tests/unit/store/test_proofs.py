@@ -50,12 +50,12 @@ def grown(request: pytest.FixtureRequest, db: mycel.Nexus, clock: Clock) -> myce
         case "loaded":
             with db.transaction() as tx:
                 rows = (mycel.ConceptRow(FACT, f"filler {n}") for n in range(900))
-                made = list(tx.put_concepts(rows))
+                made = tx.put_concepts(rows)
                 links = (
                     mycel.PropositionRow(src, "likes", dst)
                     for src, dst in zip(made, made[7:], strict=False)
                 )
-                list(tx.put_propositions(links))
+                tx.put_propositions(links)
         case _:
             add_concepts(db, "filler 0", "filler 1")
     clock.tick()

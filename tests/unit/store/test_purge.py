@@ -63,7 +63,7 @@ def fill(db: mycel.Nexus, count: int) -> None:
     with db.transaction() as tx:
         tx.define_type("Filler")
         rows = (mycel.ConceptRow("Filler", f"filler {n}", {"t": "x" * 90}) for n in range(count))
-        made = list(tx.put_concepts(rows))
+        made = tx.put_concepts(rows)
         tx.add_edge(made[0], "references", made[1])
 
 

@@ -558,7 +558,7 @@ def test_even_what_is_empty_must_be_an_object(db: mycel.Nexus, where: str, bad: 
         lambda tx: tx.put_concept(FACT, "new", **{where: bad}),
         lambda tx: tx.put_proposition(one, "references", other, **{where: bad}),
         lambda tx: tx.update(one, **{where: bad}),
-        lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, "new", **{where: bad})])),
+        lambda tx: tx.put_concepts([mycel.ConceptRow(FACT, "new", **{where: bad})]),
     ):
         with pytest.raises(InvalidValueType):
             db.write(put)
@@ -603,7 +603,7 @@ def test_metadata_keys_that_belong_to_the_engine_can_be_neither_written_nor_drop
         lambda tx: tx.add_edge(other, "references", one, metadata={key: 1}),
         lambda tx: tx.update(one, metadata={key: 1}),
         lambda tx: tx.update(link, drop_metadata=[key]),
-        lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, "new", {}, {key: 1})])),
+        lambda tx: tx.put_concepts([mycel.ConceptRow(FACT, "new", {}, {key: 1})]),
     ):
         with pytest.raises(ConstraintViolation):
             db.write(use)
@@ -636,7 +636,7 @@ def test_a_name_that_cannot_be_stored_is_refused(
         db.write(lambda tx: tx.put_concept(FACT, name))
     assert len(str(caught.value)) < 500
     with pytest.raises(error):
-        db.write(lambda tx: list(tx.put_concepts([mycel.ConceptRow(FACT, name)])))
+        db.write(lambda tx: tx.put_concepts([mycel.ConceptRow(FACT, name)]))
     assert db.snapshot() == before
 
 
@@ -698,7 +698,7 @@ def test_a_link_to_itself_or_to_nothing_is_refused_on_every_door(db: mycel.Nexus
         return [
             lambda tx: tx.add_edge(src, predicate, dst),
             lambda tx: tx.put_proposition(src, predicate, dst),
-            lambda tx: list(tx.put_propositions([mycel.PropositionRow(src, predicate, dst)])),
+            lambda tx: tx.put_propositions([mycel.PropositionRow(src, predicate, dst)]),
         ]
 
     for src, predicate, dst, error in (

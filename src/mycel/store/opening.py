@@ -1,0 +1,197 @@
+"""From a path to an open file: where it is, whether it is ours, and how a new one is made.
+
+A graph "in memory" is a private file in a directory that lives in memory where the system has one,
+and is gone when the graph is closed. So it behaves like any other graph: readers keep their
+snapshots while others write, which SQLite's own in-memory databases cannot offer.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final, get_args
+
+import apsw
+
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseError,
+    DatabaseReadOnly,
+    FormatTooNew,
+    NotADatabase,
+)
+from mycel.model import ids
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
+from mycel.store import layout
+from mycel.store.connections import Durability, Location, translated
+from mycel.store.journal import Head
+from mycel.store.ledger import Ledger
+from mycel.store.registry import Registry
+from mycel.store.rows import first, only
+from mycel.store.transaction import Transaction
+from mycel.store.trees import StateTrees
+
+MEMORY: Final = ":memory:"
+_MEMORY_DIRECTORY: Final = "/dev/shm"
+
+
+def private_directory() -> tempfile.TemporaryDirectory[str]:
+    """A directory for a graph in memory; it goes with the object."""
+    in_memory = Path(_MEMORY_DIRECTORY)
+    parent = _MEMORY_DIRECTORY if in_memory.is_dir() and os.access(in_memory, os.W_OK) else None
+    return tempfile.TemporaryDirectory(prefix="mycel-", dir=parent, ignore_cleanup_errors=True)
+
+
+def locate(
+    path: str,
+    *,
+    readonly: bool,
+    durability: Durability,
+    busy_timeout_s: float,
+    vfs: str | None,
+) -> Location:
+    """Where a graph is, if it can be there at all.
+
+    Raises:
+        NotADatabase: no file can have this name.
+        ConstraintViolation: there is no such durability, or no such patience.
+    """
+    if durability not in get_args(Durability):
+        raise ConstraintViolation(
+            f"The durability {durability!r} is not one of {', '.join(get_args(Durability))}."
+        )
+    if not busy_timeout_s >= 0:
+        raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")
+    if "\0" in path or not _is_utf8(path):
+        raise NotADatabase(f"{path!r} is a name that no file can have.")
+    return Location(str(Path(path).absolute()), readonly, durability, busy_timeout_s, vfs)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def open_or_create(
+    location: Location, registry: Registry, *, create: bool, now_us: int
+) -> apsw.Connection:
+    """Look at the file, make a database of it if it is new, and keep one connection open.
+
+    Raises:
+        NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+    """
+    _check_path(location, create=create)
+    with translated():
+        try:
+            connection = location.connect(
+                writable=not location.readonly, create=create and not location.readonly
+            )
+        except apsw.CantOpenError as error:
+            raise _cannot_open(location, error) from error
+        try:
+            if _is_new(connection):
+                if location.readonly or not create:
+                    raise NotADatabase(f"{location.path!r} holds no Mycel database.")
+                _create(registry, connection, now_us)
+            _check_format(location.path, connection)
+            connection.execute("PRAGMA query_only = 1")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _check_path(location: Location, *, create: bool) -> None:
+    path = Path(location.path)
+    try:
+        if path.is_dir():
+            raise NotADatabase(f"{location.path!r} is a directory.")
+        if path.exists():
+            return
+    except OSError as error:
+        raise DatabaseError(f"{location.path!r} cannot be looked at ({error}).") from error
+    if location.readonly or not create:
+        raise NotADatabase(f"There is no database at {location.path!r}.")
+    if not path.parent.is_dir():
+        raise DatabaseError(
+            f"There is no directory {str(path.parent)!r}.", hint="Create it, or name another."
+        )
+
+
+def _is_new(connection: apsw.Connection) -> bool:
+    (application,) = only(connection, "PRAGMA application_id")
+    return application == 0 and first(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is None
+
+
+def _create(registry: Registry, connection: apsw.Connection, now_us: int) -> None:
+    connection.execute("PRAGMA journal_mode = wal").fetchall()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _is_new(connection):  # Another process may have been faster.
+            connection.execute(layout.CREATE)
+            _genesis(registry, connection, now_us)
+            connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        registry.reset()
+        raise
+
+
+def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> None:
+    """The first transaction: the two meta-types, and the predicates every graph has."""
+    empty = bytes(32)
+    connection.execute(
+        "INSERT INTO head VALUES (0, 0, ?, ?, 0, 0, 0, ?, ?, ?, x'', x'')",
+        (ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION, bytes(8), empty, empty),
+    )
+    meta_types = (
+        (layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE),
+        (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE),
+    )
+    connection.executemany("INSERT INTO type VALUES (?, ?)", meta_types)
+    connection.executemany(
+        "INSERT INTO predicate VALUES (?, ?)",
+        ((number, name) for name, number in layout.BUILT_IN_PREDICATES.items()),
+    )
+    ledger = Ledger(
+        connection,
+        registry,
+        StateTrees(connection),
+        Head.read(connection),
+        actor=SYSTEM_ACTOR,
+        message="genesis",
+        now_us=now_us,
+    )
+    tx = Transaction(ledger)
+    tx.define_meta_types()
+    for name in layout.BUILT_IN_PREDICATES:
+        tx.define_predicate(name)
+    tx.finish()
+    connection.execute("DELETE FROM head WHERE seq = 0")
+
+
+def _check_format(path: str, connection: apsw.Connection) -> None:
+    (application,) = only(connection, "PRAGMA application_id")
+    if application != layout.APPLICATION_ID:
+        raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
+    (found,) = only(connection, "PRAGMA user_version")
+    if found > layout.FORMAT:
+        raise FormatTooNew(
+            f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."
+        )
+
+
+def _cannot_open(location: Location, error: apsw.Error) -> DatabaseError:
+    path = Path(location.path)
+    if path.exists() and not os.access(path, os.R_OK):
+        return DatabaseReadOnly(f"{location.path!r} may not be read ({error}).")
+    if not os.access(path.parent, os.W_OK):
+        return DatabaseReadOnly(f"The directory {str(path.parent)!r} may not be written ({error}).")
+    return DatabaseError(f"{location.path!r} cannot be opened ({error}).")
