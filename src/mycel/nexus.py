@@ -25,8 +25,7 @@ from mycel.merkle.proofs import (
 )
 from mycel.model import cbor
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.limits import QUESTION_BYTES_MAX
-from mycel.model.names import check_name, check_text, shorten
+from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.records import concept_key, proposition_key
 from mycel.search.analysis import match_expression
 from mycel.store import chronicle, text
@@ -247,7 +246,9 @@ class Nexus(GraphView):
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
-        expression = match_expression(check_text(question, "question", QUESTION_BYTES_MAX))
+        if not isinstance(question, str):
+            raise InvalidValueType(f"A question is a text, not {kind_of(question)}.")
+        expression = match_expression(question.encode(errors="ignore").decode())
         if expression is None:
             return []
         self._fold_text()

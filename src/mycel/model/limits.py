@@ -35,6 +35,3 @@ FIND_LIMIT_MAX = 1_000_000
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
 """How many identities one transaction remembers to save look-ups."""
-
-QUESTION_BYTES_MAX = 1 << 16
-"""What may be asked of the text index."""

@@ -39,9 +39,10 @@ _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
 
 
 def document_text(name: str, attributes: Mapping[str, Any]) -> str:
-    """What is indexed of an element: its name, and every text in its attributes."""
+    """What is indexed of an element: its name, and every text in its attributes, key by key."""
     parts = [name] if name else []
-    for item in attributes.values():
+    for key in sorted(attributes):
+        item = attributes[key]
         kind = type(item)
         if kind is str:  # Most attributes are flat, and a bulk load brings millions.
             parts.append(item)
@@ -90,8 +91,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
+        for key in sorted(value):
+            yield from _texts(value[key])
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _texts(item)

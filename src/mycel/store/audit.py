@@ -41,7 +41,12 @@ class VersionRow(NamedTuple):
     version: int
     created_us: int
     updated_us: int
-    tombstoned: bool
+    tombstone: tuple[int | None, int | None, str | None]
+    """When, by whom and why it was removed: all three, or none."""
+
+    @property
+    def tombstoned(self) -> bool:
+        return self.tombstone[0] is not None
 
     @property
     def is_current(self) -> bool:
@@ -97,7 +102,7 @@ class Auditor:
             number=self._number_defined(type_name, name),
         )
         key = concept_key(type_name, name)
-        content = (attributes, metadata), None, version, created, updated, dead[0] is not None
+        content = (attributes, metadata), None, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
     def _proposition(self, row: tuple[Any, ...]) -> VersionRow:
@@ -119,7 +124,7 @@ class Auditor:
         )
         name = self._registry.predicates.name(self._connection, predicate)
         key = proposition_key(subject_key, name, object_key)
-        content = (attributes, metadata), weight, version, created, updated, dead[0] is not None
+        content = (attributes, metadata), weight, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
     def key(self, number: int) -> bytes:

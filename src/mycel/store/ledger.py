@@ -84,7 +84,7 @@ class Ledger:
         """Elements whose text has to be indexed anew."""
         self._trees = trees
         self._keys: dict[int, bytes] = {}
-        self._ends: dict[Ref, tuple[int, bytes]] = {}
+        self._ends: dict[str, tuple[int, bytes]] = {}
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
@@ -179,15 +179,17 @@ class Ledger:
         Raises:
             InvalidId, NotFound: it is no id, or no element that is live.
         """
-        known = self._ends.get(ref)
+        known = self._ends.get(ref) if isinstance(ref, str) else None
         if known is None:
             number = resolve(ref)
             key = self.find_key(number)
             if key is None:
                 raise missing(ref)
-            if len(self._ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-                self._ends.clear()
-            known = self._ends[ref] = number, key
+            known = number, key
+            if isinstance(ref, str):
+                if len(self._ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+                    self._ends.clear()
+                self._ends[ref] = known
         return known
 
     def remember_key(self, number: int, key: bytes) -> None:

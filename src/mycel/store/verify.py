@@ -320,6 +320,8 @@ class _Verification:
             return "has a journal entry that speaks of something else"
         if after != row.record:
             return "is not what the journal says"
+        if len({each is None for each in row.tombstone}) > 1:
+            return "has half a tombstone"
         if row.version < 1 or (row.version == 1 and row.updated_us != row.created_us):
             return "has a version or a time that cannot be"
         if any(object_text(parse_object(each), "value") != each for each in row.texts):
@@ -428,9 +430,17 @@ class _Verification:
             self._connection, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
         )
         seqs = {seq for (seq,) in made}
-        seqs |= {seq for seq, record in purged if PurgeFields.decode(record).defines}
+        forgotten: set[int] = set()  # Entries of purged definitions: which of them counted?
+        for seq, record in purged:
+            if PurgeFields.decode(record).defines:
+                seqs.add(seq)
+                rows = every(self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,))
+                forgotten.update(each for (each,) in rows)
         for seq, definitions in every(self._connection, "SELECT seq, definitions FROM head"):
-            if definitions != max((each for each in seqs if each <= seq), default=0):
+            expected = max((each for each in seqs if each <= seq), default=0)
+            if definitions != expected and not (
+                definitions in forgotten and expected < definitions <= seq
+            ):
                 yield f"head {seq}", "does not know the last definition"
 
 

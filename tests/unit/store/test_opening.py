@@ -328,6 +328,7 @@ def shared_folder() -> Iterator[Path]:
 AS_SOMEBODY_ELSE = """
 import os, sys
 import mycel, mycel.errors
+mycel.open  # Read while it may be read.
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 path = sys.argv[1]

@@ -1,0 +1,143 @@
+"""docs/python.md leaves no public name out, and the limits it states are the real ones."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel import errors
+from mycel.model import limits
+from tests.docs.blocks import ROOT, rows_of
+
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+CLASSES = (mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction)
+VALUES = (
+    mycel.Change,
+    mycel.Concept,
+    mycel.ConceptRow,
+    mycel.FindResult,
+    mycel.Follow,
+    mycel.LogEntry,
+    mycel.Memory,
+    mycel.Problem,
+    mycel.Proposition,
+    mycel.PropositionRow,
+    mycel.Purged,
+    mycel.Report,
+    mycel.Retired,
+    mycel.Snapshot,
+    mycel.Version,
+)
+
+
+def is_mentioned(name: str) -> bool:
+    """Whether a name stands in code: in a line, or in a block."""
+    in_code = re.findall(r"```.*?```|`[^`\n]+`", PAGE, re.DOTALL)
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", code) for code in in_code)
+
+
+def members() -> Iterator[str]:
+    for cls in CLASSES:
+        for name in vars(cls):
+            if not name.startswith("_"):
+                yield f"{cls.__name__}.{name}"
+
+
+def fields() -> Iterator[str]:
+    for cls in VALUES:
+        for name in inspect.get_annotations(cls):
+            yield f"{cls.__name__}.{name}"
+
+
+@pytest.mark.parametrize("name", mycel.__all__)
+def test_every_public_name_is_mentioned(name: str) -> None:
+    assert is_mentioned(name)
+
+
+@pytest.mark.parametrize("member", [*members(), *fields()])
+def test_every_public_method_and_field_is_mentioned(member: str) -> None:
+    assert is_mentioned(member.partition(".")[2]), member
+
+
+def test_every_parameter_of_open_has_a_row_with_its_default() -> None:
+    parameters = inspect.signature(mycel.open).parameters
+    rows = {row[0].strip("`"): row[1] for row in rows_of(PAGE, "Open and close")}
+    assert list(rows) == list(parameters)
+    for name, parameter in parameters.items():
+        if parameter.default is not None and not callable(parameter.default):
+            stated = rows[name].strip("`").strip('"')
+            assert stated == str(parameter.default), name
+
+
+def put(db: mycel.Nexus, name: str, attributes: dict[str, Any] | None = None, **by: str) -> None:
+    db.write(lambda tx: tx.put_concept("Drug", name, attributes), **by)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: Any = 0
+    for _ in range(levels - 1):
+        value = [value]
+    return {"a": value}
+
+
+def retire(db: mycel.Nexus, reason: str) -> None:
+    put(db, "gone")
+    db.write(lambda tx: tx.retire(tx.get_concept("Drug", "gone"), reason=reason))
+
+
+def find(db: mycel.Nexus, limit: int) -> None:
+    db.find("C:2", limit=limit)
+
+
+# Of each row: the limit, and something that is as large as it is told to be.
+ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
+    "name of a concept": (limits.NAME_BYTES_MAX, lambda db, n: put(db, "x" * n)),
+    "name of a type or predicate": (
+        limits.IDENTIFIER_BYTES_MAX,
+        lambda db, n: db.write(lambda tx: tx.define_type("x" * n)),
+    ),
+    "actor": (limits.ACTOR_BYTES_MAX, lambda db, n: put(db, "a", actor="x" * n)),
+    "message of a transaction": (
+        limits.MESSAGE_BYTES_MAX,
+        lambda db, n: put(db, "b", message="x" * n),
+    ),
+    "reason": (limits.REASON_BYTES_MAX, lambda db, n: retire(db, "x" * n)),
+    "attributes": (
+        limits.JSON_BYTES_MAX,
+        lambda db, n: put(db, "c", {"a": "x" * (n - len('{"a":""}'))}),
+    ),
+    "levels of nesting": (limits.JSON_DEPTH_MAX, lambda db, n: put(db, "d", nested(n))),
+    "a key": (limits.KEY_BYTES_MAX, lambda db, n: put(db, "e", {"x" * n: 1})),
+    "an integer": (limits.INTEGER_MAX, lambda db, n: put(db, "f", {"a": n})),
+    "hops of a walk": (limits.HOPS_MAX, lambda db, n: mycel.Follow(max_hops=n)),
+    "`limit` of `find`": (limits.FIND_LIMIT_MAX, find),
+}
+LIMITS = {row[0]: (int(row[1]), row[2].strip("`")) for row in rows_of(PAGE, "Limits")}
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open() as db:
+        db.write(lambda tx: tx.define_type("Drug"))
+        yield db
+
+
+@pytest.mark.parametrize("row", LIMITS)
+def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: mycel.Nexus) -> None:
+    stated, error = LIMITS[row]
+    limit, attempt = next(each for start, each in ATTEMPTS.items() if row.startswith(start))
+    assert stated == limit
+    attempt(db, limit)
+    with pytest.raises(errors.REGISTRY[error]) as caught:
+        attempt(db, limit + 1)
+    assert caught.value.name == error
+
+
+def test_every_limit_that_a_caller_can_meet_is_stated() -> None:
+    inner = {"TRANSACTION_SAVED_ELEMENTS_MAX", "INTEGER_MIN"}
+    values = {v for n, v in vars(limits).items() if n.isupper() and n not in inner}
+    assert values == {stated for stated, _ in LIMITS.values()}
+    assert str(limits.INTEGER_MIN) in PAGE
