@@ -251,7 +251,7 @@ class DatabaseBusy(ExecutionTimeout):
     """Another writer held the file for too long."""
 
     name = "DatabaseBusy"
-    default_hint = "Another process is writing; retry, or open with a longer busy_timeout."
+    default_hint = "Another process is writing; retry, or open with a longer busy_timeout_s."
 
 
 class ResourceExhausted(MycelError):

@@ -184,7 +184,11 @@ class Nexus(GraphView):
             limit = None if limit is None else limit - size
 
     def history(self, ref: Ref) -> list[Version]:
-        """Every version of an element, oldest first, purges included."""
+        """Every version of an element, oldest first, removals and purges included.
+
+        Raises:
+            NotFound: there never was such an element.
+        """
         with self._store.reading() as reader:
             return chronicle.versions(reader, resolve(ref))
 
@@ -320,7 +324,7 @@ def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes |
         case (type_name, name):
             number = registry.type_number(connection, type_name)
             check_name(name)
-            element = reader.concept_named(number, name) or reader.tombstoned_concept(number, name)
+            element = reader.concept_named(number, name, tombstoned=True)
             if element is None:
                 return "concepts", concept_key(type_name, name), None
         case (src, predicate, dst):

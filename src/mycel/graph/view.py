@@ -40,8 +40,8 @@ class GraphView:
 
     # Elements.
 
-    def get(self, ref: Ref) -> Element:
-        """The element with this id.
+    def get(self, ref: Ref, *, tombstoned: bool = False) -> Element:
+        """The element with this id; on request also one that was removed.
 
         Raises:
             NotFound: there is none in this state.
@@ -49,7 +49,7 @@ class GraphView:
         number = resolve(ref)
         reader = self._take()
         try:
-            found = reader.element(number)
+            found = reader.element(number, tombstoned=tombstoned)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -58,8 +58,8 @@ class GraphView:
             raise missing(ref)
         return found
 
-    def get_concept(self, type_name: str, name: str) -> Concept | None:
-        """The concept with this type and name, or None.
+    def get_concept(self, type_name: str, name: str, *, tombstoned: bool = False) -> Concept | None:
+        """The concept with this type and name, or None; on request also one that was removed.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -67,7 +67,7 @@ class GraphView:
         reader = self._take()
         try:
             number = reader.registry.type_number(reader.connection, type_name)
-            return reader.concept_named(number, name)
+            return reader.concept_named(number, name, tombstoned=tombstoned)
         except apsw.Error as error:
             raise translate(error) from error
         except (TypeError, UnicodeEncodeError):

@@ -249,10 +249,16 @@ class ConsistencyProof:
     path: tuple[bytes, ...]
     snapshot: Snapshot
 
-    def verify(self, old_journal_root: bytes, overall_root: bytes) -> bool:
-        """Whether the journal was only appended to since the head that the caller wrote down."""
+    def verify(
+        self, old_journal_root: bytes, overall_root: bytes, *, old_entries: int | None = None
+    ) -> bool:
+        """Whether the journal was only appended to since the head that the caller wrote down.
+
+        A root does not say how many entries it covers: pass `old_entries` too if you noted it.
+        """
         return (
             self.old_journal_root == old_journal_root
+            and old_entries in (None, self.old_entries)
             and self.snapshot.overall_root == overall_root
             and log.verify_consistency(
                 self.old_entries,

@@ -20,5 +20,6 @@ Modules, in the order in which a write passes through them:
 - `audit`        rows turned back into records
 - `verify`       checking everything against everything
 - `replay`       rebuilding the state from the journal alone
-- `database`     the store as a whole: open, create, close
+- `opening`      from a path to an open file, new or old
+- `database`     the store as a whole: readers, the writer, closing
 """

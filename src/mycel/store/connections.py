@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 import apsw
 
@@ -45,6 +46,8 @@ class Location:
     durability: Durability = "full"
     busy_timeout_s: float = 30.0
     vfs: str | None = None
+    immutable: bool = False
+    """Whether nobody can write to it, so that it can be read without locks beside it."""
 
     def identity(self) -> tuple[int, int] | None:
         """Which file it is; None if there is none. SQLite would go on writing to a deleted one."""
@@ -59,7 +62,11 @@ class Location:
         flags = apsw.SQLITE_OPEN_READONLY if self.readonly else apsw.SQLITE_OPEN_READWRITE
         if create:
             flags |= apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(self.path, flags=flags, vfs=self.vfs)
+        name = self.path
+        if self.immutable:
+            flags |= apsw.SQLITE_OPEN_URI
+            name = f"file:{quote(self.path)}?immutable=1"
+        connection = apsw.Connection(name, flags=flags, vfs=self.vfs)
         connection.set_busy_handler(_patience(self.busy_timeout_s))
         # Without QPSG every new binding would prepare a cached statement again (STAT4).
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

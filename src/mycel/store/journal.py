@@ -50,7 +50,7 @@ class Kind(IntEnum):
 
 def hash_of(record: bytes | None) -> bytes:
     """The hash of a record, or of none."""
-    return sha256(record).digest() if record else NO_RECORD
+    return NO_RECORD if record is None else sha256(record).digest()
 
 
 def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
@@ -202,6 +202,9 @@ def entry_row_bytes(
     kind: int, element: int, before: bytes | None, after: bytes | None, purged: int | None
 ) -> bytes:
     """The bytes of a journal row. A purged row holds the hashes in place of the records."""
-    if purged:
-        return _ENTRY.pack(kind, element, before or NO_RECORD, after or NO_RECORD)
+    if purged is not None:
+        hashes = [NO_RECORD if each is None else each for each in (before, after)]
+        if any(len(each) != len(NO_RECORD) for each in hashes):
+            raise DatabaseCorrupt(f"A purged entry of element {element} holds no hash.")
+        return _ENTRY.pack(kind, element, *hashes)
     return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))

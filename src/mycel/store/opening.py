@@ -65,7 +65,10 @@ def locate(
         raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")
     if "\0" in path or not _is_utf8(path):
         raise NotADatabase(f"{path!r} is a name that no file can have.")
-    return Location(str(Path(path).absolute()), readonly, durability, busy_timeout_s, vfs)
+    place = Path(path).absolute()
+    # A log beside it would have to be read, and that needs a lock file in the same directory.
+    alone = readonly and not os.access(place.parent, os.W_OK) and not Path(f"{place}-wal").exists()
+    return Location(str(place), readonly, durability, busy_timeout_s, vfs, immutable=alone)
 
 
 def _is_utf8(text: str) -> bool:

@@ -57,20 +57,16 @@ class Reader:
     def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
         return self._concept("id = ?1", (number,), tombstoned)
 
-    def concept_named(self, type_number: int, name: str) -> Concept | None:
+    def concept_named(
+        self, type_number: int, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
         if name.__class__ is not str:
             check_name(name)
         row = self.connection.execute(
             f"SELECT {_CONCEPT} FROM concept WHERE name = ? AND type = ?", (name, type_number)
         ).fetchone()
-        return None if row is None else self.as_concept(row)
-
-    def tombstoned_concept(self, type_number: int, name: str) -> Concept | None:
-        row = self.connection.execute(
-            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
-            f" WHERE name = ? AND type = ? AND to_seq = {OPEN_END}",
-            (name, type_number),
-        ).fetchone()
+        if row is None and tombstoned:
+            return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned=True)
         return None if row is None else self.as_concept(row)
 
     def record_at(self, seq: int) -> bytes | None:
@@ -294,8 +290,11 @@ class PastReader(Reader):
         super().__init__(connection, registry)
         self.seq: Final = seq
 
-    def concept_named(self, type_number: int, name: str) -> Concept | None:
-        return self._concept("name = ?1 AND type = ?2", (name, type_number), False)
+    def concept_named(
+        self, type_number: int, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
+        check_name(name)
+        return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
 
     def exists(self, number: int) -> bool:
         return self.element(number) is not None

@@ -18,6 +18,7 @@ from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.search.analysis import document_text
 from mycel.store.layout import FTS
+from mycel.store.rows import every
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, body) VALUES (?, ?)"
@@ -30,10 +31,17 @@ def pack(numbers: Collection[int]) -> bytes:
 
 def pending(connection: apsw.Connection) -> set[int]:
     """The elements whose text the index does not hold as it is now."""
-    found: set[int] = set()
-    for (packed,) in connection.execute("SELECT texts FROM head WHERE texts != x''"):
-        found.update(int.from_bytes(packed[at : at + 8]) for at in range(0, len(packed), 8))
-    return found
+    return {number for _, number in pending_by_transaction(connection)}
+
+
+def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]:
+    """Pending elements, each with the transaction that changed it."""
+    rows = every(connection, "SELECT seq, texts FROM head WHERE texts != x''")
+    return [
+        (seq, int.from_bytes(packed[at : at + 8]))
+        for seq, packed in rows
+        for at in range(0, len(packed), 8)
+    ]
 
 
 def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:

@@ -18,6 +18,7 @@ from typing import Final
 
 import apsw
 
+from mycel.errors import DatabaseCorrupt
 from mycel.merkle import sparse
 from mycel.merkle.proofs import Namespace
 from mycel.store.journal import Head
@@ -125,7 +126,10 @@ class _Pages:
         stored = self._connection.execute(self._select, (page,)).get
         if stored is None:
             return None
-        body = sparse.unpack(stored)
+        try:
+            body = sparse.unpack(stored)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
         if page < _CACHED_PAGE_MAX and isinstance(body, list):
             self._branches[page] = body
         return body
@@ -195,7 +199,9 @@ class StateTrees:
             self.forget()
             self._at = folded_seq
         rows = every(
-            self._connection, "SELECT changes FROM head WHERE seq > ? ORDER BY seq", (self._at,)
+            self._connection,
+            "SELECT changes FROM head WHERE seq > ? AND seq <= ? ORDER BY seq",
+            (self._at, seq),
         )
         gathered: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
         for (blob,) in rows:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import apsw
 
-from mycel.errors import MycelError
+from mycel.errors import DatabaseClosed, MycelError
 from mycel.merkle import log, sparse
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
@@ -37,7 +37,7 @@ from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
 from mycel.store.replay import replay_problems
-from mycel.store.rows import every, only
+from mycel.store.rows import Row, every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 
 PROBLEMS_MAX: Final = 100
@@ -93,6 +93,8 @@ def verify(store: Store, *, replay: bool = False) -> Report:
         with store.reading() as pooled:
             # Names that were read before must not hide that they have changed since.
             return _verify(Reader(pooled.connection, Registry()), replay=replay)
+    except DatabaseClosed:
+        raise
     except MycelError as error:
         return Report((), (Problem("pages", "file", error.message),), 0, 0, 0)
 
@@ -347,11 +349,13 @@ class _Verification:
         head = Head.read(self._connection)
         yield from self._stored_trees(head)
         current = StateTrees(self._connection)
+        for seq, *roots in self._roots_since(head.folded_seq):
+            current.catch_up(seq, head.folded_seq)
+            if [current.root(namespace) for namespace in NAMESPACES] != roots:
+                yield f"head {seq}", "its changes do not lead to the roots of its transaction"
+                return
         current.catch_up(head.seq, head.folded_seq)
         for namespace in NAMESPACES:
-            root = head.concepts_root if namespace == "concepts" else head.edges_root
-            if current.root(namespace) != root:
-                yield f"{namespace} tree", "does not have the root that the head states"
             keys, hashes = self._expected[namespace].sorted()
             pairs = zip_longest(zip(keys, hashes, strict=True), current.leaves(namespace))
             for expected, leaf in pairs:
@@ -359,6 +363,13 @@ class _Verification:
                     key = (expected or leaf or (b"",))[0]
                     yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
                     break
+
+    def _roots_since(self, seq: int) -> list[Row]:
+        return every(
+            self._connection,
+            "SELECT seq, concepts_root, edges_root FROM tx WHERE seq > ? ORDER BY seq",
+            (seq,),
+        )
 
     def _stored_trees(self, head: Head) -> Findings:
         """The pages on disk are those of the transaction that was folded last."""
@@ -381,9 +392,9 @@ class _Verification:
         """The index holds the text of the live elements, the pending ones aside."""
         connection = self._connection
         pending = text.pending(connection)
-        for number in pending:
-            if not (self._reader.was_ever(number) or self._was_purged(number)):
-                yield "head", f"would index {number}, which is no element"
+        for seq, number in text.pending_by_transaction(connection):
+            if not self._was_changed_in(seq, number):
+                yield f"head {seq}", f"would index {number}, which its transaction did not change"
         numbers = connection.execute(
             "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
         )
@@ -394,9 +405,11 @@ class _Verification:
         )
         yield from text.differences(connection, documents, pending)
 
-    def _was_purged(self, number: int) -> bool:
+    def _was_changed_in(self, seq: int, number: int) -> bool:
         found = self._connection.execute(
-            "SELECT 1 FROM journal WHERE element = ? AND kind = 6", (number,)
+            "SELECT 1 FROM tx JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq"
+            " WHERE tx.seq = ? AND j.element = ?",
+            (seq, number),
         )
         return found.fetchone() is not None
 

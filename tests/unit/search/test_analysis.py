@@ -293,7 +293,7 @@ def test_only_the_beginning_of_a_very_long_question_is_looked_at() -> None:
         ("Aspirin", {}, ["Aspirin"]),
         ("", {}, []),
         ("", {"note": "heart"}, ["heart"]),
-        ("Aspirin", {"note": "heart", "class": "NSAID"}, ["Aspirin", "heart", "NSAID"]),
+        ("Aspirin", {"note": "heart", "class": "NSAID"}, ["Aspirin", "NSAID", "heart"]),
         ("Aspirin", {"a": {"b": [{"c": "x"}, "y"]}, "t": ("z",)}, ["Aspirin", "x", "y", "z"]),
         ("Aspirin", {"n": 5, "f": 1.5, "b": True, "x": None, "e": [], "o": {}}, ["Aspirin"]),
         ("Aspirin", {"heart": 1}, ["Aspirin"]),

@@ -268,14 +268,28 @@ def test_one_bad_row_refuses_the_whole_transaction(
     assert db.snapshot() == before
 
 
-def test_a_bad_row_that_is_caught_leaves_the_rows_before_its_batch(db: mycel.Nexus) -> None:
-    define(db, [FACT, EVENT])
+def _put_rows_and_go_on_after_a_bad_one(db: mycel.Nexus, good: int) -> None:
     with db.transaction() as tx:
-        rows = [*concept_rows(2_500), mycel.ConceptRow("Unknown", "x")]
+        rows = [*concept_rows(good), mycel.ConceptRow("Unknown", "x")]
         with pytest.raises(TypeMismatch):
             tx.put_concepts(rows)  # type: ignore[arg-type]
         tx.put_concept(FACT, "after")
+
+
+def test_a_bad_row_that_is_caught_halfway_spoils_the_transaction(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT])
+    before = db.snapshot()
+    with pytest.raises(ConstraintViolation, match="failed halfway"):
+        _put_rows_and_go_on_after_a_bad_one(db, 2_500)
+    assert db.snapshot() == before
+    assert_sound(db)
+
+
+def test_a_bad_row_that_is_caught_before_any_is_written_spoils_nothing(db: mycel.Nexus) -> None:
+    define(db, [FACT, EVENT])
+    _put_rows_and_go_on_after_a_bad_one(db, 20)
     assert db.get_concept(FACT, "after") is not None
+    assert entries(db) == 18 + 3 + 2  # Genesis, the definitions, and that one concept.
     assert_sound(db)
 
 

@@ -357,7 +357,7 @@ def test_damage_is_reported_and_never_raised_or_written(
         for (column, kind), old in zip(kinds, row, strict=True):
             for value in garbage.get(kind, [None, 7, "text", b"\x00"]):
                 shutil.copyfile(sound, path)
-                if value == old or not _overwrite(path, table, column, value):
+                if value == old or not _overwrite(path, table, column, old, value):
                     continue
                 before = file_bytes(path)
                 missed += unreported(path, sound, f"{table}.{column} = {value!r}")
@@ -365,14 +365,12 @@ def test_damage_is_reported_and_never_raised_or_written(
     assert missed == []
 
 
-def _overwrite(path: Path, table: str, column: str, value: object) -> bool:
-    """Put a value into the first row. False if the database does not allow it."""
+def _overwrite(path: Path, table: str, column: str, old: object, value: object) -> bool:
+    """Put a value in place of another. False if the database does not allow it."""
     with raw(path) as connection:
         try:
             connection.execute(
-                f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" IS'
-                f' (SELECT "{column}" FROM "{table}" ORDER BY 1 LIMIT 1)',
-                (value,),
+                f'UPDATE "{table}" SET "{column}" = ?1 WHERE "{column}" IS ?2', (value, old)
             )
         except (apsw.ConstraintError, apsw.MismatchError):
             return False
