@@ -7,7 +7,7 @@ history, proofs and checks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -38,7 +38,7 @@ from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
-from mycel.store.transaction import DEFAULT_WEIGHT, Transaction
+from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.verify import Report, verify
 
@@ -265,7 +265,7 @@ class Nexus(GraphView):
         with self._store.reading() as reader:
             pending = bool(text.pending(reader.connection))
         if pending:
-            self._store.fold()
+            self._store.fold(wait=False)  # If it is not our turn, the search manages without.
 
 
 def open_nexus(
@@ -277,12 +277,14 @@ def open_nexus(
     durability: Durability = "full",
     busy_timeout_s: float = 30.0,
     clock_us: Callable[[], int] = wall_clock_us,
+    guards: Sequence[Guard] = (),
     vfs: str | None = None,
 ) -> Nexus:
     """Open a graph; a new one is made if there is none.
 
     `durability` says what a commit waits for: "full" (the default) survives a power cut,
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
+    `guards` are asked about every change. `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -294,6 +296,7 @@ def open_nexus(
         durability=durability,
         busy_timeout_s=busy_timeout_s,
         clock_us=clock_us,
+        guards=guards,
         vfs=vfs,
     )
     return Nexus(store, actor=actor)

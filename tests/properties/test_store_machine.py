@@ -488,7 +488,7 @@ def _shown(element: mycel.Concept | mycel.Proposition) -> Thing:
 
 
 StoreMachine.TestCase.settings = settings(
-    stateful_step_count=30,
+    stateful_step_count=24,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -95,7 +95,10 @@ class GraphView:
         finally:
             self._give(reader)
         if found is None:
-            raise NotFound(f"There never was an edge {predicate!r} from {src!r} to {dst!r}.")
+            ends = [getattr(end, "id", end) for end in (src, dst)]
+            raise NotFound(
+                f"There never was an edge {predicate!r} from {ends[0]!r} to {ends[1]!r}."
+            )
         return found
 
     def edges_out(
@@ -131,6 +134,8 @@ class GraphView:
         number = resolve(end)
         reader = self._take()
         try:
+            if isinstance(types, str):
+                types = (types,)
             predicates = (
                 None
                 if types is None
@@ -147,13 +152,12 @@ class GraphView:
     def _iterate(
         self, reader: Reader, links: Iterator[Proposition], number: int, end: Ref
     ) -> Iterator[Proposition]:
-        found = False
         try:
-            for link in links:
-                found = True
-                yield link
-            # Asked only when nothing was found, so that the usual case costs nothing.
-            if not found and not reader.was_ever(number):
+            first = next(links, None)
+            if first is not None:
+                yield first
+                yield from links
+            elif not reader.was_ever(number):  # The usual case is spared this question.
                 raise missing(end)
         except apsw.Error as error:
             raise translate(error) from error

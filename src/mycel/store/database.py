@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from shutil import rmtree
 from typing import Final, TypeVar
 
 import apsw
@@ -55,13 +56,14 @@ class Store:
     ) -> None:
         self.path: Final = os.fspath(path)
         self.registry: Final = Registry()
-        self._private = None
+        self._remove_private: weakref.finalize[..., Store] | None = None
         place = self.path
         if place == MEMORY:
             if readonly:
                 raise NotADatabase("A graph in memory is new, so there is nothing to read in it.")
-            self._private = private_directory()
-            place = str(Path(self._private.name) / "graph.db")
+            directory = private_directory()
+            self._remove_private = weakref.finalize(self, rmtree, directory, ignore_errors=True)
+            place = str(Path(directory) / "graph.db")
             durability = "off"
         self.location: Final = locate(
             place,
@@ -155,7 +157,7 @@ class Store:
 
     def fold(self, *, wait: bool = True) -> bool:
         """Bring tree pages and text index up to date on disk. False if it was not its turn."""
-        if self.location.readonly:
+        if self.location.readonly or self._writer.is_mine():
             return False
 
         def work(connection: apsw.Connection, trees: StateTrees) -> None:
@@ -171,7 +173,9 @@ class Store:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         if self.location.readonly:
-            raise DatabaseReadOnly("This database was opened for reading only.")
+            raise DatabaseReadOnly(
+                "This database was opened for reading only.", hint="Open it without readonly=True."
+            )
 
     def close(self) -> None:
         """Close every connection. Closing twice does no harm."""
@@ -184,8 +188,8 @@ class Store:
             while self._idle:
                 self._idle.pop().connection.close()
             self._anchor.close()
-        if self._private is not None:
-            self._private.cleanup()
+        if self._remove_private is not None:
+            self._remove_private()
 
     def after_fork(self) -> None:
         """In a forked child: use none of the parent's connections."""
@@ -193,6 +197,8 @@ class Store:
         _ABANDONED.append(self._anchor)
         self._idle = []
         self._writer.after_fork()
+        if self._remove_private is not None:
+            self._remove_private.detach()  # The directory is the parent's.
 
 
 _OPEN: weakref.WeakSet[Store] = weakref.WeakSet()

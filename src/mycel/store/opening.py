@@ -36,11 +36,11 @@ MEMORY: Final = ":memory:"
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 
 
-def private_directory() -> tempfile.TemporaryDirectory[str]:
-    """A directory for a graph in memory; it goes with the object."""
+def private_directory() -> str:
+    """A new directory for a graph in memory; whoever asks has to remove it."""
     in_memory = Path(_MEMORY_DIRECTORY)
     parent = _MEMORY_DIRECTORY if in_memory.is_dir() and os.access(in_memory, os.W_OK) else None
-    return tempfile.TemporaryDirectory(prefix="mycel-", dir=parent, ignore_cleanup_errors=True)
+    return tempfile.mkdtemp(prefix="mycel-", dir=parent)
 
 
 def locate(

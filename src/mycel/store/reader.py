@@ -27,6 +27,7 @@ _CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
 _PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
 _TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
 _NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
+_LIVE: Final = (None, None, None)
 _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
@@ -226,38 +227,31 @@ class Reader:
         return next(self._as_propositions((row,)))
 
     def _as_propositions(self, rows: Iterable[Row]) -> Iterator[Proposition]:
-        predicates = self.registry.predicates
-        for row in rows:  # When iteration stops early, the cursor goes with the generator.
-            (
-                number,
-                subject,
-                predicate,
-                object_,
-                weight,
-                attributes,
-                metadata,
-                version,
-                seq,
-                created,
-                by,
-                updated,
-                *dead,
-            ) = row
-            yield Proposition(
-                number,
-                self.outer_id(subject) if subject & 1 else f"C:{subject}",
-                predicates.names.get(predicate) or predicates.name(self.connection, predicate),
-                self.outer_id(object_) if object_ & 1 else f"C:{object_}",
-                weight,
-                attributes,
-                metadata,
-                version,
-                seq,
-                created,
-                self._actor(by),
-                updated,
-                predicate,
-                *self._tombstone(dead),
+        # Made by the million: named tuples are made directly, and known names looked up in place.
+        # When iteration stops early, the cursor goes with the generator.
+        predicates, actors = self.registry.predicates.names, self.registry.actors.names
+        make = tuple.__new__
+        for row in rows:
+            number, subject, predicate, object_, weight, attributes, metadata = row[:7]
+            version, seq, created, by, updated = row[7:12]
+            yield make(
+                Proposition,
+                (
+                    number,
+                    self.outer_id(subject) if subject & 1 else f"C:{subject}",
+                    predicates.get(predicate) or self._predicate(predicate),
+                    self.outer_id(object_) if object_ & 1 else f"C:{object_}",
+                    weight,
+                    attributes,
+                    metadata,
+                    version,
+                    seq,
+                    created,
+                    actors.get(by) or self._actor(by),
+                    updated,
+                    predicate,
+                    *(self._tombstone(row[12:]) or _LIVE),
+                ),
             )
 
     def outer_id(self, number: int) -> str:
@@ -272,11 +266,14 @@ class Reader:
         name = "" if row is None else self.registry.predicates.name(self.connection, row[0])
         return ids.proposition_id(number, name)
 
+    def _predicate(self, number: int) -> str:
+        return self.registry.predicates.name(self.connection, number)
+
     def _actor(self, number: int) -> str:
         actors = self.registry.actors
         return actors.names.get(number) or actors.name(self.connection, number)
 
-    def _tombstone(self, dead: list[Any]) -> tuple[Any, ...]:
+    def _tombstone(self, dead: Sequence[Any]) -> tuple[Any, ...]:
         if not dead or dead[0] is None:
             return ()
         at, by, reason = dead

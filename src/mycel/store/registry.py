@@ -133,7 +133,7 @@ class Registry:
 def undefined(what: str, name: object, names: Names) -> TypeMismatch:
     """The error for a type or predicate that is not defined, with the closest names."""
     meta = CONCEPT_TYPE if what == "type" else PROPOSITION_TYPE
-    known = [each for each in names.numbers if not each.startswith("$")]
+    known = [each for each in names.numbers if not each.startswith("$") and each != name]
     is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
     close = did_you_mean(str(name), known) if is_name else ""
     define = f"Define it first: it needs a concept of type {meta!r} with that name."

@@ -62,8 +62,26 @@ def remove(connection: apsw.Connection, number: int) -> None:
 
 
 def search(connection: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
-    """The best matches for an FTS5 expression: element and score, best first."""
-    rows = connection.execute(
+    """The best matches for an FTS5 expression: element and score, best first.
+
+    Elements that are not folded into the index yet are found too, through a small index of their
+    own; how they rank against the others is then an estimate.
+    """
+    aside = pending(connection)
+    found = [
+        row for row in _match(connection, expression, limit + len(aside)) if row[0] not in aside
+    ]
+    if aside:
+        fresh = apsw.Connection(":memory:")
+        fresh.execute(FTS)
+        index(fresh, ((number, live_text(connection, number)) for number in sorted(aside)))
+        found += _match(fresh, expression, limit)
+    return sorted(found, key=lambda row: (-row[1], row[0]))[:limit]
+
+
+def _match(connection: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
+    rows = every(
+        connection,
         "SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? ORDER BY rank, rowid LIMIT ?",
         (expression, limit),
     )

@@ -169,10 +169,14 @@ class Writer:
         _ABANDONED.append(self._connection)
         self._connection = self._trees = self._head = None
 
+    def is_mine(self) -> bool:
+        """Whether this thread is in the middle of a transaction."""
+        return self._owner == threading.get_ident()
+
     # Taking turns.
 
     def _refuse_nesting(self) -> None:
-        if self._owner == threading.get_ident():
+        if self.is_mine():
             raise ConstraintViolation(
                 "A transaction is already open in this thread.",
                 hint="Inside `with db.transaction() as tx`, write with the methods of tx.",
@@ -194,7 +198,7 @@ class Writer:
             self._check_open()
 
     def _release(self) -> None:
-        if self._owner == threading.get_ident():
+        if self.is_mine():
             self._owner = None
             self._turn.release()
 

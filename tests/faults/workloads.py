@@ -1,0 +1,185 @@
+"""What is going on when the disk fails: six pieces of work, and how to tell what came of them.
+
+Each begins with a sound, closed graph (or none), does one thing that is acknowledged or not, and
+can say of any graph whether that thing is there as a whole, not at all, or (which fails a test) in
+part.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import mycel
+from mycel.errors import NotFound
+from tests.unit.store.given import FACT, TickingClock, problems, raw
+
+BULK_ROWS = 2_400
+NOTES = tuple(f"note {n}" for n in range(5))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One thing to do, what it starts from, and what it should leave."""
+
+    name: str
+    prepare: Callable[[mycel.Nexus], None] | None
+    act: Callable[[mycel.Nexus], object]
+    count_done: Callable[[mycel.Nexus], int]
+    """How many parts of the work can be seen."""
+    parts: int
+
+    def build(self, path: Path) -> None:
+        """The graph to start from; for `create`, none."""
+        if self.prepare is None:
+            return
+        with open_graph(path, durability="off") as db:
+            self.prepare(db)
+
+    def is_done(self, db: mycel.Nexus) -> bool:
+        """Whether the work is there. Fails if it is there in part."""
+        done = self.count_done(db)
+        assert done in (0, self.parts), f"{done} of {self.parts} parts of {self.name!r} are there"
+        return done == self.parts
+
+    def check(self, db: mycel.Nexus) -> bool:
+        """Everything agrees, what was there before is still there; whether the work is done."""
+        assert problems(db.verify(replay=True)) == []
+        if self.prepare is not None:
+            for name in NOTES:
+                assert db.get_concept(FACT, name) is not None, f"{name!r} is gone"
+        return self.is_done(db)
+
+
+def open_graph(path: Path, **options: object) -> mycel.Nexus:
+    return mycel.open(path, actor="tester", clock_us=TickingClock(), **options)  # type: ignore[arg-type]
+
+
+def copy_graph(source: Path, target: Path) -> None:
+    """A closed graph under another name, with nothing left of what was there."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{target}{suffix}").unlink(missing_ok=True)
+    if source.exists():
+        shutil.copyfile(source, target)
+
+
+def integrity(path: Path) -> list[str]:
+    """What SQLite itself finds wrong with a file."""
+    with raw(path) as connection:
+        return [said for (said,) in connection.execute("PRAGMA integrity_check") if said != "ok"]
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+def _notes(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.define_type(FACT)
+        made = [tx.put_concept(FACT, name, {"text": f"words of {name}"}) for name in NOTES]
+        tx.add_edge(made[0], "references", made[1])
+
+
+def _ids(db: mycel.Nexus) -> list[str]:
+    found = [db.get_concept(FACT, name) for name in NOTES]
+    return [each.id for each in found if each is not None]
+
+
+def _nearly_folded(db: mycel.Nexus) -> None:
+    """So many small changes that a few more make the trees be written."""
+    _notes(db)
+    for n in range(115):
+        with db.transaction() as tx:
+            for half in "ab":
+                tx.put_concept(FACT, f"step {n} {half}", {"text": f"step {n}"})
+
+
+def _with_a_past(db: mycel.Nexus) -> None:
+    _nearly_folded(db)
+    one, two, *_ = _ids(db)
+    with db.transaction() as tx:
+        secret = tx.put_concept(FACT, "secret", {"text": "private words"})
+        link = tx.add_edge(one, "references", secret)
+        tx.add_edge(two, "attested_by", link)
+    db.write(lambda tx: tx.update(secret, attributes={"text": "other private words"}))
+
+
+def _count(db: mycel.Nexus, names: Iterator[str]) -> int:
+    return sum(db.get_concept(FACT, name) is not None for name in names)
+
+
+def _add_edge(db: mycel.Nexus) -> None:
+    ids = _ids(db)
+    db.add_edge(ids[2], "references", ids[3], data={"why": "said so"})
+
+
+def _count_edge(db: mycel.Nexus) -> int:
+    ids = _ids(db)
+    return len(list(db.edges_out(ids[2]))) + len(list(db.edges_in(ids[3])))
+
+
+def _change_many(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        ids = [tx.put_concept(FACT, f"many {n}", {"text": f"many {n}"}) for n in range(60)]
+        for src, dst in zip(ids, ids[1:], strict=False):
+            tx.add_edge(src, "part_of", dst)
+
+
+def _load(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        rows = (mycel.ConceptRow(FACT, f"row {n}", {"text": f"row {n}"}) for n in range(BULK_ROWS))
+        tx.put_concepts(rows)
+
+
+def _secret(db: mycel.Nexus) -> mycel.Concept:
+    found = db.get_concept(FACT, "secret")
+    assert found is not None
+    return found
+
+
+def _count_forgotten(db: mycel.Nexus) -> int:
+    """The concept, and the link to it, which has a link about it."""
+    forgotten = int(db.get_concept(FACT, "secret") is None)
+    one, two, *_ = _ids(db)
+    forgotten += not any(edge.dst.startswith("P:") for edge in db.edges_out(two))
+    targets = set()
+    for edge in db.edges_out(one):
+        try:
+            targets.add(db.get(edge.dst).id)
+        except NotFound:
+            targets.add("nothing")
+    assert "nothing" not in targets, "a link leads to what is gone"
+    return forgotten + (len(targets) == 1)
+
+
+def _fold(db: mycel.Nexus) -> None:
+    """Bring the text index up to date: a write that changes no knowledge."""
+    assert db.search("words")
+
+
+WORKLOADS = {
+    each.name: each
+    for each in (
+        Workload("create", None, lambda _: None, lambda _: 1, 1),
+        Workload("add one edge", _notes, _add_edge, _count_edge, 2),
+        Workload(
+            "change many",
+            _nearly_folded,
+            _change_many,
+            lambda db: _count(db, (f"many {n}" for n in range(60))),
+            60,
+        ),
+        Workload(
+            "load",
+            _notes,
+            _load,
+            lambda db: _count(db, (f"row {n}" for n in range(BULK_ROWS))),
+            BULK_ROWS,
+        ),
+        Workload(
+            "purge", _with_a_past, lambda db: db.purge(_secret(db), "why"), _count_forgotten, 3
+        ),
+        Workload("search", _nearly_folded, _fold, lambda _: 1, 1),
+    )
+}
