@@ -10,13 +10,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import mycel
 from mycel.errors import NotFound
 from tests.unit.store.given import FACT, TickingClock, problems, raw
 
-BULK_ROWS = 2_400
+BULK_ROWS = 2_100
 NOTES = tuple(f"note {n}" for n in range(5))
 
 
@@ -63,6 +64,17 @@ def copy_graph(source: Path, target: Path) -> None:
         Path(f"{target}{suffix}").unlink(missing_ok=True)
     if source.exists():
         shutil.copyfile(source, target)
+
+
+def spread(total: int, attempts_max: int) -> Iterator[int]:
+    """Numbers from 1 to one beyond `total`: all, or the first, the last, and some between."""
+    if total <= attempts_max:
+        yield from range(1, total + 2)
+        return
+    edge = attempts_max // 3
+    step = (total - 2 * edge) / (attempts_max - 2 * edge)
+    between = (round(edge + step * k) for k in range(1, attempts_max - 2 * edge))
+    yield from sorted({*range(1, edge + 1), *between, *range(total - edge + 1, total + 2)})
 
 
 def integrity(path: Path) -> list[str]:
@@ -122,7 +134,7 @@ def _count_edge(db: mycel.Nexus) -> int:
 def _change_many(db: mycel.Nexus) -> None:
     with db.transaction() as tx:
         ids = [tx.put_concept(FACT, f"many {n}", {"text": f"many {n}"}) for n in range(60)]
-        for src, dst in zip(ids, ids[1:], strict=False):
+        for src, dst in pairwise(ids):
             tx.add_edge(src, "part_of", dst)
 
 

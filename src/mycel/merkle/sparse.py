@@ -150,7 +150,7 @@ def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
 def root(nodes: TreeNodes) -> bytes:
     """The root of the tree as it is stored."""
     body = nodes.get(ROOT_PAGE)
-    return EMPTY if body is None else _page_hash(body)
+    return EMPTY if body is None else _page_hash(body, 0)
 
 
 def get(nodes: TreeNodes, key: bytes) -> bytes | None:
@@ -183,7 +183,7 @@ def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
         page, bit = page << 4 | _descend_branch(body, bit, key, steps), bit + 4
     if body is None:
         return SparseProof((), ())
-    group = _descend_bucket(body, key, steps)
+    group = _descend_bucket(body, bit, key, steps)
     return SparseProof(tuple(steps), group)
 
 
@@ -202,17 +202,19 @@ def _descend_branch(body: Branch, bit: int, key: bytes, steps: list[tuple[int, b
 
 
 def _descend_bucket(
-    body: bytes, key: bytes, steps: list[tuple[int, bytes]]
+    body: bytes, page_bit: int, key: bytes, steps: list[tuple[int, bytes]]
 ) -> tuple[tuple[bytes, bytes], ...]:
     """Walk through a bucket towards `key`; return the group where the walk ends."""
+    at = page_bit >> 3
+    tops = body[1 + at :: _LEAF]
     low, high = 0, len(body) // _LEAF
     while high - low > GROUP_LEAVES_MAX:
         bit, middle = _parting(body, low, high)
         if _bit(key, bit):
-            steps.append((bit, _run_hash(body, low, middle)))
+            steps.append((bit, _run_hash(body, low, middle, tops, at << 3)))
             low = middle
         else:
-            steps.append((bit, _run_hash(body, middle, high)))
+            steps.append((bit, _run_hash(body, middle, high, tops, at << 3)))
             high = middle
     return tuple(_listed(body))[low:high]
 
@@ -234,71 +236,54 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
 
 
 def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
-    """A few changes: each down to its bucket, then all up together, the deepest page first.
+    """A few changes, one after the other: down to the bucket, then up again.
 
-    Does what `_Update` does. A small transaction spends most of its time here.
+    Does what `_Update` does. A small transaction spends most of its time here, so it is one plain
+    loop: hashes that several changes share are computed again, which is cheaper than to remember.
     """
-    top = EMPTY
-    held: dict[int, Branch] = {}
-    touched: dict[int, list[int]] = {}
+    current = EMPTY
+    touched: dict[int, Branch] = {}
     for key, record_hash in zip(keys, hashes, strict=True):
-        page, ahead = ROOT_PAGE, int.from_bytes(key[:8])
-        shift = 60
-        while (body := held.get(page) or nodes.get(page)).__class__ is list:
-            held[page] = body
-            page, shift = page << 4 | ahead >> shift & 15, shift - 4
-        bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash)
-        if len(bucket) > _BUCKET_BYTES_MAX and shift > 60 - BRANCH_BIT_MAX:
-            current = _Update(nodes, (key,), (record_hash,)).page(page, 60 - shift, 0, 1)
+        page, shift, ahead = ROOT_PAGE, 60, int.from_bytes(key[:8])
+        way: list[tuple[Branch, int, int]] = []
+        while (body := touched.get(page) or nodes.get(page)).__class__ is list:
+            touched[page] = body
+            slot = 16 | ahead >> shift & 15
+            way.append((body, slot, 60 - shift))
+            page, shift = page << 4 | slot & 15, shift - 4
+        bit = 60 - shift
+        bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash, bit)
+        if len(bucket) > _BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
+            current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:
             nodes.put(page, bucket)
-            current = _bucket_hash(bucket)
-        if page == ROOT_PAGE:
-            top = current
-        else:
-            _touch(held, touched, page, current)
-    while touched:
-        page = max(touched)  # Deeper pages have greater numbers.
-        branch, slots = held[page], touched.pop(page)
-        bit = page.bit_length() - 1
-        if len(slots) == 1:
-            top = _rehash_one(branch, bit, slots[0])
-        else:
-            _rehash(branch, bit, slots)
-            top = branch[1]
+            current = _bucket_hash(bucket, bit)
+        for branch, below, level in reversed(way):
+            slot = below
+            branch[slot] = current
+            for prefix in _INNER_FROM[level]:
+                left, right = branch[slot & 30], branch[slot | 1]
+                slot >>= 1
+                if left is EMPTY:
+                    current = right
+                elif right is EMPTY:
+                    current = left
+                else:
+                    current = sha256(prefix + left + right).digest()
+                branch[slot] = current
+    for page, branch in touched.items():
         nodes.put(page, branch)
-        if page != ROOT_PAGE:
-            _touch(held, touched, page, top)
-    return top
-
-
-def _touch(
-    held: dict[int, Branch], touched: dict[int, list[int]], page: int, current: bytes
-) -> None:
-    """A page has a new hash: put it into the branch above."""
-    above, slot = page >> 4, 16 | page & 15
-    held[above][slot] = current
-    touched.setdefault(above, []).append(slot)
-
-
-def _rehash_one(branch: Branch, bit: int, slot: int) -> bytes:
-    """Recompute the slots above a single one."""
-    current = branch[slot]
-    for prefix in _INNER_FROM[bit]:
-        left, right = branch[slot & 30], branch[slot | 1]
-        slot >>= 1
-        if left is EMPTY:
-            current = right
-        elif right is EMPTY:
-            current = left
-        else:
-            current = sha256(prefix + left + right).digest()
-        branch[slot] = current
     return current
 
 
-def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes) -> bytes:
-    start = 1 + _LEAF * _find(bucket, key)
+def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
+    """A bucket at some bit with one more leaf, or with another hash for one."""
+    at = bit >> 3
+    tops = bucket[1 + at :: _LEAF]  # The byte in which keys begin to differ, of each leaf.
+    place = bisect_left(tops, key[at])
+    start = 1 + _LEAF * place
+    while place < len(tops) and bucket[start : start + 32] < key:
+        place, start = place + 1, start + _LEAF
     end = start + _LEAF if bucket[start : start + 32] == key else start
     return bucket[:start] + key + record_hash + bucket[end:]
 
@@ -338,7 +323,7 @@ class _Update:
             [part for leaf in zip(keys, hashes, strict=True) for part in leaf if part]
         )
         self.nodes.put(page, made)
-        return _bucket_hash(made)
+        return _bucket_hash(made, bit)
 
     def branch(self, page: int, bit: int, start: int, stop: int, body: Branch) -> bytes:
         touched = []
@@ -352,12 +337,12 @@ class _Update:
             touched.append(slot)
             start = end
         if removing and (gathered := _gather(self.nodes, page, body)) is not None:
-            return self.collapse(page, gathered)
+            return self.collapse(page, bit, gathered)
         _rehash(body, bit, touched)
         self.nodes.put(page, body)
         return body[1]
 
-    def collapse(self, page: int, listed: list[tuple[bytes, bytes]]) -> bytes:
+    def collapse(self, page: int, bit: int, listed: list[tuple[bytes, bytes]]) -> bytes:
         """So few leaves are left below a branch that it is a bucket again, or nothing."""
         for child in range(page << 4, (page << 4) + 16):
             self.nodes.delete(child)
@@ -366,7 +351,7 @@ class _Update:
             return EMPTY
         made = _BUCKET + b"".join([part for leaf in listed for part in leaf])
         self.nodes.put(page, made)
-        return _bucket_hash(made)
+        return _bucket_hash(made, bit)
 
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
         """Where the changes below one child end."""
@@ -412,23 +397,36 @@ def _rehash(body: Branch, bit: int, touched: Sequence[int]) -> None:
 # Pages.
 
 
-def _page_hash(body: Page) -> bytes:
-    return _bucket_hash(body) if isinstance(body, bytes) else body[1]
+def _page_hash(body: Page, bit: int) -> bytes:
+    return _bucket_hash(body, bit) if isinstance(body, bytes) else body[1]
 
 
-def _bucket_hash(bucket: bytes) -> bytes:
+def _bucket_hash(bucket: bytes, bit: int) -> bytes:
+    """The hash of a bucket at some bit: its leaves agree in all bits before it."""
     if len(bucket) <= _GROUP_BYTES_MAX:
         return sha256(bucket).digest()
-    return _run_hash(bucket, 0, len(bucket) // _LEAF)
+    at = bit >> 3
+    return _run_hash(bucket, 0, len(bucket) // _LEAF, bucket[1 + at :: _LEAF], at << 3)
 
 
-def _run_hash(bucket: bytes, low: int, high: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`."""
+def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`.
+
+    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
+    """
     if high - low <= GROUP_LEAVES_MAX:
         return sha256(_BUCKET + bucket[1 + _LEAF * low : 1 + _LEAF * high]).digest()
-    bit, middle = _parting(bucket, low, high)
-    sides = _run_hash(bucket, low, middle) + _run_hash(bucket, middle, high)
-    return sha256(_INNER[bit] + sides).digest()
+    last = tops[high - 1]
+    differing = tops[low] ^ last
+    if differing:
+        below = differing.bit_length() - 1
+        parting, middle = bit + 7 - below, bisect_left(tops, last >> below << below, low, high)
+        if not low < middle < high:
+            raise ValueError("a bucket whose keys are out of order")
+    else:
+        parting, middle = _parting(bucket, low, high)
+    left = _run_hash(bucket, low, middle, tops, bit)
+    return sha256(_INNER[parting] + left + _run_hash(bucket, middle, high, tops, bit)).digest()
 
 
 def _parting(bucket: bytes, low: int, high: int) -> tuple[int, int]:
@@ -494,7 +492,7 @@ def _check_page(
             yield page, "is missing"
         return
     problem = _page_problem(body, page, bit)
-    if not problem and expected is not None and _page_hash(body) != expected:
+    if not problem and expected is not None and _page_hash(body, bit) != expected:
         problem = "does not have the hash that the page above it expects"
     yield page, problem
     if not problem and isinstance(body, list):

@@ -1,0 +1,74 @@
+"""A program that is killed at the Nth operation on its files, again and again.
+
+    python -m tests.faults.killing <prepared graph> <folder> <workload> <n> <n> …
+
+For each N it forks a child that opens a copy of the graph, does the work, and is killed on the way.
+It is a program of its own because forking wants a process with one thread. Prints a JSON object for
+each N: whether the child was killed, and whether the work had been acknowledged before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from mycel.testing.faults import FaultPlan, FaultVFS
+from tests.faults.workloads import WORKLOADS, Workload, copy_graph, open_graph
+
+ACKNOWLEDGED = b"a"
+
+
+def plan_for(n: int) -> FaultPlan:
+    """Killed before, after, or (if that operation is a write) in the middle of it."""
+    match n % 3:
+        case 0:
+            return FaultPlan(n, "kill", when="after")
+        case 1:
+            return FaultPlan(n, "kill")
+        case _:
+            return FaultPlan(n, "kill", "write", when="middle", seed=n)
+
+
+def child(workload: Workload, path: Path, n: int, acknowledge: int) -> None:
+    with FaultVFS() as vfs, vfs.arm(plan_for(n)):
+        with open_graph(path, vfs=vfs.name) as db:
+            workload.act(db)
+            os.write(acknowledge, ACKNOWLEDGED)
+
+
+def run(workload: Workload, path: Path, n: int) -> dict[str, object]:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(reading)
+            child(workload, path, n, writing)
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        acknowledged = pipe.read() == ACKNOWLEDGED
+    _, status = os.waitpid(pid, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    return {
+        "n": n,
+        "killed": killed,
+        "acknowledged": acknowledged,
+        "ended_well": os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0,
+    }
+
+
+def main(source: str, folder: str, name: str, *numbers: str) -> None:
+    for n in map(int, numbers):
+        path = Path(folder) / f"{n}.db"
+        copy_graph(Path(source), path)
+        print(json.dumps(run(WORKLOADS[name], path, n)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,69 @@
+"""A process that is killed at the Nth operation leaves all or nothing, and nothing to clean up."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mycel.testing.faults import FaultVFS
+from tests.faults.workloads import WORKLOADS, Workload, copy_graph, integrity, open_graph, spread
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing needs POSIX signals")
+
+ATTEMPTS_MAX, SLOW_ATTEMPTS_MAX = 18, 9
+
+
+def count_operations(workload: Workload, source: Path, path: Path) -> int:
+    copy_graph(source, path)
+    with FaultVFS() as vfs, vfs.watch():
+        with open_graph(path, vfs=vfs.name) as db:
+            workload.act(db)
+        return vfs.count
+
+
+def kill_at_each(name: str, folder: Path, attempts_max: int | None) -> None:
+    workload, source = WORKLOADS[name], folder / "prepared.db"
+    workload.build(source)
+    total = count_operations(workload, source, folder / "counted.db")
+    numbers = spread(total, attempts_max or total)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.killing", source, folder, name, *map(str, numbers)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sum(outcome["killed"] for outcome in outcomes) >= 5
+    assert any(not outcome["killed"] for outcome in outcomes)
+    for outcome in outcomes:
+        check(workload, folder / f"{outcome['n']}.db", outcome)
+
+
+def check(workload: Workload, path: Path, outcome: dict[str, Any]) -> None:
+    assert outcome["killed"] or outcome["ended_well"], outcome
+    with open_graph(path, durability="off") as db:
+        done = workload.check(db)
+        made = db.write(lambda tx: tx.define_type("Afterwards"))
+        assert db.get(made).id == made, "the graph can be written to at once"
+    assert integrity(path) == [], outcome
+    if outcome["acknowledged"]:
+        assert done, outcome
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_process_killed_at_any_operation_leaves_all_or_nothing(tmp_path: Path, name: str) -> None:
+    kill_at_each(name, tmp_path, SLOW_ATTEMPTS_MAX if name == "load" else ATTEMPTS_MAX)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_process_killed_at_every_operation_leaves_all_or_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    kill_at_each(name, tmp_path, None)
