@@ -33,10 +33,9 @@ def plan_for(n: int) -> FaultPlan:
 
 
 def child(workload: Workload, path: Path, n: int, acknowledge: int) -> None:
-    with FaultVFS() as vfs, vfs.arm(plan_for(n)):
-        with open_graph(path, vfs=vfs.name) as db:
-            workload.act(db)
-            os.write(acknowledge, ACKNOWLEDGED)
+    with FaultVFS() as vfs, vfs.arm(plan_for(n)), open_graph(path, vfs=vfs.name) as db:
+        workload.act(db)
+        os.write(acknowledge, ACKNOWLEDGED)
 
 
 def run(workload: Workload, path: Path, n: int) -> dict[str, object]:

@@ -73,10 +73,12 @@ class Store:
             vfs=vfs,
         )
         self._idle: list[Reader] = []
-        self._anchor = open_or_create(
-            self.location, self.registry, create=create, now_us=clock_us()
+        connection = open_or_create(self.location, self.registry, create=create, now_us=clock_us())
+        if readonly:
+            self._idle.append(Reader(connection, self.registry))
+        self._writer = Writer(
+            self.location, self.registry, clock_us, guards, None if readonly else connection
         )
-        self._writer = Writer(self.location, self.registry, clock_us, guards)
         self._closed = False
         _OPEN.add(self)
 
@@ -187,14 +189,12 @@ class Store:
             self._writer.close()
             while self._idle:
                 self._idle.pop().connection.close()
-            self._anchor.close()
         if self._remove_private is not None:
             self._remove_private()
 
     def after_fork(self) -> None:
         """In a forked child: use none of the parent's connections."""
         _ABANDONED.extend(reader.connection for reader in self._idle)
-        _ABANDONED.append(self._anchor)
         self._idle = []
         self._writer.after_fork()
         if self._remove_private is not None:

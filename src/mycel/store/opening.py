@@ -82,7 +82,7 @@ def _is_utf8(text: str) -> bool:
 def open_or_create(
     location: Location, registry: Registry, *, create: bool, now_us: int
 ) -> apsw.Connection:
-    """Look at the file, make a database of it if it is new, and keep one connection open.
+    """Look at the file, make a database of it if it is new, and return the first connection.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -101,7 +101,6 @@ def open_or_create(
                     raise NotADatabase(f"{location.path!r} holds no Mycel database.")
                 _create(registry, connection, now_us)
             _check_format(location.path, connection)
-            connection.execute("PRAGMA query_only = 1")
         except BaseException:
             connection.close()
             raise

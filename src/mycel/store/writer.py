@@ -65,6 +65,7 @@ class Writer:
         registry: Registry,
         clock_us: Callable[[], int],
         guards: Sequence[Guard],
+        connection: apsw.Connection | None,
     ) -> None:
         self._location = location
         self._registry = registry
@@ -76,8 +77,11 @@ class Writer:
         self._owner: int | None = None
         self._group: list[_Member] = []
         self._closed = False
+        self._prepared = False
         self._identity = location.identity()
-        self._connection: apsw.Connection | None = None
+        # The first connection to a file creates its log, and SQLite makes the name of a new log
+        # durable with the first sync of the connection that created it: so that one must write.
+        self._connection = connection
         self._trees: StateTrees | None = None
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
@@ -168,6 +172,7 @@ class Writer:
         self._checkpointer = _Checkpointer(self._location)
         _ABANDONED.append(self._connection)
         self._connection = self._trees = self._head = None
+        self._prepared = False
 
     def is_mine(self) -> bool:
         """Whether this thread is in the middle of a transaction."""
@@ -284,7 +289,10 @@ class Writer:
         if self._connection is None:
             with translated():
                 self._connection = self._location.connect(writable=True)
+        if not self._prepared:
             self._checkpointer.watch(self._connection)
+            self._location.sync_directory()
+            self._prepared = True
         return self._connection
 
     def _state_trees(self) -> StateTrees:
@@ -342,6 +350,7 @@ class Writer:
             except apsw.Error:
                 # It cannot be left half open: a closed connection is rolled back for certain.
                 self._connection = self._trees = None
+                self._prepared = False
                 connection.close(True)
 
     def _forget(self) -> None:
