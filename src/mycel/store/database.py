@@ -183,10 +183,10 @@ class Store:
         """Close every connection. Closing twice does no harm."""
         if self._closed:
             return
-        self._closed = True
-        _OPEN.discard(self)
         with translated():
             self._writer.close()
+            self._closed = True
+            _OPEN.discard(self)
             while self._idle:
                 self._idle.pop().connection.close()
         if self._remove_private is not None:

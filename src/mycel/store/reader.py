@@ -63,12 +63,7 @@ class Reader:
     ) -> Concept | None:
         if name.__class__ is not str:
             check_name(name)
-        row = self.connection.execute(
-            f"SELECT {_CONCEPT} FROM concept WHERE name = ? AND type = ?", (name, type_number)
-        ).fetchone()
-        if row is None and tombstoned:
-            return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned=True)
-        return None if row is None else self.as_concept(row)
+        return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
@@ -148,27 +143,19 @@ class Reader:
     # How the live state is asked; PastReader asks otherwise.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
-        row = self.connection.execute(
-            f"SELECT {_CONCEPT} FROM concept WHERE {where}", bindings
-        ).fetchone()
-        if row is None and tombstoned:
-            row = self.connection.execute(
-                f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
-                f" WHERE {where} AND to_seq = {OPEN_END}",
-                bindings,
-            ).fetchone()
+        query = f"SELECT {_CONCEPT} FROM concept WHERE {where}"
+        if tombstoned:  # In one statement: between two, it might go from one table to the other.
+            query = (
+                f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+                f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+                f" WHERE {where} AND to_seq = {OPEN_END}"
+            )
+        row = self.connection.execute(query, bindings).fetchone()
         return None if row is None else self.as_concept(row)
 
     def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
-        row = self.connection.execute(
-            f"SELECT {_PROPOSITION} FROM proposition WHERE {where}", bindings
-        ).fetchone()
-        if row is None and tombstoned:
-            row = self.connection.execute(
-                f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
-                f" WHERE {where} AND to_seq = {OPEN_END}",
-                bindings,
-            ).fetchone()
+        query = self._propositions_where(where, tombstoned)
+        row = self.connection.execute(query, bindings).fetchone()
         return None if row is None else self.as_proposition(row)
 
     def _propositions_where(self, where: str, tombstoned: bool) -> str:
@@ -287,12 +274,6 @@ class PastReader(Reader):
         super().__init__(connection, registry)
         self.seq: Final = seq
 
-    def concept_named(
-        self, type_number: int, name: str, *, tombstoned: bool = False
-    ) -> Concept | None:
-        check_name(name)
-        return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
-
     def exists(self, number: int) -> bool:
         return self.element(number) is not None
 
@@ -328,12 +309,6 @@ class PastReader(Reader):
             bindings,
         ).fetchone()
         return None if row is None else self.as_concept(row)
-
-    def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
-        row = self.connection.execute(
-            self._propositions_where(where, tombstoned), bindings
-        ).fetchone()
-        return None if row is None else self.as_proposition(row)
 
     def _propositions_where(self, where: str, tombstoned: bool) -> str:
         return (

@@ -156,13 +156,23 @@ class Writer:
         return True
 
     def close(self) -> None:
-        """Wait for the turn, then close for good."""
-        self._checkpointer.stop()
-        with self._turn:
+        """Wait for the turn, commit what is pending, then close for good.
+
+        Raises:
+            ConstraintViolation: this thread is in the middle of a transaction.
+        """
+        self._refuse_nesting()
+        self._turn.acquire()
+        self._owner = threading.get_ident()
+        try:
+            self._commit_group()
             self._closed = True
+            self._checkpointer.stop()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+        finally:
+            self._release()
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
