@@ -76,8 +76,9 @@ class Store:
         connection = open_or_create(self.location, self.registry, create=create, now_us=clock_us())
         if readonly:
             self._idle.append(Reader(connection, self.registry))
+        # The writer has names of its own: those that it adds are nobody's before it commits.
         self._writer = Writer(
-            self.location, self.registry, clock_us, guards, None if readonly else connection
+            self.location, Registry(), clock_us, guards, None if readonly else connection
         )
         self._closed = False
         _OPEN.add(self)

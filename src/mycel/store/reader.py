@@ -82,12 +82,6 @@ class Reader:
             tombstoned,
         )
 
-    def exists(self, number: int) -> bool:
-        """Whether an element is live."""
-        table = "concept" if ids.is_concept(number) else "proposition"
-        found = self.connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (number,))
-        return found.fetchone() is not None
-
     def was_ever(self, number: int) -> bool:
         """Whether an element is live, or was before."""
         table = "concept" if ids.is_concept(number) else "proposition"
@@ -273,9 +267,6 @@ class PastReader(Reader):
     def __init__(self, connection: apsw.Connection, registry: Registry, seq: int) -> None:
         super().__init__(connection, registry)
         self.seq: Final = seq
-
-    def exists(self, number: int) -> bool:
-        return self.element(number) is not None
 
     def was_ever(self, number: int) -> bool:
         table = "concept" if ids.is_concept(number) else "proposition"

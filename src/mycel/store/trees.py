@@ -206,7 +206,7 @@ class StateTrees:
         gathered: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
         for (blob,) in rows:
             for at in range(0, len(blob), CHANGE_BYTES):
-                name: Namespace = "edges" if blob[at] else "concepts"
+                name = _namespace(blob[at])
                 record_hash = blob[at + 33 : at + 65]
                 gathered[name].set(
                     blob[at + 1 : at + 33], None if record_hash == _REMOVED else record_hash
@@ -265,6 +265,13 @@ class StateTrees:
 
     def leaves(self, name: Namespace) -> Iterable[tuple[bytes, bytes]]:
         return sparse.leaves(self._pages[name])
+
+
+def _namespace(tag: int) -> Namespace:
+    for name, each in _TAGS.items():
+        if each[0] == tag:
+            return name
+    raise DatabaseCorrupt(f"A pending change belongs to tree {tag}, which does not exist.")
 
 
 def _pack(tag: bytes, keys: list[bytes], hashes: list[bytes | None]) -> bytes:

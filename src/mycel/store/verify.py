@@ -25,10 +25,16 @@ from mycel.errors import DatabaseClosed, MycelError
 from mycel.merkle import log, sparse
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.records import canonical_weight, record_hash
+from mycel.model.records import (
+    canonical_weight,
+    decode_concept,
+    decode_edge,
+    record_hash,
+)
 from mycel.model.values import object_text, parse_object
 from mycel.store import layout, text
 from mycel.store.audit import Auditor, VersionRow
+from mycel.store.bulk import has_text
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
@@ -392,9 +398,14 @@ class _Verification:
         """The index holds the text of the live elements, the pending ones aside."""
         connection = self._connection
         pending = text.pending(connection)
+        stated: dict[int, set[int]] = {}
         for seq, number in text.pending_by_transaction(connection):
-            if not self._was_changed_in(seq, number):
-                yield f"head {seq}", f"would index {number}, which its transaction did not change"
+            stated.setdefault(seq, set()).add(number)
+        folded = Head.read(connection).folded_seq
+        for (seq,) in every(connection, "SELECT seq FROM head WHERE seq > ?", (folded,)):
+            certain, possible = self._texts_changed_in(seq)
+            if not certain <= stated.get(seq, set()) <= certain | possible:
+                yield f"head {seq}", "names other elements than those whose text it changed"
         numbers = connection.execute(
             "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
         )
@@ -405,13 +416,22 @@ class _Verification:
         )
         yield from text.differences(connection, documents, pending)
 
-    def _was_changed_in(self, seq: int, number: int) -> bool:
-        found = self._connection.execute(
-            "SELECT 1 FROM tx JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq"
-            " WHERE tx.seq = ? AND j.element = ?",
-            (seq, number),
+    def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
+        """Elements whose text a transaction changed; and those of which a purge left no record."""
+        certain: set[int] = set()
+        possible: set[int] = set()
+        rows = every(
+            self._connection,
+            "SELECT j.element, j.kind, j.before, j.after, j.purged FROM tx"
+            " JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq WHERE tx.seq = ?",
+            (seq,),
         )
-        return found.fetchone() is not None
+        for element, kind, before, after, purged in rows:
+            if purged is not None:
+                possible.add(element)
+            elif kind != Kind.PURGE and _changes_text(kind, before, after):
+                certain.add(element)
+        return certain, possible
 
     def head(self) -> Findings:
         """The rows of the head agree with each other; `journal` checks what each of them says."""
@@ -455,6 +475,17 @@ class _Verification:
                 definitions in forgotten and expected < definitions <= seq
             ):
                 yield f"head {seq}", "does not know the last definition"
+
+
+def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
+    """Whether an entry changes what the text index should hold."""
+    if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
+        return True
+    decode = decode_concept if kind == Kind.PUT_CONCEPT else decode_edge
+    new, old = decode(after), None if before is None else decode(before)
+    if old is not None and old.tombstone is None:
+        return new.attributes != old.attributes
+    return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))
 
 
 def _sequence_problem(before: VersionRow | None, row: VersionRow) -> str:

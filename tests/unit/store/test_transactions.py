@@ -1,6 +1,8 @@
 """Transactions: all or nothing, nothing for nothing, and the primitives in them."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -50,6 +52,23 @@ def test_a_transaction_shows_nothing_before_its_end_and_everything_after(
         assert db.get_concept(FACT, "one") is None
         assert tx.get(made).id == made
     assert db.get(made).id == made
+
+
+def test_a_definition_is_not_known_outside_before_its_transaction_ends(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    with db.transaction() as tx:
+        tx.define_type("New")
+        tx.define_predicate("likes")
+        tx.add_edge(tx.put_concept("New", "thing"), "likes", one)
+        for ask in (
+            lambda: db.get_concept("New", "thing"),
+            lambda: db.get_edge(one, "likes", other),
+            lambda: list(db.edges_out(one, ["likes"])),
+        ):
+            with pytest.raises(TypeMismatch):
+                ask()
+        assert list(db.edges_in(one)) == []
+    assert db.get_concept("New", "thing") is not None
 
 
 def test_a_block_that_raises_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
@@ -303,6 +322,73 @@ def test_what_was_written_is_there_after_reopening(path: Path, clock: Clock) -> 
     with mycel.open(path) as db:
         assert (db.snapshot(), list(db.edges_out(one)), list(db.log())) == before
         assert_sound(db)
+
+
+# ---------------------------------------------------------------------------------------------
+# Two writers that take turns: each keeps things in memory that the other makes stale
+
+
+@pytest.fixture
+def pair(path: Path, clock: Clock) -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
+    with (
+        mycel.open(path, clock_us=clock, durability="off") as one,
+        mycel.open(path, clock_us=clock, durability="off") as other,
+    ):
+        yield one, other
+
+
+def test_two_writers_that_take_turns_lead_to_the_state_of_one(
+    pair: tuple[mycel.Nexus, mycel.Nexus], tmp_path: Path, clock: Clock
+) -> None:
+    random = Random(5)
+    with mycel.open(tmp_path / "alone.db", clock_us=clock, durability="off") as alone:
+        for n in range(250):
+            writer, clear = random.choice(pair), random.random()
+
+            def work(tx: mycel.Transaction, n: int = n) -> None:
+                if n % 50 == 0:
+                    tx.define_type(f"Type{n}")
+                    tx.define_predicate(f"predicate{n}")
+                made = tx.put_concept(f"Type{n // 50 * 50}", f"n{n}", {"text": f"words {n}"})
+                if n % 3 == 1:
+                    previous = tx.get_concept(f"Type{(n - 1) // 50 * 50}", f"n{n - 1}")
+                    if previous is not None:
+                        tx.add_edge(previous, f"predicate{n // 50 * 50}", made)
+                if n % 11 == 10:
+                    tx.retire(made)
+
+            writer.write(work)
+            alone.write(work)
+            if clear < 0.05:
+                writer.search("words")
+            if clear > 0.97:
+                with pytest.raises(DeliberateError):
+                    fail_after(writer, lambda tx: tx.define_type("Lost"))
+        assert pair[0].snapshot() == pair[1].snapshot() == alone.snapshot()
+    assert_sound(pair[0])
+    assert_sound(pair[1])
+
+
+def test_a_definition_that_another_writer_removes_is_no_longer_in_force(
+    pair: tuple[mycel.Nexus, mycel.Nexus],
+) -> None:
+    one, other = pair
+    (made,) = add_concepts(one, "thing")
+    define(one, predicates=["likes"])
+    other.write(lambda tx: tx.put_concept(FACT, "another"))
+    with pytest.raises(ConstraintViolation):
+        other.write(lambda tx: tx.retire(tx.get_concept("$ConceptType", FACT)))
+    for name in ("thing", "another"):
+        other.write(lambda tx, name=name: tx.retire(tx.get_concept(FACT, name)))
+    other.write(lambda tx: tx.retire(tx.get_concept("$ConceptType", FACT)))
+    with pytest.raises(TypeMismatch):
+        one.write(lambda tx: tx.put_concept(FACT, "thing"))
+    define(other, [FACT])
+    assert one.write(lambda tx: tx.put_concept(FACT, "thing")) == made
+    other.purge(made, "on request")
+    with pytest.raises(NotFound):
+        one.write(lambda tx: tx.update(made, attributes={"a": 1}))
+    assert_sound(one)
 
 
 # ---------------------------------------------------------------------------------------------
