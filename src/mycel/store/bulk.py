@@ -225,7 +225,8 @@ class _Batch:
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)", self.entries
         )
         ledger.changes[self._namespace].set_all(self._hashes)
-        if ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
+        if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
+            ledger.is_load = True
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
 
 

@@ -82,6 +82,8 @@ class Ledger:
         self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed anew."""
+        self.is_load = False
+        """Whether so much is written that the page cache had to grow."""
         self._trees = trees
         self._keys: dict[int, bytes] = {}
         self._ends: dict[str, tuple[int, bytes]] = {}

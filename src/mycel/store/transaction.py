@@ -146,9 +146,13 @@ class Transaction:
             )
         return self._ledger
 
-    def end(self) -> None:
-        """From now on every use is refused. The writer calls this."""
-        self._ledger = None
+    def end(self) -> bool:
+        """From now on every use is refused. The writer calls this.
+
+        Returns whether it was a load, for which the page cache had to grow.
+        """
+        ledger, self._ledger = self._ledger, None
+        return ledger is not None and ledger.is_load
 
     @property
     def actor(self) -> str:

@@ -32,7 +32,7 @@ from mycel.errors import (
     DiskFull,
     MycelError,
 )
-from mycel.store.connections import Location, translate, translated
+from mycel.store.connections import CACHE_KIB, Location, translate, translated
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
@@ -127,9 +127,10 @@ class Writer:
                 self._roll_back(connection)
                 raise
             finally:
-                if tx is not None:
-                    tx.end()
+                grown = tx is not None and tx.end()
             self._commit(connection)
+            if grown:
+                self._shrink_cache(connection)
         finally:
             self._release()
 
@@ -213,9 +214,8 @@ class Writer:
             self._check_open()
 
     def _release(self) -> None:
-        if self.is_mine():
-            self._owner = None
-            self._turn.release()
+        self._owner = None
+        self._turn.release()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -362,6 +362,12 @@ class Writer:
                 self._connection = self._trees = None
                 self._prepared = False
                 connection.close(True)
+
+    def _shrink_cache(self, connection: apsw.Connection) -> None:
+        """Give back the memory that a load needed."""
+        with translated():
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
+            connection.execute("PRAGMA shrink_memory").fetchall()
 
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""
