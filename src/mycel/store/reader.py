@@ -44,6 +44,9 @@ class Neighbour(NamedTuple):
 class Reader:
     """Answers about the state as one connection sees it."""
 
+    seq: int | None = None
+    """The moment of the past that it shows; None for the present."""
+
     def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
         self.connection: Final = connection
         self.registry: Final = registry
@@ -104,7 +107,7 @@ class Reader:
     ) -> Iterator[Proposition]:
         """Links that leave (or reach) an element, by predicate number and then by the other end."""
         near, far = _ENDS[direction]
-        if predicates is not None and len(predicates) == 1 and not tombstoned:
+        if self.seq is None and predicates is not None and len(predicates) == 1 and not tombstoned:
             # The hot path: one tight range of an index.
             rows = self.connection.execute(
                 f"SELECT {_PROPOSITION} FROM proposition WHERE {near} = ? AND predicate = ?"
@@ -266,7 +269,7 @@ class PastReader(Reader):
 
     def __init__(self, connection: apsw.Connection, registry: Registry, seq: int) -> None:
         super().__init__(connection, registry)
-        self.seq: Final = seq
+        self.seq: int = seq
 
     def was_ever(self, number: int) -> bool:
         table = "concept" if ids.is_concept(number) else "proposition"
@@ -276,21 +279,6 @@ class PastReader(Reader):
             (number, self.seq),
         )
         return found.fetchone() is not None
-
-    def links(
-        self,
-        end: int,
-        direction: Direction,
-        predicates: Sequence[int] | None = None,
-        *,
-        tombstoned: bool = False,
-    ) -> Iterator[Proposition]:
-        near, far = _ENDS[direction]
-        where, bindings = _adjacency(near, end, predicates)
-        rows = self.connection.execute(
-            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}", bindings
-        )
-        return self._as_propositions(rows)
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
         row = self.connection.execute(
