@@ -451,7 +451,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            assert problems(self.db.verify(replay=True)) == []
+            found = problems(self.db.verify(replay=True))
+            assert not found, found
         finally:
             self.db.close()
             shutil.rmtree(self.folder)
