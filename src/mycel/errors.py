@@ -286,7 +286,7 @@ class NotADatabase(DatabaseError):
     """A file that is something else."""
 
     name = "NotADatabase"
-    default_hint = "Name another file, or create a new database there with `mycel init`."
+    default_hint = "Name another file. This one is left as it is."
 
 
 class FormatTooNew(DatabaseError):

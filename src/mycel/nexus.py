@@ -77,7 +77,13 @@ class Nexus(GraphView):
     ) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<mycel.Nexus {self.path!r}>"
+
     # Writing.
+
+    def _who(self, actor: str | None) -> str:
+        return self.actor if actor is None else actor
 
     def transaction(
         self, *, actor: str | None = None, message: str = ""
@@ -86,7 +92,7 @@ class Nexus(GraphView):
 
         It is committed at the end of the block, and rolled back if the block raises.
         """
-        return self._store.transaction(actor=actor or self.actor, message=message)
+        return self._store.transaction(actor=self._who(actor), message=message)
 
     def write(
         self,
@@ -99,7 +105,7 @@ class Nexus(GraphView):
 
         Functions that several threads run at once share one commit.
         """
-        return self._store.run(work, actor=actor or self.actor, message=message)
+        return self._store.run(work, actor=self._who(actor), message=message)
 
     def add_edge(
         self,

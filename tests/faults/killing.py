@@ -15,7 +15,7 @@ import signal
 import sys
 from pathlib import Path
 
-from mycel.testing.faults import FaultPlan, FaultVFS
+from mycel.testing import FaultPlan, FaultVFS
 from tests.faults.workloads import WORKLOADS, Workload, copy_graph, open_graph
 
 ACKNOWLEDGED = b"a"

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from mycel.errors import CommitUncertain, DatabaseError, DiskFull, MycelError
-from mycel.testing.faults import FaultVFS
+from mycel.testing import FaultVFS
 from tests.faults.workloads import WORKLOADS, Workload, copy_graph, integrity, open_graph, spread
 from tests.unit.store.given import FACT
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mycel.testing.faults import FaultVFS
+from mycel.testing import FaultVFS
 from tests.faults.workloads import WORKLOADS, Workload, copy_graph, integrity, open_graph, spread
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="killing needs POSIX signals")

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 import mycel
-from mycel.testing.faults import Operation, PowerLossVFS
+from mycel.testing import Operation, PowerLossVFS
 from tests.faults.workloads import WORKLOADS, Workload, copy_graph, integrity, open_graph
 from tests.unit.store.given import FACT, problems
 

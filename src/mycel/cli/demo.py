@@ -63,7 +63,7 @@ def demo(session: Session) -> int:
         _prove(tale, db)
         good = _verify(tale, db)
     if "db" in session.given:
-        tale.end(f"The graph is in {path}: try `mycel --db {path} edge out Tree:Birch`.")
+        tale.end(f"The graph is in {path}: try `mycel --db {path} edge in Tree:Birch`.")
     else:
         tale.end("That was all in a temporary file. `mycel init` makes one that stays.")
     return 0 if good else 1

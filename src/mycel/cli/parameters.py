@@ -78,7 +78,9 @@ def read_text(path: str) -> str:
 class HasConcepts(Protocol):
     """Where names are looked up: the graph, a state of its past, or a transaction."""
 
-    def get_concept(self, type_name: str, name: str) -> Concept | None: ...
+    def get_concept(
+        self, type_name: str, name: str, *, tombstoned: bool = False
+    ) -> Concept | None: ...
 
 
 def resolve(graph: HasConcepts, text: str) -> str:
@@ -100,11 +102,11 @@ def find_concept(graph: HasConcepts, type_name: str, name: str) -> Concept:
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
-    found = graph.get_concept(type_name, name)
+    found = graph.get_concept(type_name, name, tombstoned=True)
     if found is None:
         raise NotFound(
-            f"There is no live {type_name} {name!r}.",
-            hint="It may have been removed or never created. A removed one is found by its id.",
+            f"There never was a {type_name} {name!r}.",
+            hint="Look for it with `mycel search`, or create it with `mycel concept put`.",
         )
     return found
 

@@ -31,7 +31,7 @@ class Follow:
     """Which edges a search follows, how far and which way."""
 
     types: Sequence[str] | None = None
-    """Predicates to follow; all if None."""
+    """Predicates to follow, or one; all if None."""
     max_hops: int = 1
     min_hops: int = 1
     direction: Direction = "out"
@@ -39,6 +39,8 @@ class Follow:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be walked; beyond the cap is an error, not a silent clamp."""
+        if isinstance(self.types, str):
+            object.__setattr__(self, "types", (self.types,))
         check_whole("max_hops", self.max_hops)
         check_whole("min_hops", self.min_hops)
         if not 1 <= self.max_hops <= HOPS_MAX:
@@ -108,6 +110,11 @@ def find(
         NotFound: the start is not there.
         TypeMismatch: a predicate to follow, or a type to return, is not defined.
     """
+    if not isinstance(follow, Follow):
+        raise InvalidValueType(
+            f"What to follow is told by a Follow, not by {kind_of(follow)}.",
+            hint="Write mycel.Follow(types=[...], max_hops=2).",
+        )
     check_whole("limit", limit)
     if not 1 <= limit <= FIND_LIMIT_MAX:
         raise ConstraintViolation(f"limit is {limit}; it must be between 1 and {FIND_LIMIT_MAX}.")
@@ -119,6 +126,8 @@ def find(
         if follow.types is None
         else sorted({registry.predicate_number(connection, name) for name in follow.types})
     )
+    if isinstance(types, str):
+        types = (types,)
     if types is not None:
         for name in types:
             registry.type_number(connection, name)

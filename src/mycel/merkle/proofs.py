@@ -103,7 +103,12 @@ class StateProof:
     snapshot: Snapshot
 
     def verify(self, overall_root: bytes) -> bool:
-        """Whether this holds under an overall root that the caller trusts. Never raises."""
+        """Whether this holds under an overall root that the caller trusts.
+
+        Raises:
+            InvalidValueType: the root is no bytes; a text of digits would never match.
+        """
+        _check_bytes(overall_root)
         if self.snapshot.overall_root != overall_root:
             return False
         root = self.snapshot.root_of(self.namespace)
@@ -204,7 +209,12 @@ class EntryProof:
     snapshot: Snapshot
 
     def verify(self, overall_root: bytes) -> bool:
-        """Whether this holds under an overall root that the caller trusts. Never raises."""
+        """Whether this holds under an overall root that the caller trusts.
+
+        Raises:
+            InvalidValueType: the root is no bytes; a text of digits would never match.
+        """
+        _check_bytes(overall_root)
         return self.snapshot.overall_root == overall_root and log.verify_inclusion(
             log.leaf_hash(self.entry),
             self.seq - 1,
@@ -255,7 +265,12 @@ class ConsistencyProof:
         """Whether the journal was only appended to since the head that the caller wrote down.
 
         A root does not say how many entries it covers: pass `old_entries` too if you noted it.
+
+        Raises:
+            InvalidValueType: a root is no bytes; a text of digits would never match.
         """
+        _check_bytes(old_journal_root)
+        _check_bytes(overall_root)
         return (
             self.old_journal_root == old_journal_root
             and old_entries in (None, self.old_entries)
@@ -324,6 +339,13 @@ def _reading(what: str, read: Callable[[], _Made]) -> _Made:
         return read()
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValueType(f"This is no {what}: {error!r}.") from None
+
+
+def _check_bytes(root: object) -> None:
+    if not isinstance(root, bytes):
+        raise InvalidValueType(
+            f"A root is 32 bytes, not {kind_of(root)}.", hint="Read hex digits with bytes.fromhex."
+        )
 
 
 def _hash(text: str) -> bytes:

@@ -61,7 +61,10 @@ def parse_id(text: object) -> int:
             number = int(found[1])
             if not is_concept(number) and number <= INTEGER_MAX:
                 return number
-    raise InvalidId(f"{shown(text)} is not the id of a concept or proposition.")
+    raise InvalidId(
+        f"{shown(text)} is not the id of a concept or proposition.",
+        hint="Ids look like C:12 (concepts have even numbers) and P:13:predicate (odd ones).",
+    )
 
 
 def parse_concept_id(text: object) -> int:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import SelfEdgeError
+from mycel.errors import InvalidValueType, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.names import check_name
+from mycel.model.names import check_name, kind_of
 from mycel.model.records import (
     EdgeRecorder,
     canonical_weight,
@@ -72,7 +72,7 @@ def put_concepts(
 ) -> list[str]:
     """Put many concepts and return their ids in order."""
     made: list[str] = []
-    for batch in _batches(rows):
+    for batch in _batches(rows, ConceptRow):
         prepared = _Batch(ledger, "concepts")
         if singly or _has_tombstones(ledger, "concept") or not prepared.add_concepts(batch):
             made += [put_one(row) for row in batch]
@@ -90,7 +90,7 @@ def put_propositions(
 ) -> int:
     """Put many links and return how many rows there were."""
     count = 0
-    for batch in _batches(rows):
+    for batch in _batches(rows, PropositionRow):
         count += len(batch)
         prepared = _Batch(ledger, "edges")
         if singly or _has_tombstones(ledger, "proposition") or not prepared.add_links(batch):
@@ -99,9 +99,15 @@ def put_propositions(
     return count
 
 
-def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
+def _batches(rows: Iterable[Any], kind: type) -> Iterator[list[Any]]:
     source = iter(rows)
     while batch := list(islice(source, BATCH_ROWS)):
+        for row in batch:
+            if not isinstance(row, kind):
+                raise InvalidValueType(
+                    f"A row must be a {kind.__name__}, not {kind_of(row)}.",
+                    hint=f"Make rows with mycel.{kind.__name__}(...).",
+                )
         yield batch
 
 

@@ -95,6 +95,8 @@ def open_or_create(
             )
         except apsw.CantOpenError as error:
             raise _cannot_open(location, error) from error
+        except apsw.NotADBError as error:
+            raise NotADatabase(f"{location.path!r} is no database ({error}).") from error
         try:
             if _is_new(connection):
                 if location.readonly or not create:
@@ -117,7 +119,9 @@ def _check_path(location: Location, *, create: bool) -> None:
     except OSError as error:
         raise DatabaseError(f"{location.path!r} cannot be looked at ({error}).") from error
     if location.readonly or not create:
-        raise NotADatabase(f"There is no database at {location.path!r}.")
+        raise NotADatabase(
+            f"There is no database at {location.path!r}.", hint="Create one with `mycel init`."
+        )
     if not path.parent.is_dir():
         raise DatabaseError(
             f"There is no directory {str(path.parent)!r}.", hint="Create it, or name another."

@@ -14,7 +14,7 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
+from mycel.model.names import shorten
 from mycel.store.layout import (
     CONCEPT_TYPE_NUMBER,
     FIRST_PREDICATE_NUMBER,
@@ -132,11 +132,10 @@ class Registry:
 
 def undefined(what: str, name: object, names: Names) -> TypeMismatch:
     """The error for a type or predicate that is not defined, with the closest names."""
-    meta = CONCEPT_TYPE if what == "type" else PROPOSITION_TYPE
     known = [each for each in names.numbers if not each.startswith("$") and each != name]
     is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
     close = did_you_mean(str(name), known) if is_name else ""
-    define = f"Define it first: it needs a concept of type {meta!r} with that name."
+    define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
     return TypeMismatch(
         f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
     )

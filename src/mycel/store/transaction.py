@@ -182,11 +182,11 @@ class Transaction:
             raise missing(ref)
         return found
 
-    def get_concept(self, type_name: str, name: str) -> Concept | None:
-        """The live concept with this type and name, or None."""
+    def get_concept(self, type_name: str, name: str, *, tombstoned: bool = False) -> Concept | None:
+        """The concept with this type and name, or None; on request also one that was removed."""
         ledger = self.ledger
         number = ledger.registry.type_number(ledger.connection, type_name)
-        return ledger.reader.concept_named(number, name)
+        return ledger.reader.concept_named(number, name, tombstoned=tombstoned)
 
     def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:
         """The live edge, or None."""
@@ -413,6 +413,8 @@ class Transaction:
         place = self._place(src, predicate, dst)
         row = self._find_link(place)
         if row is not None and row[4] is None:
+            canonical_weight(weight)  # What would be wrong the first time is wrong the second.
+            object_text({} if data is None else data, "data")
             return ids.proposition_id(row[0], predicate)
         grave = None if row is None else _Grave(row[0], row[4])
         return self._create_proposition(place, predicate, data, metadata, weight, grave)
@@ -566,7 +568,7 @@ class Transaction:
         """
         element = self.get(ref)
         expect(expect_version, element.version, element.id)
-        drop_metadata = tuple(drop_metadata)
+        drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
@@ -751,7 +753,7 @@ def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], 
     """The object after a shallow merge (KIP §2.10) and the removal of keys."""
     new = {} if given is None else given
     new_text = bulk.metadata_text(new) if what == "metadata" else object_text(new, what)
-    dropped = set(drop)
+    dropped = {drop} if isinstance(drop, str) else set(drop)
     if not given and not dropped:
         return old_text
     both = parse_object(old_text) | parse_object(new_text)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 import apsw
@@ -42,6 +42,7 @@ from mycel.store.trees import StateTrees
 GROUP_SIZE_MAX: Final = 64
 CHECKPOINT_PAGES: Final = 1000
 _RECHECK_S: Final = 0.1
+_WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 _RESTART_TRIES: Final = 20
 _RESTART_PAUSE_S: Final = 0.001
 
@@ -162,7 +163,7 @@ class Writer:
         Raises:
             ConstraintViolation: this thread is in the middle of a transaction.
         """
-        self._refuse_nesting()
+        self._refuse_nesting("Leave the `with` block before you close the database.")
         self._turn.acquire()
         self._owner = threading.get_ident()
         try:
@@ -170,6 +171,8 @@ class Writer:
             self._closed = True
             self._checkpointer.stop()
             if self._connection is not None:
+                with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
+                    self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._connection.close()
                 self._connection = None
         finally:
@@ -191,12 +194,9 @@ class Writer:
 
     # Taking turns.
 
-    def _refuse_nesting(self) -> None:
+    def _refuse_nesting(self, hint: str = _WRITE_WITH_TX) -> None:
         if self.is_mine():
-            raise ConstraintViolation(
-                "A transaction is already open in this thread.",
-                hint="Inside `with db.transaction() as tx`, write with the methods of tx.",
-            )
+            raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
     def _take_turn(self, *, short: bool) -> None:
         if short:

@@ -17,6 +17,7 @@ from tests.unit.store.given import (
     add_concepts,
     assert_sound,
     define,
+    dump,
     entries,
     fail_after,
 )
@@ -167,6 +168,18 @@ def test_the_same_rows_again_change_and_journal_nothing(
     before = twins[1].snapshot()
     assert_same_after(twins, concept_rows(20), link_rows(made, 20))
     assert twins[1].snapshot() == before
+
+
+def test_an_actor_whose_rows_change_nothing_leaves_no_trace(db: mycel.Nexus, path: Path) -> None:
+    define(db, [FACT, EVENT], ["likes"])
+    made = db.write(lambda tx: tx.put_concepts(concept_rows(5)))  # type: ignore[arg-type]
+    links = link_rows(made, 5)
+    db.write(lambda tx: tx.put_propositions(links))  # type: ignore[arg-type]
+    before = dump(path)
+    for rows in (concept_rows(5), links):
+        db.write(lambda tx, rows=rows: put_in_bulk(tx, rows), actor="visitor")
+    assert dump(path) == before
+    assert_sound(db)
 
 
 def test_rows_that_were_removed_are_revived(twins: tuple[mycel.Nexus, mycel.Nexus]) -> None:
