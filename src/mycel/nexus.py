@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    DatabaseError,
+    DiskFull,
+    InvalidId,
+    InvalidValueType,
+    NotFound,
+)
 from mycel.graph.view import GraphView, PastView
 from mycel.graph.walk import check_whole
 from mycel.merkle import log
@@ -271,7 +279,8 @@ class Nexus(GraphView):
         with self._store.reading() as reader:
             pending = bool(text.pending(reader.connection))
         if pending:
-            self._store.fold(wait=False)  # If it is not our turn, the search manages without.
+            with suppress(DatabaseError, DatabaseBusy, DiskFull):  # The search manages without.
+                self._store.fold(wait=False)
 
 
 def open_nexus(

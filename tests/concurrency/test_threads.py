@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import DatabaseBusy, DatabaseClosed, MycelError
+from mycel.errors import CommitUncertain, DatabaseBusy, DatabaseClosed, DiskFull, MycelError
+from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,
     Clock,
@@ -159,6 +160,38 @@ def test_a_failing_member_in_the_middle_of_a_group_leaves_the_others_whole(
             with pytest.raises(DeliberateError):
                 bad.result(PATIENCE_S)
         assert db.get_concept(FACT, "failing") is None
+        assert_sound(db)
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["full", "failing"])
+def test_a_group_whose_commit_fails_is_told_so_all_of_it(tmp_path: Path, full: bool) -> None:
+    """Nobody in it may be told that all is well, and the next write works."""
+    clock = GatedClock()
+    with FaultVFS() as vfs, mycel.open(tmp_path / "graph.db", clock_us=clock, vfs=vfs.name) as db:
+        define(db, [FACT])
+
+        def first() -> str:
+            clock.stop_here()
+            return db.write(lambda tx: tx.put_concept(FACT, "member 0"))
+
+        with ThreadPoolExecutor(4) as pool:
+            members = [pool.submit(first)]
+            assert clock.stopped.wait(PATIENCE_S)
+            with vfs.full_at(1) if full else vfs.fail_at(1, lasting=True):
+                members += [
+                    pool.submit(db.write, lambda tx, n=n: tx.put_concept(FACT, f"member {n}"))
+                    for n in (1, 2, 3)
+                ]
+                clock.go_on.set()
+                errors = [each.exception(PATIENCE_S) for each in members]
+        assert vfs.fired
+        assert {type(error) for error in errors} == {DiskFull if full else CommitUncertain}
+        if full:
+            assert all(db.get_concept(FACT, f"member {n}") is None for n in range(4))
+        made = db.write(lambda tx: tx.put_concept(FACT, "afterwards"))
+        assert db.get(made).id == made
+        assert_sound(db)
+    with mycel.open(tmp_path / "graph.db") as db:
         assert_sound(db)
 
 

@@ -191,7 +191,8 @@ class GraphView:
                     reader, number, follow or walk.Follow(), types=types, limit=limit, form=form
                 )
             finally:
-                reader.connection.execute("COMMIT")
+                if reader.connection.in_transaction:
+                    reader.connection.execute("COMMIT")
         except apsw.Error as error:
             raise translate(error) from error
         finally:

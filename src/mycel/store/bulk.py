@@ -48,8 +48,8 @@ class ConceptRow(NamedTuple):
 
     type: str
     name: str
-    attributes: Mapping[str, Any] = _NO_KEYS
-    metadata: Mapping[str, Any] = _NO_KEYS
+    attributes: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 class PropositionRow(NamedTuple):
@@ -58,8 +58,8 @@ class PropositionRow(NamedTuple):
     subject: Ref
     predicate: str
     object: Ref
-    attributes: Mapping[str, Any] = _NO_KEYS
-    metadata: Mapping[str, Any] = _NO_KEYS
+    attributes: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
     weight: float | None = None
 
 
@@ -141,6 +141,8 @@ class _Batch:
             if ledger.names_defined_by(type_number) is not None:
                 return False
             check_name(name)
+            attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
+            metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
             attributes_text = object_text(attributes, "attributes")
             meta_text = metadata_text(metadata)
             record = concept_record(
@@ -179,6 +181,8 @@ class _Batch:
             target, object_key = ledger.end(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
+            attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
+            metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
             attributes_text = object_text(attributes, "attributes")
             meta_text = metadata_text(metadata)
             cost = 1.0 if weight is None else canonical_weight(weight)

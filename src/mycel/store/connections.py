@@ -46,8 +46,9 @@ class Location:
     durability: Durability = "full"
     busy_timeout_s: float = 30.0
     vfs: str | None = None
-    immutable: bool = False
-    """Whether nobody can write to it, so that it can be read without locks beside it."""
+    stamp: tuple[int, int, int] | None = None
+    """What the file looked like when it was found where we may not write, not even a lock. It is
+    then read without locks, which is right only as long as nobody else changes it."""
 
     def identity(self) -> tuple[int, int] | None:
         """Which file it is; None if there is none. SQLite would go on writing to a deleted one."""
@@ -56,6 +57,22 @@ class Location:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    def be_patient(self, connection: apsw.Connection) -> None:
+        """Let a connection wait for others as long as this location says."""
+        connection.set_busy_handler(_patience(self.busy_timeout_s))
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on reading without locks when somebody has changed the file.
+
+        Raises:
+            DatabaseError: it has changed.
+        """
+        if self.stamp is not None and stamp_of(self.path) != self.stamp:
+            raise DatabaseError(
+                f"The file {self.path!r} has changed while it was read without locks.",
+                hint="Open it again.",
+            )
 
     def sync_directory(self) -> None:
         """Make the names of the files durable: another process may have created the log."""
@@ -76,11 +93,11 @@ class Location:
         if create:
             flags |= apsw.SQLITE_OPEN_CREATE
         name = self.path
-        if self.immutable:
+        if self.stamp is not None:
             flags |= apsw.SQLITE_OPEN_URI
             name = f"file:{quote(self.path)}?immutable=1"
         connection = apsw.Connection(name, flags=flags, vfs=self.vfs)
-        connection.set_busy_handler(_patience(self.busy_timeout_s))
+        self.be_patient(connection)
         # Without QPSG every new binding would prepare a cached statement again (STAT4).
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -95,6 +112,17 @@ class Location:
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
+
+
+def stamp_of(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None if it cannot be told, or a log stands beside it."""
+    if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - as above
+        return None
+    try:
+        found = os.stat(path)  # noqa: PTH116 - as above
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _patience(timeout_s: float) -> Callable[[int], bool]:

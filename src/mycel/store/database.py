@@ -54,7 +54,7 @@ class Store:
         guards: Sequence[Guard] = (),
         vfs: str | None = None,
     ) -> None:
-        self.path: Final = os.fspath(path)
+        self.path: Final = os.fsdecode(path)
         self.registry: Final = Registry()
         self._remove_private: weakref.finalize[..., Store] | None = None
         place = self.path
@@ -88,16 +88,21 @@ class Store:
     def take(self) -> Reader:
         """A reader of one's own, until it is given back."""
         try:
-            return self._idle.pop()
+            reader = self._idle.pop()
+            if self.location.stamp is not None:
+                self.location.check_unchanged()
+            return reader
         except IndexError:
-            if self._closed:
-                raise DatabaseClosed("This database has been closed.") from None
+            self._check_open()
+            self.location.check_unchanged()
             with translated():
                 return Reader(self.location.connect(), self.registry)
 
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
-        if self._closed or len(self._idle) >= IDLE_READERS_MAX:
+        if reader.process != os.getpid():
+            _ABANDONED.append(reader.connection)
+        elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
         else:
             self._idle.append(reader)
@@ -117,6 +122,18 @@ class Store:
             raise translate(error) from error
         finally:
             self.give(reader)
+
+    @contextmanager
+    def reading_afresh(self) -> Iterator[Reader]:
+        """Like `reading`, through a connection and names that nothing was read through before."""
+        self._check_open()
+        with translated():
+            connection = self.location.connect()
+            try:
+                connection.execute("BEGIN")
+                yield Reader(connection, Registry())
+            finally:
+                connection.close()
 
     def snapshot(self) -> Snapshot:
         """All roots of this moment."""
@@ -172,9 +189,12 @@ class Store:
 
         return self._writer.maintain(work, wait=wait)
 
-    def _check_writable(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
+
+    def _check_writable(self) -> None:
+        self._check_open()
         if self.location.readonly:
             raise DatabaseReadOnly(
                 "This database was opened for reading only.", hint="Open it without readonly=True."

@@ -140,8 +140,9 @@ class Head:
 def current_head(connection: apsw.Connection, known: Head | None) -> Head:
     """The head; the known one, if nobody has moved on since."""
     if known is not None:
-        (seq,) = only(connection, "SELECT max(seq) FROM head")
-        if seq == known.seq:
+        # Folding rewrites the newest row without a new number: both must be as they were.
+        newest = only(connection, "SELECT seq, folded_seq FROM head ORDER BY seq DESC LIMIT 1")
+        if newest == (known.seq, known.folded_seq):
             return known
     return Head.read(connection)
 

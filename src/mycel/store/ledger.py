@@ -96,6 +96,15 @@ class Ledger:
         """The actor's number; an actor who changes nothing gets none."""
         return self.registry.add(self.connection, self.registry.actors, self.actor)
 
+    def forget_actor(self) -> None:
+        """Take back the number of an actor who in the end changed nothing."""
+        number = self.__dict__.pop("actor_number", None)
+        if number is not None:
+            self.write(
+                "DELETE FROM actor WHERE id = ? AND id NOT IN (SELECT actor FROM tx)", (number,)
+            )
+            self.registry.reset()
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing has changed so far."""

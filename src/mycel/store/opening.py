@@ -24,7 +24,7 @@ from mycel.errors import (
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 from mycel.store import layout
-from mycel.store.connections import Durability, Location, translated
+from mycel.store.connections import Durability, Location, stamp_of, translated
 from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
@@ -65,10 +65,10 @@ def locate(
         raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")
     if "\0" in path or not _is_utf8(path):
         raise NotADatabase(f"{path!r} is a name that no file can have.")
-    place = Path(path).absolute()
-    # A log beside it would have to be read, and that needs a lock file in the same directory.
-    alone = readonly and not os.access(place.parent, os.W_OK) and not Path(f"{place}-wal").exists()
-    return Location(str(place), readonly, durability, busy_timeout_s, vfs, immutable=alone)
+    place = Path(path).resolve()  # The log stands beside the file itself, not beside a link to it.
+    locked_out = readonly and not os.access(place.parent, os.W_OK)
+    stamp = stamp_of(str(place)) if locked_out else None
+    return Location(str(place), readonly, durability, busy_timeout_s, vfs, stamp)
 
 
 def _is_utf8(text: str) -> bool:
@@ -188,6 +188,8 @@ def _check_format(path: str, connection: apsw.Connection) -> None:
     if application != layout.APPLICATION_ID:
         raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
     (found,) = only(connection, "PRAGMA user_version")
+    if found < 1:
+        raise NotADatabase(f"{path!r} has format {found}, which never was.")
     if found > layout.FORMAT:
         raise FormatTooNew(
             f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."

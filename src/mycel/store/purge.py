@@ -12,7 +12,7 @@ it.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import apsw
 
@@ -29,8 +29,6 @@ from mycel.store.ledger import Ledger
 from mycel.store.refs import Ref, resolve
 from mycel.store.rows import every, first, only
 from mycel.store.transaction import Transaction
-
-_TABLES: Final = ("concept", "proposition")
 
 
 class Purged(NamedTuple):
@@ -83,6 +81,9 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     if live is not None:
         tx.check_not_in_use(live)
     doomed = [number, *_links_ever_about(ledger, number)]
+    for each in doomed:
+        if (element := ledger.reader.element(each)) is not None:
+            tx.ask_guards(element)
     auditor = Auditor(ledger.connection, ledger.registry)
     keys = {each: auditor.key(each) for each in doomed}
     entries = sum(_purge_one(ledger, each, keys[each], reason) for each in reversed(doomed))
@@ -128,8 +129,12 @@ def _purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
 def _forget_traces(ledger: Ledger) -> None:
     """Remove what the index and the planner's statistics still know of the content."""
     ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
-    for table in _TABLES:
-        ledger.connection.execute(f"ANALYZE {table}")
+    statistics = every(
+        ledger.connection,
+        "SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat[14]'",
+    )
+    for (table,) in statistics:
+        ledger.connection.execute(f"DELETE FROM {table}")
 
 
 def _links_ever_about(ledger: Ledger, number: int) -> list[int]:

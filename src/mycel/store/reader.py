@@ -7,6 +7,7 @@ superseded. Both give what the edges API needs, so every traversal works on both
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -50,6 +51,7 @@ class Reader:
     def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
         self.connection: Final = connection
         self.registry: Final = registry
+        self.process: Final = os.getpid()
 
     # Single elements.
 

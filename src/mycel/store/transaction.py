@@ -18,6 +18,8 @@ import apsw
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
+    MycelError,
+    SelfEdgeError,
     VersionConflict,
 )
 from mycel.model import ids
@@ -117,8 +119,11 @@ def _whole(
         except apsw.Error as error:
             self.spoiled = True
             raise translate(error) from error
-        except BaseException:
+        except MycelError:
             self.spoiled = self.spoiled or head.seq != before
+            raise
+        except BaseException:
+            self.spoiled = True
             raise
 
     return guarded
@@ -438,6 +443,8 @@ class Transaction:
         refuse_self_link(subject, object_)
         source, _ = ledger.end(subject)
         target, _ = ledger.end(object_)
+        if source == target:
+            raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target
 
     def _find_link(self, place: tuple[int, int, int]) -> tuple[Any, ...] | None:
@@ -639,11 +646,7 @@ class Transaction:
         self, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
     ) -> None:
         ledger = self.ledger
-        if self.guards:
-            ends = (link.subject, link.object)
-            self._guard(
-                "retire", link, link.predicate, ends, link.attributes_json, link.metadata_json
-            )
+        self.ask_guards(link)
         record = edge_record(
             link.type,
             subject_key,
@@ -663,9 +666,7 @@ class Transaction:
     def _retire_concept(self, concept: Concept, reason: str) -> None:
         ledger = self.ledger
         check_text(reason, "reason", REASON_BYTES_MAX)
-        if self.guards:
-            texts = (concept.attributes_json, concept.metadata_json)
-            self._guard("retire", concept, concept.type, concept.name, *texts)
+        self.ask_guards(concept)
         record = concept_record(
             concept.type,
             concept.name,
@@ -702,6 +703,16 @@ class Transaction:
                 hint=f"Remove every {table} that uses it first.",
             )
 
+    def ask_guards(self, element: Element) -> None:
+        """Ask the guards whether an element may be removed."""
+        if self.guards:
+            texts = (element.attributes_json, element.metadata_json)
+            if isinstance(element, Concept):
+                self._guard("retire", element, element.type, element.name, *texts)
+            else:
+                ends = (element.subject, element.object)
+                self._guard("retire", element, element.predicate, ends, *texts)
+
     def _guard(
         self,
         kind: Literal["create", "update", "retire"],
@@ -734,6 +745,7 @@ class Transaction:
                 hint="Let the error leave the `with` block, and write again in a new transaction.",
             )
         if self.is_empty:
+            self.ledger.forget_actor()
             return
         for guard in self.guards:
             guard.check_commit(self)

@@ -221,7 +221,10 @@ class StateTrees:
 
         Returns what has to be remembered as pending; nothing, if the pages are written.
         """
-        self.catch_up(since, head.folded_seq)
+        if self._at != since:
+            self.catch_up(since, head.folded_seq)
+            if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
+                raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
         count = sum(each.count for each in changes.values())
         many = count > FOLD_CHANGES_MAX
         if many:

@@ -41,7 +41,6 @@ from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
-from mycel.store.registry import Registry
 from mycel.store.replay import replay_problems
 from mycel.store.rows import Row, every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
@@ -96,9 +95,9 @@ class Report:
 def verify(store: Store, *, replay: bool = False) -> Report:
     """Run every check and report all that disagrees. Damage is reported, never raised."""
     try:
-        with store.reading() as pooled:
-            # Names that were read before must not hide that they have changed since.
-            return _verify(Reader(pooled.connection, Registry()), replay=replay)
+        # A connection and names of its own: nothing that was read before may hide a change.
+        with store.reading_afresh() as reader:
+            return _verify(reader, replay=replay)
     except DatabaseClosed:
         raise
     except MycelError as error:
@@ -484,7 +483,8 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     decode = decode_concept if kind == Kind.PUT_CONCEPT else decode_edge
     new, old = decode(after), None if before is None else decode(before)
     if old is not None and old.tombstone is None:
-        return new.attributes != old.attributes
+        texts = [object_text(each.attributes, "attributes") for each in (old, new)]
+        return texts[0] != texts[1]  # As texts: 1, 1.0 and true are equal in Python.
     return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))
 
 

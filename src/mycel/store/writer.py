@@ -16,6 +16,7 @@ the error. When the final COMMIT itself fails, the outcome is uncertain, and sai
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +28,9 @@ import apsw
 from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
+    DatabaseBusy,
     DatabaseClosed,
     DatabaseError,
-    DiskFull,
     MycelError,
 )
 from mycel.store.connections import CACHE_KIB, Location, translate, translated
@@ -79,6 +80,8 @@ class Writer:
         self._group: list[_Member] = []
         self._closed = False
         self._prepared = False
+        self._grown = False
+        """Whether a load made the page cache grow."""
         self._identity = location.identity()
         # The first connection to a file creates its log, and SQLite makes the name of a new log
         # durable with the first sync of the connection that created it: so that one must write.
@@ -92,18 +95,11 @@ class Writer:
 
     def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
         """Run `work` as one short transaction and return what it returns, once it is durable."""
-        member = _Member()
         self._refuse_nesting()
-        self._take_turn(short=True)
-        try:
+        member = _Member()
+        with self._short_turn():
             result = self._one(work, actor, message)
             self._group.append(member)
-            self._end_turn()
-        except BaseException:
-            self._end_turn()
-            raise
-        finally:
-            self._release()
         self._await(member)
         return result
 
@@ -111,50 +107,53 @@ class Writer:
     def open(self, *, actor: str, message: str) -> Iterator[Transaction]:
         """A transaction for the caller's own code: committed at its end, or rolled back."""
         self._refuse_nesting()
-        self._take_turn(short=False)
-        try:
+        process = os.getpid()
+        with self._turn, self._my_turn():
             self._commit_group()
             connection = self._begin()
-            tx = None
+            tx = self._transaction(actor, message)
             try:
-                tx = self._transaction(actor, message)
                 yield tx
+                self._refuse_fork(process)
                 tx.finish()
                 self._head = tx.ledger.head
             except apsw.Error as error:
                 self._roll_back(connection)
                 raise translate(error) from error
             except BaseException:
-                self._roll_back(connection)
+                if os.getpid() == process:
+                    self._roll_back(connection)
                 raise
             finally:
-                grown = tx is not None and tx.end()
+                self._grown = tx.end() or self._grown
             self._commit(connection)
-            if grown:
-                self._shrink_cache(connection)
-        finally:
-            self._release()
 
     def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
-        """Run work that changes no knowledge, such as folding. False if it was not its turn."""
+        """Run work that changes no knowledge, such as folding. False if it was not its turn.
+
+        Without `wait` it gives up at once if anybody is writing, here or in another process.
+        """
         self._refuse_nesting()
         if not self._turn.acquire(blocking=wait):
             return False
-        self._owner = threading.get_ident()
         try:
-            self._check_open()
-            self._commit_group()
-            connection = self._begin()
-            try:
-                self._head = None
-                with translated():
-                    work(connection, self._state_trees())
-            except BaseException:
-                self._roll_back(connection)
+            with self._my_turn():
+                self._commit_group()
+                connection = self._begin(patient=wait)
+                try:
+                    self._head = None
+                    with translated():
+                        work(connection, self._state_trees())
+                except BaseException:
+                    self._roll_back(connection)
+                    raise
+                self._commit(connection)
+        except DatabaseBusy:
+            if wait:
                 raise
-            self._commit(connection)
+            return False
         finally:
-            self._release()
+            self._turn.release()
         return True
 
     def close(self) -> None:
@@ -164,9 +163,7 @@ class Writer:
             ConstraintViolation: this thread is in the middle of a transaction.
         """
         self._refuse_nesting("Leave the `with` block before you close the database.")
-        self._turn.acquire()
-        self._owner = threading.get_ident()
-        try:
+        with self._turn:
             self._commit_group()
             self._closed = True
             self._checkpointer.stop()
@@ -175,8 +172,6 @@ class Writer:
                     self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._connection.close()
                 self._connection = None
-        finally:
-            self._release()
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
@@ -198,28 +193,44 @@ class Writer:
         if self.is_mine():
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
-    def _take_turn(self, *, short: bool) -> None:
-        if short:
-            with self._counting:
-                self._short_waiting += 1
+    @contextmanager
+    def _short_turn(self) -> Iterator[None]:
+        """A turn that others may wait for with their commit."""
+        waiting = True
+        with self._counting:
+            self._short_waiting += 1
         try:
-            self._turn.acquire()
-        finally:
-            if short:
+            with self._turn:
                 with self._counting:
                     self._short_waiting -= 1
-        self._owner = threading.get_ident()
-        if self._closed:
-            self._release()
-            self._check_open()
+                    waiting = False
+                with self._my_turn():
+                    yield
+        finally:
+            if waiting:
+                with self._counting:
+                    self._short_waiting -= 1
 
-    def _release(self) -> None:
-        self._owner = None
-        self._turn.release()
-
-    def _check_open(self) -> None:
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        """What has to be so while it is somebody's turn, and when it ends, however it ends."""
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
+        self._owner = threading.get_ident()
+        try:
+            yield
+        finally:
+            try:
+                self._end_turn()
+            finally:
+                self._owner = None
+
+    def _refuse_fork(self, process: int) -> None:
+        if os.getpid() != process:
+            raise ConstraintViolation(
+                "This transaction was begun by the parent process.",
+                hint="Leave the `with` block before you fork, or write in a new transaction.",
+            )
 
     # One member of a group.
 
@@ -237,16 +248,30 @@ class Writer:
         try:
             result = self._work(work, actor, message)
         except BaseException:
-            self._forget()
-            if connection.in_transaction:
-                with translated():
-                    connection.execute("ROLLBACK TO member; RELEASE member")
-            else:  # SQLite has given up everything, the others' work too.
-                self._settle(DiskFull("The storage failed while transactions were committing."))
+            self._undo_member(connection)
             raise
-        with translated():
+        try:
             connection.execute("RELEASE member")
+        except apsw.Error as error:
+            self._give_up_group(connection, translate(error))
+            raise translate(error) from error
         return result
+
+    def _undo_member(self, connection: apsw.Connection) -> None:
+        """Undo what one member did. If that fails, or SQLite has given up all, all have failed."""
+        self._forget()
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO member; RELEASE member")
+                return
+        except apsw.Error:
+            pass
+        failed = DatabaseError("The storage failed while transactions were waiting to commit.")
+        self._give_up_group(connection, failed)
+
+    def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
+        self._roll_back(connection)
+        self._settle(error)
 
     def _work(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         tx = self._transaction(actor, message)
@@ -257,13 +282,23 @@ class Writer:
         except apsw.Error as error:
             raise translate(error) from error
         finally:
-            tx.end()
+            self._grown = tx.end() or self._grown
         return result
 
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
+        connection = self._connection
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
             self._commit_group()
+        if connection is None or self._group:
+            return
+        if connection.in_transaction:  # Interrupted where nobody could see to it.
+            self._roll_back(connection)
+        if self._grown:
+            self._grown = False
+            with suppress(apsw.Error):  # It is only about memory, and the commit is made.
+                connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
+                connection.execute("PRAGMA shrink_memory").fetchall()
 
     def _commit_group(self) -> None:
         if not self._group:
@@ -285,11 +320,10 @@ class Writer:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
         while not member.settled.wait(_RECHECK_S):
             if self._turn.acquire(blocking=False):
-                self._owner = threading.get_ident()
                 try:
                     self._commit_group()
                 finally:
-                    self._release()
+                    self._turn.release()
         if member.error is not None:
             raise member.error
 
@@ -328,12 +362,17 @@ class Writer:
         )
         return Transaction(ledger, self._guards)
 
-    def _begin(self) -> apsw.Connection:
+    def _begin(self, *, patient: bool = True) -> apsw.Connection:
         connection = self._writable()
         try:
+            if not patient:
+                connection.set_busy_handler(None)
             connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translate(error) from error
+        finally:
+            if not patient:
+                self._location.be_patient(connection)
         if self._location.identity() != self._identity:
             self._roll_back(connection)
             raise DatabaseError(
@@ -362,12 +401,6 @@ class Writer:
                 self._connection = self._trees = None
                 self._prepared = False
                 connection.close(True)
-
-    def _shrink_cache(self, connection: apsw.Connection) -> None:
-        """Give back the memory that a load needed."""
-        with translated():
-            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
-            connection.execute("PRAGMA shrink_memory").fetchall()
 
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""
@@ -405,18 +438,19 @@ class _Checkpointer:
         return apsw.SQLITE_OK
 
     def _work(self) -> None:
+        connection = None
         try:
             connection = self._location.connect(writable=True)
-        except apsw.Error:
-            return  # The next commit that finds the log long starts a new thread.
-        connection.set_busy_handler(None)  # Never keep writers waiting for a slow reader.
-        try:
+            connection.set_busy_handler(None)  # Never keep writers waiting for a slow reader.
             while self._wanted.wait() and not self._stopping:
                 self._wanted.clear()
                 self._checkpoint(connection)
+        except apsw.Error:
+            pass  # The next commit that finds the log long starts a new thread.
         finally:
             self._thread = None
-            connection.close(True)
+            if connection is not None:
+                connection.close(True)
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
         """First most of the work, beside the writers; then the rest, in a gap between them.
