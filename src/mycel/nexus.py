@@ -33,6 +33,7 @@ from mycel.merkle.proofs import (
 )
 from mycel.model import cbor
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.records import concept_key, proposition_key
 from mycel.search.analysis import match_expression
@@ -187,6 +188,7 @@ class Nexus(GraphView):
         """
         check_whole("limit", 1 if limit is None else limit)
         check_whole("before", 1 if before is None else before)
+        before = None if before is None else min(before, INTEGER_MAX)
         while limit is None or limit > 0:
             size = LOG_PAGE if limit is None else min(limit, LOG_PAGE)
             with self._store.reading() as reader:
@@ -271,7 +273,7 @@ class Nexus(GraphView):
             return []
         self._fold_text()
         with self._store.reading() as reader:
-            found = text.search(reader.connection, expression, limit)
+            found = text.search(reader.connection, expression, min(limit, FIND_LIMIT_MAX))
             elements = [(reader.element(number), score) for number, score in found]
             return [(element, score) for element, score in elements if element is not None]
 

@@ -92,21 +92,23 @@ def resolve(graph: HasConcepts, text: str) -> str:
         NotFound: there is no such concept.
     """
     named = type_and_name(text)
-    return text if named is None else find_concept(graph, *named).id
+    return text if named is None else find_concept(graph, *named, tombstoned=True).id
 
 
-def find_concept(graph: HasConcepts, type_name: str, name: str) -> Concept:
-    """The concept with this type and name.
+def find_concept(
+    graph: HasConcepts, type_name: str, name: str, *, tombstoned: bool = False
+) -> Concept:
+    """The concept with this type and name; on request also one that was removed.
 
     Raises:
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
-    found = graph.get_concept(type_name, name, tombstoned=True)
+    found = graph.get_concept(type_name, name, tombstoned=tombstoned)
     if found is None:
         raise NotFound(
-            f"There never was a {type_name} {name!r}.",
-            hint="Look for it with `mycel search`, or create it with `mycel concept put`.",
+            f"There is no {type_name} {name!r}.",
+            hint="If it was removed, `mycel history Type:name` tells when and why.",
         )
     return found
 

@@ -14,7 +14,7 @@ import orjson
 
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
 from mycel.model.elements import Concept, Element
-from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX, INTEGER_MAX
+from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.model.names import kind_of
 from mycel.store.reader import Neighbour, Reader
 
@@ -155,8 +155,6 @@ def check_whole(name: str, number: object) -> None:
     """
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
-    if abs(number) > INTEGER_MAX:
-        raise ConstraintViolation(f"{name} does not fit 64 bits.")
 
 
 def _walk(
