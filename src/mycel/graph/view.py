@@ -54,7 +54,7 @@ class GraphView:
             raise translate(error) from error
         finally:
             self._give(reader)
-        if found is None:
+        if found is None or (isinstance(ref, str) and found.id != ref):
             raise missing(ref)
         return found
 

@@ -74,19 +74,6 @@ class Location:
                 hint="Open it again.",
             )
 
-    def sync_directory(self) -> None:
-        """Make the names of the files durable: another process may have created the log."""
-        if self.durability != "full" or os.name != "posix":
-            return
-        try:
-            directory = os.open(os.path.dirname(self.path), os.O_RDONLY)  # noqa: PTH120 - as above
-        except OSError:
-            return  # It may be writable and yet not readable; SQLite does what it can by itself.
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
     def connect(self, *, writable: bool = False, create: bool = False) -> apsw.Connection:
         """A new connection. One that is not writable refuses every statement that writes."""
         flags = apsw.SQLITE_OPEN_READONLY if self.readonly else apsw.SQLITE_OPEN_READWRITE

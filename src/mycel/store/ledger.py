@@ -198,6 +198,8 @@ class Ledger:
                 raise missing(ref)
             known = number, key
             if isinstance(ref, str):
+                if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
+                    raise missing(ref)  # The number of one link with the predicate of another.
                 if len(self._ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
                     self._ends.clear()
                 self._ends[ref] = known

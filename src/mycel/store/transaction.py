@@ -183,7 +183,7 @@ class Transaction:
             NotFound: there is none.
         """
         found = self.ledger.reader.element(resolve(ref))
-        if found is None:
+        if found is None or (isinstance(ref, str) and found.id != ref):
             raise missing(ref)
         return found
 

@@ -83,8 +83,6 @@ class Writer:
         self._grown = False
         """Whether a load made the page cache grow."""
         self._identity = location.identity()
-        # The first connection to a file creates its log, and SQLite makes the name of a new log
-        # durable with the first sync of the connection that created it: so that one must write.
         self._connection = connection
         self._trees: StateTrees | None = None
         self._head: Head | None = None
@@ -218,6 +216,7 @@ class Writer:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
         try:
+            self._settle_the_forgotten()
             yield
         finally:
             try:
@@ -285,6 +284,12 @@ class Writer:
             self._grown = tx.end() or self._grown
         return result
 
+    def _settle_the_forgotten(self) -> None:
+        """A group whose transaction is gone: whoever ended it was interrupted before saying so."""
+        connection = self._connection
+        if self._group and (connection is None or not connection.in_transaction):
+            self._settle(CommitUncertain("The commit was interrupted."))
+
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
         connection = self._connection
@@ -335,7 +340,6 @@ class Writer:
                 self._connection = self._location.connect(writable=True)
         if not self._prepared:
             self._checkpointer.watch(self._connection)
-            self._location.sync_directory()
             self._prepared = True
         return self._connection
 

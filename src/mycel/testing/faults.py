@@ -280,7 +280,7 @@ class _Handle:
     path: str
     methods: native.Methods
     inode: Inode | None
-    # SQLite syncs the directory with the first sync of a WAL or journal it has created.
+    # SQLite syncs the directory with the first sync of a WAL or journal it may have created.
     syncs_directory: bool
 
 
@@ -382,7 +382,8 @@ class _Engine:
         if z_name is None or role is None:
             return self.base.open(z_name, file, flags, out_flags)
         path = native.path_at(z_name)
-        created = bool(flags & apsw.SQLITE_OPEN_CREATE) and not Path(path).exists()
+        may_create = bool(flags & apsw.SQLITE_OPEN_CREATE)
+        created = may_create and not Path(path).exists()
         if role == "db" and self.database is None:
             self.database = path
 
@@ -390,15 +391,19 @@ class _Engine:
             with self.lock:
                 result = self.base.open(z_name, file, flags, out_flags)
                 if result == apsw.SQLITE_OK:
-                    self._opened(file, role, path, created)
+                    # SQLite does so for every log that it may create, even if it is there.
+                    syncs_directory = may_create and role != "db"
+                    self._opened(file, role, path, created, syncs_directory)
             return result
 
         native.mark_unopened(file)
         return self._perform(Operation("create", role, path), do) if created else do(0)
 
-    def _opened(self, file: int, role: Role, path: str, created: bool) -> None:
+    def _opened(
+        self, file: int, role: Role, path: str, created: bool, syncs_directory: bool
+    ) -> None:
         methods = native.methods_of(file)
-        handle = _Handle(file, role, path, methods, None, created and role != "db")
+        handle = _Handle(file, role, path, methods, None, syncs_directory)
         if self.disk is not None:
             handle.inode = self._inode_of(self.disk, handle, created)
         self.handles[file] = handle

@@ -1,0 +1,115 @@
+"""Defects that were found once and must not come back, each as small as it can be told."""
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.errors import ImmutableTarget, NotFound
+from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
+
+
+class InterruptionError(Exception):
+    """What a signal handler raises in the middle of anything."""
+
+
+def put(db: mycel.Nexus, name: str) -> None:
+    db.write(lambda tx: tx.put_concept(FACT, name, {"text": "word"}))
+
+
+def test_a_head_that_another_handle_folded_is_read_again(path: Path) -> None:
+    with mycel.open(path) as one, mycel.open(path) as folding, mycel.open(path) as other:
+        define(one, [FACT])
+        put(one, "1")
+        put(other, "2")
+        put(one, "3")
+        put(one, "4")
+        folding.search("word")  # Folds: the rows of 3 and 4 leave the head, its number stays.
+        put(one, "5")
+        put(other, "6")
+        assert_sound(other)
+        found = folding.get_concept(FACT, "3")
+        assert found is not None
+        assert folding.prove(found).verify(folding.snapshot().overall_root)
+
+
+def test_an_id_that_names_another_predicate_names_nothing(db: mycel.Nexus) -> None:
+    one, other = add_concepts(db, "one", "other")
+    db.add_edge(one, "related_to", other)
+    with pytest.raises(NotFound):
+        db.add_edge("P:1:related_to", "references", "P:1:other")
+    with pytest.raises(NotFound):
+        db.get("P:1:other")
+    assert_sound(db)
+
+
+def test_values_that_python_calls_equal_are_still_changes(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    for value in (1, True, 1.0, 0.0, -0.0):
+        db.write(lambda tx, value=value: tx.put_concept(FACT, "x", {"value": value}))
+        assert problems(db.verify()) == []
+
+
+def test_a_search_does_not_wait_for_whoever_is_writing(path: Path) -> None:
+    with mycel.open(path) as writer, mycel.open(path, busy_timeout_s=60) as reader:
+        define(writer, [FACT])
+        put(writer, "found")
+        with writer.transaction() as tx:
+            tx.put_concept(FACT, "unseen", {"text": "word"})
+            assert [element.name for element, _ in reader.search("word")] == ["found"]
+
+
+def test_a_transaction_may_end_in_another_thread(db: mycel.Nexus) -> None:
+    block = db.transaction()
+    block.__enter__()
+    ending = threading.Thread(target=block.__exit__, args=(None, None, None))
+    ending.start()
+    ending.join()
+    define(db, [FACT])
+    put(db, "after")
+    assert_sound(db)
+
+
+def test_guards_are_asked_about_a_purge(path: Path) -> None:
+    class Keep:
+        def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
+            if change.kind == "retire":
+                raise ImmutableTarget("It stays.")
+
+        def check_commit(self, tx: mycel.Transaction) -> None:
+            pass
+
+    with mycel.open(path, guards=[Keep()]) as db:
+        (one,) = add_concepts(db, "one")
+        with pytest.raises(ImmutableTarget):
+            db.purge(one, "please")
+        assert db.get(one)
+
+
+def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(path: Path) -> None:
+    """A timer interrupts writes at some thousand different places; none may wedge the writer."""
+    with mycel.open(path, durability="off") as db:
+        define(db, [FACT])
+
+        def interrupt(*_: object) -> None:
+            raise InterruptionError
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        interrupted = 0
+        try:
+            for n in range(400):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.00005 * (1 + n % 40))
+                    for each in range(20):
+                        put(db, f"{n} {each}")
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except InterruptionError:
+                    interrupted += 1
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert interrupted > 100
+        put(db, "after all")
+        assert_sound(db)
