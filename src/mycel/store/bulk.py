@@ -8,7 +8,8 @@ by row. The result is the same in both cases, down to the journal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from hashlib import sha256
+from itertools import islice, repeat
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidValueType, SelfEdgeError
@@ -20,7 +21,6 @@ from mycel.model.records import (
     canonical_weight,
     concept_key,
     concept_record,
-    record_hash,
 )
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text
 from mycel.search.analysis import document_text
@@ -77,7 +77,7 @@ def put_concepts(
         if singly or _has_tombstones(ledger, "concept") or not prepared.add_concepts(batch):
             made += [put_one(row) for row in batch]
         else:
-            made += [ids.concept_id(entry[2]) for entry in prepared.entries]
+            made += [ids.concept_id(number) for number in prepared.numbers]
     return made
 
 
@@ -123,12 +123,12 @@ class _Batch:
     """Rows that are written together: all of them, or none."""
 
     def __init__(self, ledger: Ledger, namespace: Namespace) -> None:
-        self.entries: list[tuple[int, int, int, bytes]] = []
         self._ledger = ledger
         self._namespace: Namespace = namespace
         self._live: list[tuple[Any, ...]] = []
-        self._leaves: list[bytes] = []
-        self._hashes: list[tuple[bytes, bytes]] = []
+        self.numbers: list[int] = []
+        self._records: list[bytes] = []
+        self._keys: list[bytes] = []
         self._documents: list[tuple[int, str]] = []
 
     def add_concepts(self, rows: list[ConceptRow]) -> bool:
@@ -152,15 +152,15 @@ class _Batch:
             self._live.append(
                 (number, type_number, name, attributes_text, meta_text, seq, now, by, now)
             )
-            self._note(_PUT_CONCEPT, seq, number, record, concept_key(type_name, name))
+            self._note(number, record, concept_key(type_name, name))
             self._documents.append((number, document_text(name, attributes)))
             number += ids.ID_STEP
         if not self._insert("concept", INSERT_CONCEPT):
             return False
         ledger.head.next_concept = number
-        for entry, (key, _) in zip(self.entries, self._hashes, strict=True):
-            ledger.remember_key(entry[2], key)
-        self._finish()
+        for each, key in zip(self.numbers, self._keys, strict=True):
+            ledger.remember_key(each, key)
+        self._finish(_PUT_CONCEPT)
         return True
 
     def add_links(self, rows: list[PropositionRow]) -> bool:
@@ -169,6 +169,7 @@ class _Batch:
         number, seq = ledger.head.next_proposition, ledger.head.seq
         make = EdgeRecorder(now, ledger.actor).make
         numbers: dict[str, int] = {}
+        ends = ledger.ends  # Most ends are met again: looked up here, a load saves a second.
         for subject, predicate, object_, attributes, metadata, weight in rows:
             predicate_number = numbers.get(predicate)
             if predicate_number is None:
@@ -177,8 +178,10 @@ class _Batch:
                 numbers[predicate] = predicate_number
             if subject == object_:
                 refuse_self_link(subject, object_)
-            source, subject_key = ledger.end(subject)
-            target, object_key = ledger.end(object_)
+            known = ends.get(subject) if isinstance(subject, str) else None
+            source, subject_key = known or ledger.end(subject)
+            known = ends.get(object_) if isinstance(object_, str) else None
+            target, object_key = known or ledger.end(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
             attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
@@ -186,12 +189,14 @@ class _Batch:
             attributes_text = object_text(attributes, "attributes")
             meta_text = metadata_text(metadata)
             cost = 1.0 if weight is None else canonical_weight(weight)
-            content, ends = (attributes, metadata), (subject_key, object_key)
-            key, record = make((predicate_number, predicate), *ends, content, cost)
+            content = attributes, metadata
+            key, record = make(
+                (predicate_number, predicate), subject_key, object_key, content, cost
+            )
             seq += 1
             place = (number, source, predicate_number, target)
             self._live.append((*place, cost, attributes_text, meta_text, seq, now, by, now))
-            self._note(_ADD_EDGE, seq, number, record, key)
+            self._note(number, record, key)
             if has_text(attributes_text):
                 self._documents.append((number, document_text("", attributes)))
             number += ids.ID_STEP
@@ -199,14 +204,13 @@ class _Batch:
             return False
         ledger.head.next_proposition = number
         ledger.forget_fresh()
-        self._finish()
+        self._finish(_ADD_EDGE)
         return True
 
-    def _note(self, kind: int, seq: int, number: int, record: bytes, key: bytes) -> None:
-        digest = record_hash(record)
-        self.entries.append((seq, kind, number, record))
-        self._leaves.append(entry_leaf(kind, number, NO_RECORD, digest))
-        self._hashes.append((key, digest))
+    def _note(self, number: int, record: bytes, key: bytes) -> None:
+        self.numbers.append(number)
+        self._records.append(record)
+        self._keys.append(key)
 
     def _insert(self, table: str, statement: str) -> bool:
         """Insert the live rows; if one of them is there already, none.
@@ -222,19 +226,24 @@ class _Batch:
             connection.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", span)
         return complete
 
-    def _finish(self) -> None:
+    def _finish(self, kind: int) -> None:
+        """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
-        if len(self.entries) < BATCH_ROWS:
+        if len(self.numbers) < BATCH_ROWS:
             ledger.retext.update(number for number, _ in self._documents)
         else:
             text.index(ledger.connection, self._documents)
         ledger.flush_entries()
-        ledger.head.seq += len(self.entries)
-        ledger.append_leaves(self._leaves)
+        digests = [sha256(record).digest() for record in self._records]
+        pairs = zip(self.numbers, digests, strict=True)
+        ledger.append_leaves([entry_leaf(kind, each, NO_RECORD, digest) for each, digest in pairs])
+        seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
         ledger.connection.executemany(
-            "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)", self.entries
+            "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
+            zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
         )
-        ledger.changes[self._namespace].set_all(self._hashes)
+        ledger.head.seq += len(self.numbers)
+        ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))
         if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.is_load = True
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")

@@ -86,7 +86,8 @@ class Ledger:
         """Whether so much is written that the page cache had to grow."""
         self._trees = trees
         self._keys: dict[int, bytes] = {}
-        self._ends: dict[str, tuple[int, bytes]] = {}
+        self.ends: Final[dict[str, tuple[int, bytes]]] = {}
+        """Inner ids and keys of elements that links were put on, by the ids that people use."""
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
@@ -190,7 +191,7 @@ class Ledger:
         Raises:
             InvalidId, NotFound: it is no id, or no element that is live.
         """
-        known = self._ends.get(ref) if isinstance(ref, str) else None
+        known = self.ends.get(ref) if isinstance(ref, str) else None
         if known is None:
             number = resolve(ref)
             key = self.find_key(number)
@@ -200,9 +201,9 @@ class Ledger:
             if isinstance(ref, str):
                 if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
                     raise missing(ref)  # The number of one link with the predicate of another.
-                if len(self._ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-                    self._ends.clear()
-                self._ends[ref] = known
+                if len(self.ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+                    self.ends.clear()
+                self.ends[ref] = known
         return known
 
     def remember_key(self, number: int, key: bytes) -> None:
@@ -212,7 +213,7 @@ class Ledger:
 
     def forget_key(self, number: int) -> None:
         self._keys.pop(number, None)
-        self._ends.clear()
+        self.ends.clear()
 
     # Elements that this transaction has created: nothing outside it can refer to them.
 
