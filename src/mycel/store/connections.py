@@ -161,3 +161,11 @@ def translate(error: apsw.Error) -> MycelError:
             return DatabaseError(f"The storage failed ({said}).")
         case _:
             return InternalError(f"The database engine refused a statement ({said}).")
+
+
+_ABANDONED: list[apsw.Connection] = []
+
+
+def abandon(connection: apsw.Connection) -> None:
+    """Keep a parent process's connection from being closed here: that would drop its file locks."""
+    _ABANDONED.append(connection)

@@ -20,7 +20,7 @@ import apsw
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
 from mycel.store import text
-from mycel.store.connections import Durability, translate, translated
+from mycel.store.connections import Durability, abandon, translate, translated
 from mycel.store.journal import Head
 from mycel.store.opening import MEMORY, locate, open_or_create, private_directory
 from mycel.store.reader import Reader
@@ -101,7 +101,7 @@ class Store:
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
         if reader.process != os.getpid():
-            _ABANDONED.append(reader.connection)
+            abandon(reader.connection)
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
         else:
@@ -215,7 +215,8 @@ class Store:
 
     def after_fork(self) -> None:
         """In a forked child: use none of the parent's connections."""
-        _ABANDONED.extend(reader.connection for reader in self._idle)
+        for reader in self._idle:
+            abandon(reader.connection)
         self._idle = []
         self._writer.after_fork()
         if self._remove_private is not None:
@@ -223,8 +224,6 @@ class Store:
 
 
 _OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
-_ABANDONED: list[apsw.Connection] = []
-"""Connections of a parent process, kept from being closed: closing would drop its file locks."""
 
 
 def _after_fork_in_child() -> None:

@@ -23,9 +23,9 @@ from typing import Self
 import apsw
 
 from mycel.errors import DatabaseCorrupt
-from mycel.merkle import log
+from mycel.merkle import log, sparse
 from mycel.merkle.proofs import Snapshot
-from mycel.model import cbor
+from mycel.model import cbor, ids
 from mycel.store.registry import Registry
 from mycel.store.rows import every, first, only
 
@@ -94,6 +94,13 @@ class Head:
     frontier: log.Frontier
     concepts_root: bytes
     edges_root: bytes
+
+    @classmethod
+    def before_genesis(cls) -> Self:
+        """Where everything stands before the first entry."""
+        nothing = sparse.EMPTY
+        first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
+        return cls(0, 0, *first, 0, 0, 0, log.Frontier(), nothing, nothing)
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:

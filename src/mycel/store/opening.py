@@ -21,7 +21,6 @@ from mycel.errors import (
     FormatTooNew,
     NotADatabase,
 )
-from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 from mycel.store import layout
 from mycel.store.connections import Durability, Location, stamp_of, translated
@@ -152,11 +151,6 @@ def _create(registry: Registry, connection: apsw.Connection, now_us: int) -> Non
 
 def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> None:
     """The first transaction: the two meta-types, and the predicates every graph has."""
-    empty = bytes(32)
-    connection.execute(
-        "INSERT INTO head VALUES (0, 0, ?, ?, 0, 0, 0, ?, ?, ?, x'', x'')",
-        (ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION, bytes(8), empty, empty),
-    )
     meta_types = (
         (layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE),
         (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE),
@@ -170,7 +164,7 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> No
         connection,
         registry,
         StateTrees(connection),
-        Head.read(connection),
+        Head.before_genesis(),
         actor=SYSTEM_ACTOR,
         message="genesis",
         now_us=now_us,
@@ -180,7 +174,6 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> No
     for name in layout.BUILT_IN_PREDICATES:
         tx.define_predicate(name)
     tx.finish()
-    connection.execute("DELETE FROM head WHERE seq = 0")
 
 
 def _check_format(path: str, connection: apsw.Connection) -> None:

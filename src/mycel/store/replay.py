@@ -98,7 +98,6 @@ class _Replay:
         self._registry = Registry()
         self._trees = StateTrees(self._connection)
         self._changes: dict[Namespace, Changes] = {}
-        self._frontier = log.Frontier()
 
     def close(self) -> None:
         self._connection.close()
@@ -107,9 +106,8 @@ class _Replay:
         """Apply all entries; name the first transaction after which a root differs."""
         source = reader.connection
         purged = self._purged(source)
-        empty = bytes(32)
         self._connection.execute("BEGIN")
-        head = Head(0, 0, 2, 1, 0, 0, 0, self._frontier, empty, empty)
+        head = Head.before_genesis()
         self._changes = {name: Changes() for name in NAMESPACES}
         entries = source.execute(
             "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
@@ -120,7 +118,7 @@ class _Replay:
         )
         for row in merge(entries, transactions, key=itemgetter(0)):
             if len(row) == 6:
-                self._frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
+                head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
                 self._apply(row, purged)
                 continue
             seq, first, time_us, actor, message, *roots = row
@@ -130,12 +128,12 @@ class _Replay:
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             entry = tx_bytes(first, time_us, name, message, head.concepts_root, head.edges_root)
-            self._frontier.append(log.leaf_hash(entry))
+            head.frontier.append(log.leaf_hash(entry))
             if roots != [head.concepts_root, head.edges_root]:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")
-        if self._frontier.root() != Head.read(source).frontier.root():
+        if head.frontier.root() != Head.read(source).frontier.root():
             yield "head", "does not have the root of the journal"
 
     def _purged(self, source: apsw.Connection) -> dict[int, bytes]:

@@ -33,7 +33,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
-from mycel.store.connections import CACHE_KIB, Location, translate, translated
+from mycel.store.connections import CACHE_KIB, Location, abandon, translate, translated
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
@@ -177,7 +177,8 @@ class Writer:
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group = 0, None, []
         self._checkpointer = _Checkpointer(self._location)
-        _ABANDONED.append(self._connection)
+        if self._connection is not None:
+            abandon(self._connection)
         self._connection = self._trees = self._head = None
         self._prepared = False
 
@@ -412,10 +413,6 @@ class Writer:
         self._head = None
         if self._trees is not None:
             self._trees.forget()
-
-
-_ABANDONED: list[apsw.Connection | None] = []
-"""Connections of a parent process, kept from being closed: closing would drop its file locks."""
 
 
 class _Checkpointer:

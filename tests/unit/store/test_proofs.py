@@ -211,13 +211,13 @@ def test_every_entry_and_transaction_is_proven_at_its_place(db: mycel.Nexus) -> 
         assert not replace(proof, entry=proofs[proof.seq % last].entry).verify(root)
 
 
-@pytest.mark.parametrize("seq", [0, -1, 10**6])
+@pytest.mark.parametrize("seq", [0, -1, 10**6, 2**70])
 def test_an_entry_that_never_was_cannot_be_proven(db: mycel.Nexus, seq: int) -> None:
     with pytest.raises(NotFound):
         db.prove_entry(seq)
 
 
-@pytest.mark.parametrize("bad", ["1", None, 1.5, 2**70])
+@pytest.mark.parametrize("bad", ["1", None, 1.5])
 def test_an_entry_is_named_by_a_number(db: mycel.Nexus, bad: object) -> None:
     with pytest.raises(MycelError):
         db.prove_entry(bad)  # type: ignore[arg-type]
