@@ -23,7 +23,10 @@ from typing import Any
 
 EMPTY_TREE = bytes(32)
 EMPTY_LOG = sha256(b"").digest()
-KINDS = ("", "put_concept", "retire_concept", "add_edge", "update_edge", "remove_edge", "purge")
+KINDS = (
+    *("", "put_concept", "retire_concept", "add_edge", "update_edge", "remove_edge", "purge"),
+    "relink_edge",
+)
 FIELDS = {
     1: "type",
     2: "name",

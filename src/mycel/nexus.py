@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from mycel.engine.constraints import SchemaGuard
+from mycel.engine.protection import ProtectionGuard
 from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
@@ -51,10 +54,17 @@ from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.verify import Report, verify
 
+if TYPE_CHECKING:
+    from mycel.engine.engine import Engine
+    from mycel.engine.outcome import Outcome
+    from mycel.engine.result import Result
+
 DEFAULT_ACTOR = "$self"
+TIMEOUT_S = 30.0
+"""How long a command may take, unless `open` is told otherwise."""
 LOG_PAGE = 500
 
-Result = TypeVar("Result")
+Written = TypeVar("Written")
 
 Target = Ref | tuple[str, str] | tuple[Ref, str, Ref]
 """What can be proven: an element, or (type, name), or (source, predicate, target)."""
@@ -63,9 +73,18 @@ Target = Ref | tuple[str, str] | tuple[Ref, str, Ref]
 class Nexus(GraphView):
     """One open graph. Use it as a context manager, or call `close`."""
 
-    def __init__(self, store: Store, *, actor: str = DEFAULT_ACTOR) -> None:
+    def __init__(
+        self, store: Store, *, actor: str = DEFAULT_ACTOR, timeout_s: float = TIMEOUT_S
+    ) -> None:
         super().__init__(store)
         self.actor = actor
+        self._timeout_s: Final = timeout_s
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from mycel.engine.engine import Engine  # noqa: PLC0415 - not every use needs the language
+
+        return Engine(self._store, timeout_s=self._timeout_s)
 
     @property
     def path(self) -> str:
@@ -89,6 +108,53 @@ class Nexus(GraphView):
     def __repr__(self) -> str:
         return f"<mycel.Nexus {self.path!r}>"
 
+    # The language.
+
+    def execute(
+        self, command: str, parameters: Mapping[str, Any] | None = None, /, **named: Any
+    ) -> Result:
+        """Run one KIP command; `:name` in it stands for the parameter of that name.
+
+        Parameters are values, never text of the command: nothing in them can change what it does.
+
+        Raises:
+            MycelError: with a code, what happened and what to do next. Nothing was written then.
+        """
+        if named:
+            parameters = {**(parameters or {}), **named}
+        return self._engine.execute(command, parameters, actor=self.actor)
+
+    def request(self, request: Mapping[str, Any], *, readonly: bool = False) -> dict[str, Any]:
+        """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`.
+
+        It never raises for what the request says: an error is part of the answer. With `readonly`,
+        commands that write are refused before anything runs.
+        """
+        from mycel.service.envelope import respond  # noqa: PLC0415 - as above
+
+        return respond(self, request, readonly=readonly)
+
+    def run(
+        self, command: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+    ) -> Outcome:
+        """One command of a request; `request` calls this."""
+        from mycel.engine.outcome import Outcome  # noqa: PLC0415 - as above
+
+        result = self._engine.execute(
+            command, parameters, actor=self.actor, dry_run=dry_run, readonly=readonly
+        )
+        return Outcome(result.value, result.next_cursor, result.warnings)
+
+    def apply_capsule(
+        self, capsule: str, parameters: Mapping[str, Any] | None = None, *, dry_run: bool = False
+    ) -> Result:
+        """Apply a capsule: `UPSERT` statements, as one transaction. It may be of 64 MiB.
+
+        Raises:
+            InvalidSyntax: it is no capsule.
+        """
+        return self._engine.apply_capsule(capsule, parameters, actor=self.actor, dry_run=dry_run)
+
     # Writing.
 
     def _who(self, actor: str | None) -> str:
@@ -105,11 +171,11 @@ class Nexus(GraphView):
 
     def write(
         self,
-        work: Callable[[Transaction], Result],
+        work: Callable[[Transaction], Written],
         *,
         actor: str | None = None,
         message: str = "",
-    ) -> Result:
+    ) -> Written:
         """Run a short function as one transaction and return what it returns, once durable.
 
         Functions that several threads run at once share one commit.
@@ -296,12 +362,18 @@ def open_nexus(
     clock_us: Callable[[], int] = wall_clock_us,
     guards: Sequence[Guard] = (),
     vfs: str | None = None,
+    strict: bool = False,
+    bootstrap: bool = True,
+    timeout_s: float = TIMEOUT_S,
 ) -> Nexus:
-    """Open a graph; a new one is made if there is none.
+    """Open a graph; a new one is made if there is none, with the core capsules applied.
 
     `durability` says what a commit waits for: "full" (the default) survives a power cut,
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
-    `guards` are asked about every change. `clock_us` and `vfs` are for tests.
+    With `strict`, an element without the attributes that its type requires is refused; otherwise
+    that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
+    built-in predicates. No command takes longer than `timeout_s`. `guards` are asked about every
+    change. `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -313,10 +385,14 @@ def open_nexus(
         durability=durability,
         busy_timeout_s=busy_timeout_s,
         clock_us=clock_us,
-        guards=guards,
+        guards=(ProtectionGuard(), SchemaGuard(strict=strict), *guards),
         vfs=vfs,
     )
-    return Nexus(store, actor=actor)
+    if bootstrap and not readonly and store.is_fresh():
+        from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - for new graphs only
+
+        begin(store)
+    return Nexus(store, actor=actor, timeout_s=timeout_s)
 
 
 def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:

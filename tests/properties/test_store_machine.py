@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import mycel
-from mycel.errors import ConstraintViolation, NotFound, TypeMismatch
+from mycel.errors import ConstraintViolation, DuplicateExists, NotFound, TypeMismatch
 from tests.unit.store.given import Clock, DeliberateError, number_of, problems
 
 TYPES = ("Fact", "Event")
@@ -71,16 +71,20 @@ class World:
 
     live: dict[str, Thing] = field(default_factory=dict)
     dead: dict[str, Thing] = field(default_factory=dict)
+    led: dict[str, set[str]] = field(default_factory=dict)
+    """The ends that re-pointed links once had."""
 
     def find(self, identity: tuple[str, ...]) -> Thing | None:
         return next((each for each in self.live.values() if each.identity == identity), None)
 
-    def about(self, ref: str, things: dict[str, Thing]) -> set[str]:
-        """An element and every link that refers to it, or to such a link."""
+    def about(self, ref: str, things: dict[str, Thing], *, ever: bool = False) -> set[str]:
+        """An element and every link that refers to it (or ever did), or to such a link."""
         found, waiting = {ref}, [ref]
         while waiting:
             near = waiting.pop()
             fresh = {each.id for each in things.values() if near in each.ends} - found
+            if ever:
+                fresh |= {ref for ref, ends in self.led.items() if near in ends} - found
             found |= fresh
             waiting += fresh
         return found
@@ -89,6 +93,8 @@ class World:
         for things in (self.live, self.dead):
             for ref in refs:
                 things.pop(ref, None)
+        for ref in refs:
+            self.led.pop(ref, None)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -296,9 +302,39 @@ class StoreMachine(RuleBasedStateMachine):
             self.world.dead[each] = replace(buried, tombstone=(self.clock.now_us, actor, reason))
         return gone
 
+    def relink(self, tx: mycel.Transaction, data: st.DataObject, actor: str) -> None:
+        world, links = self.world, self._links(self.world.live)
+        if not links:
+            return
+        link = data.draw(st.sampled_from(sorted(links, key=lambda each: each.id)))
+        src, predicate, dst = link.identity
+        src = data.draw(st.sampled_from([src, *sorted(world.live)]))
+        dst = data.draw(st.sampled_from([dst, *sorted(world.live)]))
+        identity = (src, predicate, dst)
+        there = world.find(identity)
+        if src == dst or world.about(link.id, world.live).intersection((src, dst)):
+            with pytest.raises(ConstraintViolation):
+                tx.relink(link.id, subject=src, object_=dst)
+            return
+        if there is not None and there.id != link.id:
+            with pytest.raises(DuplicateExists):
+                tx.relink(link.id, subject=src, object_=dst)
+            return
+        assert tx.relink(link.id, subject=src, object_=dst) == link.id
+        if there is not None:
+            return
+        for dead in [each for each in world.dead.values() if each.identity == identity]:
+            tombstone = (self.clock.now_us, actor, "re-pointed")
+            world.dead[dead.id] = replace(dead, identity=link.identity, tombstone=tombstone)
+            world.led.setdefault(dead.id, set()).update(dead.ends)
+        world.led.setdefault(link.id, set()).update(link.ends)
+        world.live[link.id] = replace(
+            link, identity=identity, version=link.version + 1, updated_us=self.clock.now_us
+        )
+
     CHANGES = (
         *(put_concept, put_link, put_link, put_link, add_edge, add_edge, add_edge),
-        *(update, update, remove_edge, retire),
+        *(update, update, remove_edge, retire, relink, relink),
     )
 
     # Definitions.
@@ -328,7 +364,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         self.clock.tick()
         ref = data.draw(st.sampled_from(sorted(things)))
-        gone = self.world.about(ref, things)
+        gone = self.world.about(ref, things, ever=True)
         concepts = int(ref.startswith("C:"))
         purged = self.db.purge(ref, "on request", by="officer")
         assert (purged.concepts, purged.propositions) == (concepts, len(gone) - concepts)

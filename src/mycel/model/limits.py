@@ -35,3 +35,24 @@ FIND_LIMIT_MAX = 1_000_000
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
 """How many identities one transaction remembers to save look-ups."""
+
+COMMAND_BYTES_MAX = 256 << 10
+"""The text of one KIP command, in UTF-8."""
+
+CAPSULE_BYTES_MAX = 64 << 20
+"""The text of a capsule file, in UTF-8."""
+
+NESTING_DEPTH_MAX = 64
+"""How deep the blocks, patterns and conditions of a command may nest. A JSON value counts anew."""
+
+BATCH_COMMANDS_MAX = 256
+"""How many commands one request may hold."""
+
+HOP_BOUND_MAX = 65_535
+"""The largest bound on hops that can be written; a larger one is `KIP_1001`."""
+
+RESULT_ROWS_MAX = 1_000_000
+"""Rows of one result; LIMIT and CURSOR page through more."""
+
+RESULT_BYTES_MAX = 256 << 20
+"""Text in the cells of one result."""

@@ -9,8 +9,11 @@ Modules, in the order in which a write passes through them:
 - `reader`       reading elements: the live state, or the state at a moment of the past
 - `writer`       one writer at a time; group commit; checkpoints in the background
 - `refs`         how a caller names an element
+- `guards`       rules on every write, and whom a change concerns
 - `transaction`  the primitives of every change
+- `contents`     what attributes and metadata become
 - `bulk`         the same primitives for many rows at once
+- `relink`       pointing a link elsewhere
 - `ledger`       what they share: journal, past versions, keys, the closing
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk

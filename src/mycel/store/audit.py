@@ -6,6 +6,7 @@ Shared by `verify`, which compares them with the journal, and by `replay`, which
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -108,7 +109,7 @@ class Auditor:
     def _proposition(self, row: tuple[Any, ...]) -> VersionRow:
         number, subject, predicate, object_, weight, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
-        subject_key, object_key = self.key(subject), self.key(object_)
+        subject_key, object_key = self.key(subject, seq), self.key(object_, seq)
         record = edge_record(
             predicate,
             subject_key,
@@ -127,8 +128,19 @@ class Auditor:
         content = (attributes, metadata), weight, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
-    def key(self, number: int) -> bytes:
-        """The natural key of an element, live or not; it is the same in every version."""
+    @cached_property
+    def _moved(self) -> frozenset[int]:
+        """Links that were pointed elsewhere, or speak about such links: only their keys change."""
+        rows = self._connection.execute("SELECT element FROM journal WHERE kind = 7")
+        return frozenset(number for (number,) in rows)
+
+    def key(self, number: int, seq: int = OPEN_END - 1) -> bytes:
+        """The natural key of an element, live or not, as of an entry; by default the present one.
+
+        A version's own record and key are made from the keys that its ends had when it was written.
+        """
+        if number in self._moved:
+            return self._link_key(number, seq)
         known = self._keys.get(number)
         if known is None:
             known = self._concept_key(number) if ids.is_concept(number) else self._link_key(number)
@@ -147,16 +159,40 @@ class Auditor:
             raise DatabaseCorrupt(f"A link refers to {ids.concept_id(number)}, which is not there.")
         return concept_key(self._registry.types.name(self._connection, row[0]), row[1])
 
-    def _link_key(self, number: int) -> bytes:
+    def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
+        """Every key that a link had, each with the entry from which on; nothing if it had one."""
+        if number not in self._moved:
+            return []
+        rows = self._connection.execute(
+            "SELECT from_seq FROM proposition_past WHERE id = ?1"
+            " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
+            (number,),
+        )
+        keys: list[tuple[int, bytes]] = []
+        for seq in [seq for (seq,) in rows]:
+            key = self._link_key(number, seq)
+            if not keys or keys[-1][1] != key:
+                keys.append((seq, key))
+        return keys
+
+    def _link_key(self, number: int, seq: int | None = None) -> bytes:
+        """The key of a link as of an entry; None for one whose key was always the same."""
+        live, past = "id = ?1", "id = ?1"
+        if seq is not None:
+            live, past = (
+                f"id = ?1 AND seq <= {seq}",
+                f"id = ?1 AND from_seq <= {seq} AND to_seq > {seq}",
+            )
         row = self._connection.execute(
-            "SELECT subject, predicate, object FROM proposition WHERE id = ?1 UNION ALL"
-            " SELECT subject, predicate, object FROM proposition_past WHERE id = ?1 LIMIT 1",
+            f"SELECT subject, predicate, object, seq FROM proposition WHERE {live} UNION ALL"
+            " SELECT subject, predicate, object, from_seq FROM proposition_past"
+            f" WHERE {past} LIMIT 1",
             (number,),
         ).fetchone()
         if row is None:
             raise DatabaseCorrupt(f"A link refers to proposition {number}, which is not there.")
         name = self._registry.predicates.name(self._connection, row[1])
-        return proposition_key(self.key(row[0]), name, self.key(row[2]))
+        return proposition_key(self.key(row[0], row[3]), name, self.key(row[2], row[3]))
 
     def _number_defined(self, type_name: str, name: str) -> int | None:
         if type_name == CONCEPT_TYPE:

@@ -1,8 +1,9 @@
 """The primitives of `transaction` for many rows at once.
 
 Rows that turn out to be new, as nearly all are in a load, go through `executemany` in batches; a
-batch in which one is not (it exists, has a tombstone, or defines something) is undone and put row
-by row. The result is the same in both cases, down to the journal.
+batch in which one is not (it exists, or has a tombstone) is undone and put row by row, and so is
+each row that defines something or that a guard wants to see. The result is the same in all cases,
+down to the order of the journal.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice, repeat
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidValueType, SelfEdgeError
@@ -22,15 +24,18 @@ from mycel.model.records import (
     concept_key,
     concept_record,
 )
-from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text
+from mycel.model.values import object_text
 from mycel.search.analysis import document_text
 from mycel.store import text
+from mycel.store.contents import checked_metadata, has_text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
 from mycel.store.refs import Ref, refuse_self_link
 
 BATCH_ROWS: Final = 2000
+TOGETHER_ROWS_MIN: Final = 4
+"""Fewer rows in a row are not worth preparing together."""
 LOAD_ROWS: Final = 20_000
 """From here on a transaction is a load, and gets a larger page cache."""
 LOAD_CACHE_KIB: Final = 262_144
@@ -67,17 +72,17 @@ def put_concepts(
     ledger: Ledger,
     rows: Iterable[ConceptRow],
     put_one: Callable[[ConceptRow], str],
-    *,
-    singly: bool,
+    goes_alone: Callable[[str], bool],
 ) -> list[str]:
     """Put many concepts and return their ids in order."""
     made: list[str] = []
     for batch in _batches(rows, ConceptRow):
-        prepared = _Batch(ledger, "concepts")
-        if singly or _has_tombstones(ledger, "concept") or not prepared.add_concepts(batch):
-            made += [put_one(row) for row in batch]
-        else:
-            made += [ids.concept_id(number) for number in prepared.numbers]
+        for run, alone in _runs(batch, itemgetter(0), goes_alone):
+            prepared = _Batch(ledger, "concepts")
+            if alone or _has_tombstones(ledger, "concept") or not prepared.add_concepts(run):
+                made += [put_one(row) for row in run]
+            else:
+                made += [ids.concept_id(number) for number in prepared.numbers]
     return made
 
 
@@ -85,18 +90,46 @@ def put_propositions(
     ledger: Ledger,
     rows: Iterable[PropositionRow],
     put_one: Callable[[PropositionRow], str],
-    *,
-    singly: bool,
+    goes_alone: Callable[[str], bool],
 ) -> int:
     """Put many links and return how many rows there were."""
     count = 0
     for batch in _batches(rows, PropositionRow):
         count += len(batch)
-        prepared = _Batch(ledger, "edges")
-        if singly or _has_tombstones(ledger, "proposition") or not prepared.add_links(batch):
-            for row in batch:
-                put_one(row)
+        for run, alone in _runs(batch, itemgetter(1), goes_alone):
+            prepared = _Batch(ledger, "edges")
+            if alone or _has_tombstones(ledger, "proposition") or not prepared.add_links(run):
+                for row in run:
+                    put_one(row)
     return count
+
+
+def _runs(
+    batch: list[Any], name_of: Callable[[Any], Any], goes_alone: Callable[[str], bool]
+) -> Iterator[tuple[list[Any], bool]]:
+    """A batch in its order, parted into rows that go together and rows that go alone.
+
+    Each row is asked about when those before it are written: a definition among them may change
+    the answer.
+    """
+    try:
+        names = set(map(name_of, batch))
+    except TypeError:  # A name that is not even hashable: putting it alone says what is wrong.
+        yield batch, True
+        return
+    if not any(goes_alone(name) for name in names):
+        yield batch, False
+        return
+    start = 0
+    while start < len(batch):
+        end = start
+        while end < len(batch) and not goes_alone(name_of(batch[end])):
+            end += 1
+        if end > start:
+            yield batch[start:end], end - start < TOGETHER_ROWS_MIN
+        if end < len(batch):
+            yield batch[end : end + 1], True
+        start = end + 1
 
 
 def _batches(rows: Iterable[Any], kind: type) -> Iterator[list[Any]]:
@@ -138,13 +171,11 @@ class _Batch:
         types = ledger.registry.types
         for type_name, name, attributes, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
-            if ledger.names_defined_by(type_number) is not None:
-                return False
             check_name(name)
             attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
             metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
             attributes_text = object_text(attributes, "attributes")
-            meta_text = metadata_text(metadata)
+            meta_text = checked_metadata(metadata)
             record = concept_record(
                 type_name, name, attributes, metadata, created_us=now, created_by=actor
             )
@@ -187,7 +218,7 @@ class _Batch:
             attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
             metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
             attributes_text = object_text(attributes, "attributes")
-            meta_text = metadata_text(metadata)
+            meta_text = checked_metadata(metadata)
             cost = 1.0 if weight is None else canonical_weight(weight)
             content = attributes, metadata
             key, record = make(
@@ -247,17 +278,3 @@ class _Batch:
         if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.is_load = True
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
-
-
-def has_text(attributes_text: str) -> bool:
-    """Whether a link carries text worth indexing: a string somewhere in its attributes."""
-    return '":"' in attributes_text or '["' in attributes_text or ',"' in attributes_text
-
-
-def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """The text of a metadata object that a caller sent."""
-    if metadata.__class__ is dict and not metadata:
-        return EMPTY_OBJECT
-    checked = object_text(metadata, "metadata")
-    check_metadata_keys(metadata)
-    return checked

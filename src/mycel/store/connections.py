@@ -29,6 +29,7 @@ from mycel.errors import (
     NotADatabase,
     ResourceExhausted,
 )
+from mycel.store import functions
 
 Durability = Literal["full", "normal", "off"]
 
@@ -98,6 +99,7 @@ class Location:
             f"query_only = {0 if writable else 1}",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
+        functions.register(connection)
         return connection
 
 

@@ -25,6 +25,7 @@ from mycel.store.journal import Head
 from mycel.store.opening import MEMORY, locate, open_or_create, private_directory
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
+from mycel.store.rows import only
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.writer import Writer
@@ -96,7 +97,9 @@ class Store:
             self._check_open()
             self.location.check_unchanged()
             with translated():
-                return Reader(self.location.connect(), self.registry)
+                reader = Reader(self.location.connect(), self.registry)
+            reader.watch()
+            return reader
 
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
@@ -134,6 +137,12 @@ class Store:
                 yield Reader(connection, Registry())
             finally:
                 connection.close()
+
+    def is_fresh(self) -> bool:
+        """Whether nothing has been written since the file was made."""
+        with self.reading() as reader:
+            (count,) = only(reader.connection, "SELECT count(*) FROM (SELECT 1 FROM tx LIMIT 2)")
+        return bool(count < 2)
 
     def snapshot(self) -> Snapshot:
         """All roots of this moment."""

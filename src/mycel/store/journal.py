@@ -42,6 +42,7 @@ class Kind(IntEnum):
     UPDATE_EDGE = 4
     REMOVE_EDGE = 5
     PURGE = 6
+    RELINK_EDGE = 7
 
     @property
     def label(self) -> str:

@@ -164,6 +164,7 @@ CREATE TABLE journal (
     purged INTEGER
 ) STRICT;
 CREATE INDEX journal_purge ON journal (element) WHERE kind = 6;
+CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;
 CREATE TABLE tx (
     seq INTEGER PRIMARY KEY,
     first_seq INTEGER NOT NULL,

@@ -237,6 +237,10 @@ class Ledger:
         self._linked.add(place)
         return True
 
+    def note_link(self, subject: int, predicate: int, object_: int) -> None:
+        """A link has come to a place in another way than by being created there."""
+        self._linked.add((subject, predicate, object_))
+
     # The journal.
 
     def append(

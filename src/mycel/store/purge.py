@@ -55,13 +55,30 @@ class PurgeFields(NamedTuple):
     name: str | None = None
     defines: str | None = None
     """`type` or `predicate`, if it was a definition."""
+    keys: tuple[tuple[int, bytes], ...] = ()
+    """For a link that had several keys: each of them, with the entry from which on it had it."""
 
     def encode(self) -> bytes:
-        return cbor.encode(list(self if self.defines else self[:4]))
+        if self.keys:
+            return cbor.encode([*self[:4], [list(each) for each in self.keys]])
+        return cbor.encode(list(self[:7] if self.defines else self[:4]))
 
     @classmethod
     def decode(cls, record: bytes) -> PurgeFields:
-        return cls(*cbor.decode(record))
+        fields = cbor.decode(record)
+        if len(fields) == 5:
+            keys = tuple((seq, key) for seq, key in fields[4])
+            return cls(*fields[:4])._replace(keys=keys)
+        return cls(*fields)
+
+    def keys_at(self, seq: int) -> tuple[bytes, bytes]:
+        """The key that the element had from an entry on, and the one that it had before it."""
+        had = [key for _, key in self.keys]
+        count = sum(since <= seq for since, _ in self.keys)
+        if not had:
+            return self.key, self.key
+        before = count - 1 if (seq in dict(self.keys)) else count
+        return had[max(count - 1, 0)], had[max(before - 1, 0)]
 
 
 def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
@@ -84,19 +101,24 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     for each in doomed:
         if (element := ledger.reader.element(each)) is not None:
             tx.ask_guards(element)
+    ledger.flush_entries()
     auditor = Auditor(ledger.connection, ledger.registry)
-    keys = {each: auditor.key(each) for each in doomed}
-    entries = sum(_purge_one(ledger, each, keys[each], reason) for each in reversed(doomed))
+    keys = {each: (auditor.key(each), auditor.keys_ever(each)) for each in doomed}
+    entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
     _forget_traces(ledger)
+    tx.definitions_changed()
     concepts = int(ids.is_concept(number))
     return Purged(concepts, len(doomed) - concepts, entries)
 
 
-def _purge_one(ledger: Ledger, number: int, key: bytes, reason: str) -> int:
+def _purge_one(
+    ledger: Ledger, number: int, key: bytes, keys: list[tuple[int, bytes]], reason: str
+) -> int:
     table = _table(number)
     namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
     definition = _definition(ledger, number) if ids.is_concept(number) else ()
-    record = PurgeFields(key, ledger.time_us, ledger.actor, reason, *definition).encode()
+    fields = PurgeFields(key, ledger.time_us, ledger.actor, reason, *definition)
+    record = fields._replace(keys=tuple(keys)).encode()
     if definition:
         ledger.head.definitions = ledger.head.seq + 1
     seq = ledger.append_entry(Kind.PURGE, number, None, record, record_hash(record))

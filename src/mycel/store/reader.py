@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from time import monotonic
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
@@ -18,9 +20,12 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
-from mycel.store.rows import Row
+from mycel.store.rows import Row, only
 
 Direction = Literal["out", "in"]
+
+STEPS_UNWATCHED: Final = 20_000
+"""How many instructions of SQLite pass, about a millisecond, between two looks at the clock."""
 
 _CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
 _PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
@@ -52,6 +57,29 @@ class Reader:
         self.connection: Final = connection
         self.registry: Final = registry
         self.process: Final = os.getpid()
+        self.deadline = inf
+        """When what runs on this connection is stopped (`time.monotonic`)."""
+        self.version = -1
+        """SQLite's count of changes when `definitions` was read."""
+        self.definitions = -1
+        """The last change of a definition that this reader has seen."""
+
+    def watch(self) -> None:
+        """Let the deadline stop statements on this connection from now on."""
+        self.connection.set_progress_handler(lambda: monotonic() > self.deadline, STEPS_UNWATCHED)
+
+    def refresh(self) -> int:
+        """Which definitions the last statement on this connection saw: a cheap look, if unchanged.
+
+        The count of changes is that of the snapshot of the last statement.
+        """
+        version = self.connection.data_version()
+        if version != self.version:
+            (self.definitions,) = only(
+                self.connection, "SELECT definitions FROM head ORDER BY seq DESC LIMIT 1"
+            )
+            self.version = version
+        return self.definitions
 
     # Single elements.
 

@@ -136,30 +136,37 @@ class _Replay:
         if head.frontier.root() != Head.read(source).frontier.root():
             yield "head", "does not have the root of the journal"
 
-    def _purged(self, source: apsw.Connection) -> dict[int, bytes]:
-        """The keys of purged elements. Names that they defined are still taken."""
-        keys: dict[int, bytes] = {}
+    def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
+        """What is known of purged elements. Names that they defined are still taken."""
+        known: dict[int, PurgeFields] = {}
         rows = every(
             source, "SELECT element, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
         )
         for element, record in rows:
             fields = PurgeFields.decode(record)
-            keys[element] = fields.key
+            known[element] = fields
             if fields.defines:
                 self._define(fields.defines, fields.number, fields.name)
-        return keys
+        return known
 
     def _define(self, table: str, number: int | None, name: str | None) -> None:
         self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (number, name))
 
-    def _apply(self, row: Row, purged: dict[int, bytes]) -> None:
-        seq, kind, element, _before, after, purge_seq = row
+    def _apply(self, row: Row, purged: dict[int, PurgeFields]) -> None:
+        seq, kind, element, before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
         if kind == Kind.PURGE:
-            self._changes[namespace].set(purged[element], None)
-        elif purge_seq is not None:
-            self._changes[namespace].set(purged[element], after)
-        elif namespace == "concepts":
+            self._changes[namespace].set(purged[element].key, None)
+            return
+        if purge_seq is not None:
+            key, key_before = purged[element].keys_at(seq)
+            self._leave(element, key_before, key)
+            self._know(element, key)
+            self._changes[namespace].set(key, after)
+            return
+        if kind == Kind.RELINK_EDGE:
+            self._leave(element, self._edge_key(decode_edge(before)))
+        if namespace == "concepts":
             self._concept(seq, element, decode_concept(after), record_hash(after))
         else:
             self._edge(seq, element, decode_edge(after), record_hash(after))
@@ -185,10 +192,19 @@ class _Replay:
             fields,
         )
 
-    def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
-        (subject, subject_key), (object_, object_key) = map(self._known, (fields.src, fields.dst))
+    def _leave(self, element: int, key: bytes, new_key: bytes | None = None) -> None:
+        """A link gets another key: its leaf goes, unless another link has come there meanwhile."""
+        if key != new_key and self._known(key[:RECORD_ID_BYTES])[0] == element:
+            self._changes["edges"].set(key, None)
+
+    def _edge_key(self, fields: EdgeFields) -> bytes:
+        (_, subject_key), (_, object_key) = map(self._known, (fields.src, fields.dst))
         predicate = self._registry.predicates.name(self._connection, fields.type)
-        key = proposition_key(subject_key, predicate, object_key)
+        return proposition_key(subject_key, predicate, object_key)
+
+    def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
+        (subject, _), (object_, _) = map(self._known, (fields.src, fields.dst))
+        key = self._edge_key(fields)
         self._know(element, key)
         self._changes["edges"].set(key, digest)
         self._store(
@@ -250,7 +266,7 @@ class _Replay:
 
     def _know(self, element: int, key: bytes) -> None:
         self._connection.execute(
-            "INSERT OR IGNORE INTO element_key VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO element_key VALUES (?, ?, ?)",
             (key[:RECORD_ID_BYTES], element, key),
         )
 

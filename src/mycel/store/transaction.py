@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import apsw
 
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
+    InvalidId,
     MycelError,
     SelfEdgeError,
-    VersionConflict,
 )
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
@@ -40,17 +40,23 @@ from mycel.model.records import (
     edge_record,
     proposition_key,
 )
-from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
-from mycel.store import bulk
+from mycel.model.values import check_metadata_keys, object_text, parse_object
+from mycel.store import bulk, relink
 from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.connections import translate
+from mycel.store.contents import checked_metadata, expect, has_text, merged, with_reserved
+from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
 from mycel.store.refs import Ref, refuse_self_link, resolve
 from mycel.store.rows import every
 
+__all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
+
 DEFAULT_WEIGHT: Final = 1.0
+
+_META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 _FIND_CONCEPT: Final = (
     "SELECT id, attributes, metadata, version, NULL FROM concept WHERE name = ?1 AND type = ?2"
@@ -64,27 +70,6 @@ _FIND_LINK: Final = (
     f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
 )
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
-
-
-class Change(NamedTuple):
-    """What a primitive is about to write; guards see it first."""
-
-    kind: Literal["create", "update", "retire"]
-    before: Element | None
-    type_or_predicate: str
-    name_or_ends: str | tuple[str, str]
-    attributes: JsonObject
-    metadata: JsonObject
-
-
-class Guard(Protocol):
-    """A rule on every write, whatever door it came through: schema, protection, constraints."""
-
-    def check(self, tx: Transaction, change: Change) -> None:
-        """Raise to refuse a change before it is written."""
-
-    def check_commit(self, tx: Transaction) -> None:
-        """Raise to refuse the transaction as a whole, just before it is closed."""
 
 
 class Retired(NamedTuple):
@@ -134,9 +119,13 @@ class Transaction:
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
         self._ledger: Ledger | None = ledger
-        self.guards: Final = guards
+        self._guards: Final = Guards(guards)
         self.spoiled = False
         """Whether a step failed halfway, so that the whole can only be rolled back."""
+        self.warnings: Final[list[str]] = []
+        """What the writer should know although it is no error; guards add to it."""
+        self.memo: Final[dict[object, Any]] = {}
+        """What guards remember from a change until the commit, each under a key of its own."""
 
     @property
     def ledger(self) -> Ledger:
@@ -211,7 +200,7 @@ class Transaction:
 
     def define_meta_types(self) -> None:
         """Write the definitions of the two meta-types, before which nothing is defined."""
-        for name in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        for name in _META_TYPES:
             self._create_concept(CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, None)
 
     # Concepts.
@@ -254,7 +243,11 @@ class Transaction:
     @_whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
-        return bulk.put_concepts(self.ledger, rows, self._put_concept_row, singly=bool(self.guards))
+        return bulk.put_concepts(self.ledger, rows, self._put_concept_row, self._goes_alone)
+
+    def _goes_alone(self, type_name: str) -> bool:
+        """Whether rows of this type have to be put one by one: guards want to see them."""
+        return type_name in _META_TYPES or bool(self._concerned(type_name, link=False))
 
     def _put_concept_row(self, row: ConceptRow) -> str:
         return self.put_concept(row.type, row.name, row.attributes, row.metadata)
@@ -270,11 +263,13 @@ class Transaction:
     ) -> str:
         ledger = self.ledger
         attributes_text = object_text({} if attributes is None else attributes, "attributes")
-        metadata_text = bulk.metadata_text({} if metadata is None else metadata)
-        if ledger.names_defined_by(type_number) is not None:
+        metadata_text = checked_metadata({} if metadata is None else metadata)
+        if type_name in _META_TYPES:
             check_identifier(name, "type or predicate")
-        if self.guards:
-            self._guard("create", None, type_name, name, attributes_text, metadata_text)
+        if self._concerned(type_name, link=False):
+            texts = attributes_text, metadata_text
+            number_or_none = None if grave is None else grave.number
+            self._guard("create", None, type_name, name, texts, number_or_none)
         key = concept_key(type_name, name)
         record = concept_record(
             type_name,
@@ -310,6 +305,8 @@ class Transaction:
             ),
         )
         ledger.retext.add(number)
+        if type_name in _META_TYPES:
+            self.definitions_changed()
         return ids.concept_id(number)
 
     def _change_concept(self, number: int, attributes_text: str, metadata_text: str) -> bool:
@@ -319,8 +316,9 @@ class Transaction:
             raise missing(ids.concept_id(number))
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
-        if self.guards:
-            self._guard("update", before, before.type, before.name, attributes_text, metadata_text)
+        if self._concerned(before.type, link=False):
+            texts = attributes_text, metadata_text
+            self._guard("update", before, before.type, before.name, texts, number)
         record = concept_record(
             before.type,
             before.name,
@@ -341,6 +339,8 @@ class Transaction:
             " updated_at = ? WHERE id = ?",
             (attributes_text, metadata_text, seq, ledger.time_us, number),
         )
+        if before.type in _META_TYPES:
+            self.definitions_changed()
         if before.attributes_json != attributes_text:
             ledger.retext.add(number)
         return True
@@ -394,8 +394,11 @@ class Transaction:
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
-            self.ledger, rows, self._put_proposition_row, singly=bool(self.guards)
+            self.ledger, rows, self._put_proposition_row, self._link_goes_alone
         )
+
+    def _link_goes_alone(self, predicate: str) -> bool:
+        return bool(self._concerned(predicate, link=True))
 
     def _put_proposition_row(self, row: PropositionRow) -> str:
         subject, predicate, object_, attributes, metadata, weight = row
@@ -464,12 +467,14 @@ class Transaction:
         ledger = self.ledger
         subject, predicate_number, object_ = place
         attributes_text = object_text({} if attributes is None else attributes, "attributes")
-        metadata_text = bulk.metadata_text({} if metadata is None else metadata)
+        metadata_text = checked_metadata({} if metadata is None else metadata)
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
         subject_key, object_key = ledger.live_key(subject), ledger.live_key(object_)
-        if self.guards:
+        if self._concerned(predicate, link=True):
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
-            self._guard("create", None, predicate, ends, attributes_text, metadata_text)
+            texts = attributes_text, metadata_text
+            number_or_none = None if grave is None else grave.number
+            self._guard("create", None, predicate, ends, texts, number_or_none)
         key = proposition_key(subject_key, predicate, object_key)
         record = edge_record(
             predicate_number,
@@ -507,7 +512,7 @@ class Transaction:
                 ledger.time_us,
             ),
         )
-        if bulk.has_text(attributes_text):
+        if has_text(attributes_text):
             ledger.retext.add(number)
         return ids.proposition_id(number, predicate)
 
@@ -521,9 +526,9 @@ class Transaction:
         same = (before.attributes_json, before.metadata_json, before.weight)
         if same == (attributes_text, metadata_text, weight):
             return False
-        if self.guards:
-            ends = (before.subject, before.object)
-            self._guard("update", before, before.predicate, ends, attributes_text, metadata_text)
+        if self._concerned(before.predicate, link=True):
+            ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
+            self._guard("update", before, before.predicate, ends, texts, number)
         subject_key = ledger.live_key(ids.parse_id(before.subject))
         object_key = ledger.live_key(ids.parse_id(before.object))
         record = edge_record(
@@ -551,6 +556,33 @@ class Transaction:
             ledger.retext.add(number)
         return True
 
+    @_whole
+    def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
+        """Point a live link to other ends. It stays the link it is: its id, and links about it.
+
+        Its version goes up by one, unless it leads there already. Returns the id.
+
+        Raises:
+            NotFound: there is no such link, or no such end.
+            DuplicateExists: there is already a live link in its new place.
+            SelfEdgeError: both ends are the same element.
+            ConstraintViolation: an end is a link about this link.
+        """
+        link = self.get(ref)
+        if not isinstance(link, Proposition):
+            raise InvalidId(f"{link.id} is a concept; only links lead anywhere.")
+        new = (subject or link.subject, object_ or link.object)
+        refuse_self_link(*new)
+        ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
+        if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
+            return link.id
+        if self._concerned(link.predicate, link=True):
+            outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
+            texts = link.attributes_json, link.metadata_json
+            self._guard("update", link, link.predicate, outer, texts, link.number)
+        relink.relink(self.ledger, link, ends)
+        return link.id
+
     # Either kind.
 
     @_whole
@@ -564,9 +596,11 @@ class Transaction:
         drop_attributes: Iterable[str] = (),
         drop_metadata: Iterable[str] = (),
         expect_version: int | None = None,
+        reserved: Mapping[str, Any] | None = None,
     ) -> bool:
         """Change an element that exists: merge keys, drop keys, set a link's weight.
 
+        `reserved` are metadata keys that the engine itself keeps; they begin with an underscore.
         Returns whether anything changed.
 
         Raises:
@@ -579,6 +613,8 @@ class Transaction:
         check_metadata_keys(drop_metadata)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
+        if reserved:
+            metadata_text = with_reserved(metadata_text, reserved)
         if isinstance(element, Concept):
             if weight is not None:
                 raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
@@ -681,14 +717,15 @@ class Transaction:
         )
         key = concept_key(concept.type, concept.name)
         ledger.entomb(Kind.RETIRE_CONCEPT, concept, record, key, reason)
-        if concept.type in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        if concept.type in _META_TYPES:
+            self.definitions_changed()
             ledger.head.definitions = ledger.head.seq
 
     def check_not_in_use(self, concept: Concept) -> None:
         """Refuse to remove a definition on which something still stands."""
-        if concept.type not in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        if concept.type not in _META_TYPES:
             return
-        if concept.type == CONCEPT_TYPE and concept.name in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        if concept.type == CONCEPT_TYPE and concept.name in _META_TYPES:
             raise ImmutableTarget(f"The meta-type {concept.name!r} cannot be removed.")
         table, column = (
             ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
@@ -703,34 +740,37 @@ class Transaction:
                 hint=f"Remove every {table} that uses it first.",
             )
 
+    # Guards.
+
+    def definitions_changed(self) -> None:
+        """A definition has changed: whom changes concern has to be asked again."""
+        self._guards.forget()
+
     def ask_guards(self, element: Element) -> None:
         """Ask the guards whether an element may be removed."""
-        if self.guards:
-            texts = (element.attributes_json, element.metadata_json)
-            if isinstance(element, Concept):
-                self._guard("retire", element, element.type, element.name, *texts)
-            else:
+        texts = (element.attributes_json, element.metadata_json)
+        if isinstance(element, Proposition):
+            if self._concerned(element.predicate, link=True):
                 ends = (element.subject, element.object)
-                self._guard("retire", element, element.predicate, ends, *texts)
+                self._guard("retire", element, element.predicate, ends, texts, element.number)
+        elif self._concerned(element.type, link=False):
+            self._guard("retire", element, element.type, element.name, texts, element.number)
+
+    def _concerned(self, name: str, *, link: bool) -> tuple[Guard, ...]:
+        return self._guards.concerned(self, name, link=link)
 
     def _guard(
         self,
-        kind: Literal["create", "update", "retire"],
+        kind: ChangeKind,
         before: Element | None,
         type_or_predicate: str,
         name_or_ends: str | tuple[str, str],
-        attributes_text: str,
-        metadata_text: str,
+        texts: tuple[str, str],
+        number: int | None,
     ) -> None:
-        change = Change(
-            kind,
-            before,
-            type_or_predicate,
-            name_or_ends,
-            parse_object(attributes_text),
-            parse_object(metadata_text),
-        )
-        for guard in self.guards:
+        attributes, metadata = map(parse_object, texts)
+        change = Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
+        for guard in self._concerned(type_or_predicate, link=not isinstance(name_or_ends, str)):
             guard.check(self, change)
 
     def finish(self) -> None:
@@ -747,26 +787,5 @@ class Transaction:
         if self.is_empty:
             self.ledger.forget_actor()
             return
-        for guard in self.guards:
-            guard.check_commit(self)
+        self._guards.check_commit(self)
         self.ledger.close()
-
-
-def expect(expected: int | None, actual: int, what: str) -> None:
-    """Refuse to go on unless the version is the expected one; 0 means that there is no element."""
-    if expected is not None and expected != actual:
-        raise VersionConflict(
-            f"Expected version {expected} of {what}, but it is {actual or 'not there'}.",
-            data={"expected": expected, "actual": actual},
-        )
-
-
-def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
-    """The object after a shallow merge (KIP §2.10) and the removal of keys."""
-    new = {} if given is None else given
-    new_text = bulk.metadata_text(new) if what == "metadata" else object_text(new, what)
-    dropped = {drop} if isinstance(drop, str) else set(drop)
-    if not given and not dropped:
-        return old_text
-    both = parse_object(old_text) | parse_object(new_text)
-    return object_text({key: both[key] for key in both if key not in dropped}, what)

@@ -34,8 +34,8 @@ from mycel.model.records import (
 from mycel.model.values import object_text, parse_object
 from mycel.store import layout, text
 from mycel.store.audit import Auditor, VersionRow
-from mycel.store.bulk import has_text
 from mycel.store.connections import translate
+from mycel.store.contents import has_text
 from mycel.store.database import Store
 from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -323,7 +323,8 @@ class _Verification:
             return "has no journal entry"
         element, after, purged, kind = found
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
-        if element != row.number or purged is not None or removal != row.tombstoned:
+        either = kind == Kind.RELINK_EDGE  # Of a live link, or of one that has a tombstone.
+        if element != row.number or purged is not None or not (either or removal == row.tombstoned):
             return "has a journal entry that speaks of something else"
         if after != row.record:
             return "is not what the journal says"
@@ -480,6 +481,8 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     """Whether an entry changes what the text index should hold."""
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
+    if kind == Kind.RELINK_EDGE:
+        return False
     decode = decode_concept if kind == Kind.PUT_CONCEPT else decode_edge
     new, old = decode(after), None if before is None else decode(before)
     if old is not None and old.tombstone is None:

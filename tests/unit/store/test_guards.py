@@ -8,7 +8,8 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.store.database import Store
-from tests.unit.store.given import FACT, Clock, assert_sound, dump
+from mycel.store.purge import purge
+from tests.unit.store.given import EVENT, FACT, Clock, assert_sound, dump, number_of
 
 
 class Recorder:
@@ -19,6 +20,12 @@ class Recorder:
         self.commits = 0
         self.refuses: Callable[[mycel.Change], bool] = lambda _: False
         self.refuses_commit = False
+        self.concern: Callable[[str, bool], bool] = lambda _name, _link: True
+        self.asked: list[tuple[str, bool]] = []
+
+    def concerns(self, tx: mycel.Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        self.asked.append((type_or_predicate, link))
+        return self.concern(type_or_predicate, link)
 
     def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
         self.seen.append(change)
@@ -67,7 +74,82 @@ def test_a_guard_sees_every_change_before_it_is_written(db: mycel.Nexus, guard: 
     assert (guard.seen[3].before, guard.seen[3].attributes) == (None, {"a": 1})
     assert guard.seen[4].before is not None
     assert (guard.seen[4].before.id, guard.seen[4].metadata) == (link, {"m": 1})
+    numbers = [None, None, None, None, number_of(link), number_of(link), number_of(one)]
+    assert [change.number for change in guard.seen] == numbers
     assert guard.commits == 3
+
+
+def test_an_element_that_is_revived_has_its_number(db: mycel.Nexus, guard: Recorder) -> None:
+    one, _, link = db.write(build)
+    db.write(lambda tx: tx.retire(one))
+    guard.seen.clear()
+    db.write(build)
+    assert [(change.kind, change.number) for change in guard.seen] == [
+        ("create", number_of(one)),
+        ("create", number_of(link)),
+    ]
+
+
+def test_a_guard_is_asked_only_about_what_concerns_it(db: mycel.Nexus, guard: Recorder) -> None:
+    guard.concern = lambda name, link: link and name == "references"
+    one, _, link = db.write(build)
+    db.write(lambda tx: tx.update(one, attributes={"b": 2}))
+    db.write(lambda tx: tx.update(link, attributes={"b": 2}))
+    db.write(lambda tx: tx.retire(one))
+    assert [(change.kind, change.type_or_predicate) for change in guard.seen] == [
+        ("create", "references"),
+        ("update", "references"),
+        ("retire", "references"),
+    ]
+    assert guard.commits == 4
+
+
+def test_a_purge_asks_only_guards_that_it_concerns(db: mycel.Nexus, guard: Recorder) -> None:
+    one, _, link = db.write(build)
+    guard.refuses = lambda change: change.kind == "retire"
+    guard.concern = lambda name, link: name == "references" and link
+    with pytest.raises(ConstraintViolation):
+        db.purge(one, "asked for")
+    assert db.get(link).id == link
+    guard.concern = lambda name, link: False
+    assert db.purge(one, "asked for").propositions == 1
+
+
+def test_whom_a_name_concerns_is_asked_once_in_a_transaction(
+    db: mycel.Nexus, guard: Recorder
+) -> None:
+    db.write(build)
+    guard.asked.clear()
+    with db.transaction() as tx:
+        for n in range(5):
+            made = tx.put_concept(FACT, f"one of many {n}")
+            tx.add_edge(made, "references", "C:2")
+        tx.put_concepts([mycel.ConceptRow(FACT, f"row {n}") for n in range(5)])
+    assert guard.asked == [(FACT, False), ("references", True)]
+
+
+@pytest.mark.parametrize("how", ["define", "update", "retire", "purge"])
+def test_a_definition_that_changes_has_names_asked_about_again(
+    db: mycel.Nexus, guard: Recorder, how: str
+) -> None:
+    db.write(build)
+    guard.concern = lambda name, link: False
+    with db.transaction() as tx:
+        spare = tx.define_type("Spare")
+        tx.put_concept(FACT, "before")
+        match how:
+            case "define":
+                tx.define_type("Other")
+            case "update":
+                tx.update(spare, attributes={"rule": "strict"})
+            case "retire":
+                tx.retire(spare)
+            case "purge":
+                purge(tx, spare, "asked for")
+        guard.concern = lambda name, link: True
+        guard.seen.clear()
+        tx.put_concept(FACT, "after")
+    assert [change.name_or_ends for change in guard.seen] == ["after"]
 
 
 def test_a_guard_is_not_asked_about_what_changes_nothing(db: mycel.Nexus, guard: Recorder) -> None:
@@ -148,6 +230,55 @@ def test_a_guard_sees_every_row_of_a_bulk_put(db: mycel.Nexus, guard: Recorder) 
         db.write(lambda tx: tx.put_concepts(rows))
     assert db.snapshot() == before
     assert other
+
+
+def test_a_bulk_put_shows_a_guard_only_rows_that_concern_it_and_keeps_the_order(
+    db: mycel.Nexus, guard: Recorder, path: Path
+) -> None:
+    db.write(lambda tx: [tx.define_type(FACT), tx.define_type(EVENT)])
+    guard.concern = lambda name, link: name in (EVENT, "part_of")
+    guard.seen.clear()
+    types = [FACT] * 7 + [EVENT, FACT, EVENT, EVENT] + [FACT] * 6
+    rows = [mycel.ConceptRow(type_name, f"row {n}") for n, type_name in enumerate(types)]
+    with db.transaction() as tx:
+        made = tx.put_concepts(rows)
+        predicates = ["references" if type_name == FACT else "part_of" for type_name in types]
+        ends = zip(made[1:], predicates[1:], strict=True)
+        count = tx.put_propositions(
+            mycel.PropositionRow(made[0], predicate, end) for end, predicate in ends
+        )
+    assert count == len(made) - 1
+    seen = [change.name_or_ends for change in guard.seen]
+    events = [7, 9, 10]
+    assert seen == [*(f"row {n}" for n in events), *((made[0], made[n]) for n in events)]
+    elements = [number_of(each) for each in made]
+    links = range(1, 2 * len(made) - 1, 2)
+    assert [row[2] for row in dump(path)["journal"]][-2 * len(made) + 1 :] == [*elements, *links]
+    assert [number_of(each) for each in made] == sorted(elements)
+    assert_sound(db)
+
+
+def test_a_definition_within_a_bulk_put_counts_for_the_rows_after_it(
+    db: mycel.Nexus, guard: Recorder
+) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    defined = False
+
+    def check(tx: mycel.Transaction, change: mycel.Change) -> None:
+        nonlocal defined
+        defined = defined or change.name_or_ends == EVENT
+        guard.seen.append(change)
+
+    guard.check = check  # type: ignore[method-assign]
+    guard.concern = lambda name, link: name == "$ConceptType" or defined
+    guard.seen.clear()
+    names = [(FACT, f"fact {n}") for n in range(5)]
+    rows = [*names, ("$ConceptType", EVENT), (EVENT, "event"), (FACT, "last")]
+    with db.transaction() as tx:
+        made = tx.put_concepts([mycel.ConceptRow(*row) for row in rows])
+    assert len(made) == len(rows)
+    assert [change.name_or_ends for change in guard.seen] == [EVENT, "event", "last"]
+    assert_sound(db)
 
 
 def test_a_refused_cascade_leaves_the_links_too(db: mycel.Nexus, guard: Recorder) -> None:

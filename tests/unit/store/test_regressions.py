@@ -74,6 +74,9 @@ def test_a_transaction_may_end_in_another_thread(db: mycel.Nexus) -> None:
 
 def test_guards_are_asked_about_a_purge(path: Path) -> None:
     class Keep:
+        def concerns(self, tx: mycel.Transaction, type_or_predicate: str, *, link: bool) -> bool:
+            return True
+
         def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
             if change.kind == "retire":
                 raise ImmutableTarget("It stays.")

@@ -1,0 +1,245 @@
+"""What an UPSERT puts, gathered so that it can be written together.
+
+A capsule says its concepts and links in turn, and a bulk write wants many of one kind. So puts are
+queued: first come all concepts of the queue, then all links, each kind in its order. That gives
+what writing one by one would give, because whoever queues sees to it that no put of the queue
+depends on another one, except a link on its ends.
+
+It holds for errors too. When a write fails, the queue is put once more, one by one and in the
+order of the command, in the transaction that is lost anyway: the first put that fails is the one
+that would have failed, and it knows its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError
+from mycel.model import ids
+from mycel.store.bulk import ConceptRow, PropositionRow
+from mycel.store.rows import every
+from mycel.store.transaction import Transaction
+
+_TOGETHER_MIN: Final = 8
+"""Fewer than these are put one by one: looking for them first would cost more."""
+
+_Keys: TypeAlias = Mapping[str, Any] | None
+_Named: TypeAlias = Callable[[MycelError], MycelError]
+
+# CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
+_CONCEPTS_THERE: Final = (
+    "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
+    " ON c.name = j.value AND c.type = ?1"
+)
+_LINKS_THERE: Final = (
+    "SELECT p.subject, p.object FROM json_each(?2) j CROSS JOIN proposition p"
+    " ON p.subject = j.value ->> 0 AND p.predicate = ?1 AND p.object = j.value ->> 1"
+)
+
+
+def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tuple[str, str], str]:
+    """The ids of concepts that exist, by type and name; for each type there are names to look for.
+
+    A type that was never defined has no concepts.
+    """
+    ledger = tx.ledger
+    found: dict[tuple[str, str], str] = {}
+    for type_name, each in names.items():
+        number = ledger.registry.types.number(ledger.connection, type_name)
+        if number is not None:
+            rows = every(ledger.connection, _CONCEPTS_THERE, (number, orjson.dumps(each).decode()))
+            found.update(((type_name, name), ids.concept_id(at)) for name, at in rows)
+    return found
+
+
+class ConceptPut:
+    """A concept to create or to merge keys into. It has an id once it exists."""
+
+    __slots__ = ("attributes", "id", "metadata", "name", "named", "type")
+
+    def __init__(
+        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, named: _Named
+    ) -> None:
+        self.type: Final = type_
+        self.name: Final = name
+        self.attributes: Final = attributes
+        self.metadata: Final = metadata
+        self.named: Final = named
+        """Says in an error which block the put is of."""
+        self.id: str | None = None
+
+    def put(self, tx: Transaction) -> None:
+        self.id = tx.put_concept(self.type, self.name, self.attributes, self.metadata)
+
+
+class LinkPut:
+    """A link to create or to merge keys into. It has an id once it is written."""
+
+    __slots__ = ("attributes", "id", "metadata", "named", "object", "predicate", "subject")
+
+    def __init__(
+        self,
+        subject: str | ConceptPut,
+        predicate: str,
+        object_: str | ConceptPut,
+        attributes: _Keys,
+        metadata: _Keys,
+        named: _Named,
+    ) -> None:
+        self.subject: Final = subject
+        self.predicate: Final = predicate
+        self.object: Final = object_
+        self.attributes: Final = attributes
+        self.metadata: Final = metadata
+        self.named: Final = named
+        self.id: str | None = None
+
+    def ends(self) -> tuple[str, str]:
+        """The ids of both ends, which are written by now."""
+        return _id(self.subject), _id(self.object)
+
+    def put(self, tx: Transaction) -> None:
+        subject, object_ = self.ends()
+        self.id = tx.put_proposition(
+            subject, self.predicate, object_, self.attributes, self.metadata
+        )
+
+
+Put: TypeAlias = ConceptPut | LinkPut
+End: TypeAlias = str | ConceptPut | LinkPut
+"""An element that a link can have as its end: one with an id, or one that waits to be written."""
+
+
+def _id(end: End) -> str:
+    return end if isinstance(end, str) else str(end.id)
+
+
+def settled(end: End) -> End:
+    """The id instead of the put, if it is written."""
+    return end if isinstance(end, str) or end.id is None else end.id
+
+
+class Batch:
+    """Puts that wait to be written together."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx: Final = tx
+        self._concepts: dict[tuple[str, str], ConceptPut] = {}
+        self._links: dict[tuple[End, str, End], LinkPut] = {}
+        self._queue: list[Put] = []
+
+    def waiting_link(self, subject: End, predicate: str, object_: End) -> LinkPut | None:
+        return self._links.get((subject, predicate, object_))
+
+    def put_concept(self, put: ConceptPut) -> None:
+        """Queue a concept. One that waits already is written first: a second put may change it."""
+        key = (put.type, put.name)
+        if key in self._concepts:
+            self.write()
+        self._concepts[key] = put
+        self._queue.append(put)
+
+    def put_link(self, put: LinkPut) -> None:
+        """Queue a link, whose ends are written or wait as concepts."""
+        key = (put.subject, put.predicate, put.object)
+        if key in self._links:
+            self.write()
+        self._links[key] = put
+        self._queue.append(put)
+
+    def write(self) -> None:
+        """Write everything that waits.
+
+        Raises:
+            MycelError: what the first put would have raised, had they been written one by one.
+        """
+        concepts, links, queue = self._concepts, self._links, self._queue
+        if not queue:
+            return
+        self._concepts, self._links, self._queue = {}, {}, []
+        if len(queue) < _TOGETHER_MIN:
+            self._one_by_one(queue)
+            return
+        try:
+            created = self._write_concepts(list(concepts.values()))
+            self._write_links(list(links.values()), created)
+        except (InternalError, DiskFull, ExecutionTimeout):
+            raise  # The storage failed: there is nothing to ask it.
+        except MycelError:
+            self._one_by_one(queue)
+            raise
+
+    def _one_by_one(self, queue: Sequence[Put]) -> None:
+        for put in queue:
+            try:
+                put.put(self._tx)
+            except MycelError as error:
+                raise put.named(error) from None
+
+    def _write_concepts(self, puts: list[ConceptPut]) -> set[str]:
+        """Write concepts; those that exist one by one. Returns the ids of the others."""
+        fresh = []
+        for put in puts:
+            if put.id is None:
+                fresh.append(put)
+            elif put.attributes or put.metadata:
+                put.put(self._tx)
+        rows = [ConceptRow(put.type, put.name, put.attributes, put.metadata) for put in fresh]
+        made = self._tx.put_concepts(rows)
+        for put, each in zip(fresh, made, strict=True):
+            put.id = each
+        return set(made)
+
+    def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
+        """Write links; those that exist one by one."""
+        there = self._links_there(puts, created)
+        fresh = []
+        for put in puts:
+            if there and (put.predicate, *put.ends()) in there:
+                put.put(self._tx)
+            else:
+                fresh.append(put)
+        head = self._tx.ledger.head
+        first = head.next_proposition
+        self._tx.put_propositions(
+            [PropositionRow(*_ends(put), put.attributes, put.metadata) for put in fresh]
+        )
+        if head.next_proposition - first == len(fresh) * ids.ID_STEP:
+            for at, put in enumerate(fresh):
+                put.id = ids.proposition_id(first + at * ids.ID_STEP, put.predicate)
+        else:  # Some had been removed before, and have the ids that they had.
+            for put in fresh:
+                subject, object_ = put.ends()
+                link = self._tx.get_edge(subject, put.predicate, object_)
+                put.id = None if link is None else link.id
+
+    def _links_there(self, puts: list[LinkPut], created: set[str]) -> set[tuple[str, str, str]]:
+        """Which of the links exist. Those of a concept that was just created cannot."""
+        ledger = self._tx.ledger
+        places: dict[str, list[tuple[int, int]]] = {}
+        for put in puts:
+            subject, object_ = put.ends()
+            if subject not in created and object_ not in created:
+                place = ids.parse_id(subject), ids.parse_id(object_)
+                places.setdefault(put.predicate, []).append(place)
+        outer = ledger.reader.outer_id
+        return {
+            (predicate, outer(subject), outer(object_))
+            for predicate, each in places.items()
+            for subject, object_ in every(
+                ledger.connection,
+                _LINKS_THERE,
+                (
+                    ledger.registry.predicate_number(ledger.connection, predicate),
+                    orjson.dumps(each).decode(),
+                ),
+            )
+        }
+
+
+def _ends(put: LinkPut) -> tuple[str, str, str]:
+    subject, object_ = put.ends()
+    return subject, put.predicate, object_

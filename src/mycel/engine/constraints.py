@@ -1,0 +1,286 @@
+"""The schema as a rule on every write, whatever door it came through.
+
+    a value of another JSON type than `instance_schema` says     KIP_2003, at the change
+    an end outside `subject_types` or `object_types`             KIP_2002, at the change
+    a required attribute that is missing, or a value outside     a warning, at the commit;
+    an `enum`                                                    KIP_2002 where the rules are strict
+
+What is missing is looked at when the transaction is about to end, so that an element may be built
+in several steps. Strict is the whole nexus, or a type that says so.
+
+A list of types admits concepts by the name of their type, and links by the name of their predicate;
+`*` admits all of both. Changing a definition says nothing about what was written before: an element
+is held against the definition of the moment when it changes, and values that do not change stay.
+
+Definitions are read from the graph once in a transaction for each type or predicate that it uses,
+and again when one changes within it. So there is nothing to invalidate: not after a rollback, and
+not when another process has written. Only the parsing, the dear part, is remembered, by the text
+that was parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import orjson
+
+from mycel.errors import ConstraintViolation
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.values import JsonObject, parse_object
+from mycel.schema.definitions import (
+    ANY,
+    ConceptDefinition,
+    PredicateDefinition,
+    check_values,
+    concept_definition,
+    missing,
+    predicate_definition,
+    quoted,
+    see,
+    unexpected,
+)
+from mycel.store.guards import Change
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.transaction import Transaction
+
+WARNINGS_MAX: Final = 20
+"""How many incomplete elements of one transaction are named; the others are counted."""
+
+_PARSED_MAX: Final = 4096
+
+Definition = TypeVar("Definition")
+
+_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
+
+
+class _Scope:
+    """What one transaction knows: the definitions it uses, and what it left incomplete."""
+
+    def __init__(self) -> None:
+        self.types: Final[dict[str, ConceptDefinition | None]] = {}
+        self.predicates: Final[dict[str, PredicateDefinition | None]] = {}
+        self.incomplete: Final[dict[tuple[str, str], None]] = {}
+
+
+class _Complaint(NamedTuple):
+    """What is wrong with an element, in words and as data."""
+
+    message: str
+    data: JsonObject
+
+
+class _Catalog(Generic[Definition]):
+    """The definitions of one meta-type, read from the graph as it is."""
+
+    def __init__(
+        self, meta_type: int, parse: Callable[[str, Mapping[str, Any]], Definition]
+    ) -> None:
+        self._meta_type = meta_type
+        self._parse = parse
+        self._parsed: dict[tuple[str, str], Definition] = {}
+
+    def read(self, tx: Transaction, name: str) -> Definition | None:
+        ledger = tx.ledger
+        names = ledger.names_defined_by(self._meta_type)
+        if names is None or names.number(ledger.connection, name) is None:
+            return None  # It may be no text at all: the store, which asks first, will say so.
+        row = ledger.row(_DEFINITION, (name, self._meta_type))
+        if row is None:
+            return None
+        (text,) = row
+        found = self._parsed.get((name, text))
+        if found is None:
+            found = self._parse(name, parse_object(text))
+            if len(self._parsed) >= _PARSED_MAX:
+                self._parsed.clear()
+            self._parsed[name, text] = found
+        return found
+
+
+class SchemaGuard:
+    """Holds every change against the definitions in the graph."""
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self._strict = strict
+        self._types = _Catalog(CONCEPT_TYPE_NUMBER, concept_definition)
+        self._predicates = _Catalog(PROPOSITION_TYPE_NUMBER, predicate_definition)
+
+    # What the store asks.
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether the definition of this type or predicate demands anything.
+
+        The store asks again after each change of a definition; this is when it is read anew.
+        """
+        scope = self._scope(tx)
+        definition: ConceptDefinition | PredicateDefinition | None
+        if link:
+            definition = self._predicates.read(tx, type_or_predicate)
+            scope.predicates[type_or_predicate] = definition
+        else:
+            definition = self._types.read(tx, type_or_predicate)
+            scope.types[type_or_predicate] = definition
+        return definition is not None and not definition.takes_anything
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Refuse values of the wrong JSON type, and links between the wrong types.
+
+        Raises:
+            InvalidValueType, ConstraintViolation: a value, or an end, is not what is expected.
+        """
+        if change.kind == "retire":
+            return
+        scope = self._scope(tx)
+        if isinstance(change.name_or_ends, str):
+            definition = scope.types.get(change.type_or_predicate)
+            if definition is not None:
+                self._check_concept(scope, definition, change, change.name_or_ends)
+            return
+        predicate = scope.predicates.get(change.type_or_predicate)
+        if predicate is not None and not _keeps_its_kinds(tx, change, change.name_or_ends):
+            _check_ends(tx, predicate, *change.name_or_ends)
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Warn about what is incomplete in the end, or refuse it.
+
+        Raises:
+            ConstraintViolation: it is incomplete, and the rules are strict.
+        """
+        count = 0
+        for definition, complaint in self._complaints(tx, self._scope(tx)):
+            if self._strict or definition.is_strict:
+                raise ConstraintViolation(
+                    complaint.message,
+                    hint=f"Complete or correct it; {see(definition)}",
+                    data=complaint.data,
+                )
+            count += 1
+            if count <= WARNINGS_MAX:
+                tx.warnings.append(complaint.message)
+        if count > WARNINGS_MAX:
+            tx.warnings.append(
+                f"{count - WARNINGS_MAX} more do not have all that their types expect."
+            )
+
+    # Concepts.
+
+    def _check_concept(
+        self, scope: _Scope, definition: ConceptDefinition, change: Change, name: str
+    ) -> None:
+        before = None if change.before is None else change.before.attributes
+        check_values(definition, name, change.attributes, before)
+        if missing(definition, change.attributes) or unexpected(definition, change.attributes):
+            # It may be completed before the end, or removed; or this change may yet be refused.
+            scope.incomplete[definition.name, name] = None
+
+    def _complaints(
+        self, tx: Transaction, scope: _Scope
+    ) -> Iterator[tuple[ConceptDefinition, _Complaint]]:
+        for type_name, name in scope.incomplete:
+            definition = self._types.read(tx, type_name)
+            element = tx.get_concept(type_name, name) if definition is not None else None
+            if definition is None or element is None:
+                continue
+            for complaint in _shortcomings(definition, element):
+                yield definition, complaint
+
+    def _scope(self, tx: Transaction) -> _Scope:
+        scope: _Scope | None = tx.memo.get(self)
+        if scope is None:
+            scope = tx.memo[self] = _Scope()
+        return scope
+
+
+def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:
+    """Everything that a concept should have and has not."""
+    what = f"{definition.name} {quoted(element.name)}"
+    data: JsonObject = {"type": definition.name, "name": element.name}
+    attributes = element.attributes
+    if absent := missing(definition, attributes):
+        noun = "attribute" if len(absent) == 1 else "attributes"
+        listed = ", ".join(map(quoted, absent))
+        yield _Complaint(
+            f"{what} lacks the required {noun} {listed}.", data | {"missing": list(absent)}
+        )
+    for name in unexpected(definition, attributes):
+        expected = next(rule.enum for rule in definition.rules if rule.name == name)
+        listed = ", ".join(orjson.dumps(each).decode() for each in expected)
+        yield _Complaint(
+            f"The attribute {quoted(name)} of {what} is none of {listed}.",
+            data | {"attribute": name, "expected": list(expected)},
+        )
+
+
+# Links.
+
+
+def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> bool:
+    """Whether a link leads where it led before, or is pointed to elements of the same kinds.
+
+    Then it is as right as it was, even if its predicate has been redefined in the meantime.
+    """
+    before = change.before
+    if not isinstance(before, Proposition):
+        return False
+    pairs = zip((before.subject, before.object), ends, strict=True)
+    return all(old == new or _kind(tx, old) == _kind(tx, new) for old, new in pairs)
+
+
+def _check_ends(
+    tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
+) -> None:
+    if not _admits(tx, definition.subject_types, subject) or not _admits(
+        tx, definition.object_types, object_
+    ):
+        raise _wrong_ends(tx, definition, subject, object_)
+
+
+def _wrong_ends(
+    tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
+) -> ConstraintViolation:
+    subject_types, object_types = definition.subject_types, definition.object_types
+    wrong = [
+        f"its {place} must be {' or '.join(allowed)}, not {_kind(tx, end)}"
+        for place, end, allowed in (
+            ("subject", subject, subject_types),
+            ("object", object_, object_types),
+        )
+        if not _admits(tx, allowed, end)
+    ]
+    fits_reversed = _admits(tx, subject_types, object_) and _admits(tx, object_types, subject)
+    turn = "Swap subject and object if you meant it the other way round; " if fits_reversed else ""
+    return ConstraintViolation(
+        f"{quoted(definition.name)} cannot lead from {_shown(tx, subject)} to"
+        f" {_shown(tx, object_)}: {'; '.join(wrong)}.",
+        hint=turn + see(definition),
+        data={
+            "predicate": definition.name,
+            "subject_type": _kind(tx, subject),
+            "object_type": _kind(tx, object_),
+            "subject_types": list(subject_types),
+            "object_types": list(object_types),
+        },
+    )
+
+
+def _admits(tx: Transaction, allowed: tuple[str, ...], end: str) -> bool:
+    return ANY in allowed or _kind(tx, end) in allowed
+
+
+def _kind(tx: Transaction, end: str) -> str:
+    """The type of a concept, or the predicate of a link, which stands in its id."""
+    number = ids.parse_id(end)
+    if not ids.is_concept(number):
+        return end.split(":", 2)[2]
+    ledger = tx.ledger
+    row = ledger.row("SELECT type FROM concept WHERE id = ?", (number,))
+    return "" if row is None else ledger.registry.types.name(ledger.connection, row[0])
+
+
+def _shown(tx: Transaction, end: str) -> str:
+    element = tx.get(end)
+    if isinstance(element, Concept):
+        return f"{element.type} {quoted(element.name)}"
+    return f"the link {element.id}"

@@ -1,0 +1,132 @@
+"""DELETE: keys of elements, links, and concepts with all that hangs on them (KIP §4.2).
+
+Targets are numbers from WHERE to the end; an element is read when its turn comes, and forgotten
+after it. A target that WHERE names outright and that does not exist is an error; a pattern that
+matches nothing deletes nothing.
+"""
+
+from __future__ import annotations
+
+from mycel.engine.matching import targets
+from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.protection import check_removal
+from mycel.engine.references import missing_target
+from mycel.engine.values import Values, located
+from mycel.errors import ConstraintViolation
+from mycel.kip import ast
+from mycel.model.ids import is_concept
+from mycel.model.values import check_metadata_keys
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.rows import every
+from mycel.store.transaction import Transaction
+
+
+def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcome:
+    """DELETE ATTRIBUTES and DELETE METADATA: counts what had one of the keys.
+
+    Raises:
+        ConstraintViolation: a metadata key belongs to the engine.
+        NotFound: the target is named outright and does not exist.
+    """
+    keys = tuple(values.text(key, "key to delete") for key in node.keys)
+    metadata = node.part == "METADATA"
+    if metadata:
+        check_metadata_keys(keys)
+    concepts = propositions = 0
+    with all_or_nothing(tx):
+        for number in _targets(tx, node, values):
+            element = tx.ledger.reader.element(number)
+            if element is None:
+                continue
+            present = element.metadata if metadata else element.attributes
+            if present.keys().isdisjoint(keys):
+                continue
+            if metadata:
+                tx.update(element, drop_metadata=keys)
+            else:
+                tx.update(element, drop_attributes=keys)
+            concepts += is_concept(number)
+            propositions += not is_concept(number)
+    return Outcome({"updated_concepts": concepts, "updated_propositions": propositions})
+
+
+def delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: Values) -> Outcome:
+    """DELETE PROPOSITIONS: counts the links about deleted links too, which go with them.
+
+    Raises:
+        ConstraintViolation: the target is bound to a concept.
+        NotFound: the target is named outright and does not exist.
+    """
+    with all_or_nothing(tx):
+        numbers = _targets(tx, node, values)
+        for number in numbers:
+            if is_concept(number):
+                raise _of_the_other_kind(tx, node, number)
+        deleted = 0
+        for number in numbers:
+            link = tx.ledger.reader.proposition(number)
+            if link is not None:  # Otherwise it went with another one.
+                deleted += tx.retire(link).propositions
+    return Outcome({"deleted_propositions": deleted})
+
+
+def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> Outcome:
+    """DELETE CONCEPT … DETACH: the concepts, their links, and the links about those.
+
+    Raises:
+        ConstraintViolation: the target is bound to a link, or a definition is still in use.
+        ImmutableTarget: the target is part of the foundation.
+        NotFound: the target is named outright and does not exist.
+    """
+    with all_or_nothing(tx):
+        numbers = _targets(tx, node, values)
+        for number in numbers:
+            if not is_concept(number):
+                raise _of_the_other_kind(tx, node, number)
+        concepts = propositions = 0
+        for number in _definitions_last(tx, numbers):
+            concept = tx.ledger.reader.concept(number)
+            if concept is not None:
+                check_removal(concept)
+                retired = tx.retire(concept)
+                concepts += retired.concepts
+                propositions += retired.propositions
+    return Outcome({"deleted_concepts": concepts, "deleted_propositions": propositions})
+
+
+def _targets(
+    tx: Transaction,
+    node: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept,
+    values: Values,
+) -> list[int]:
+    """The numbers of what is to be deleted. A target that an OPTIONAL left null is none."""
+    variable = node.target.name
+    rows = targets(tx.ledger.reader, node.where, (variable,), values)
+    numbers = [number for (number,) in rows if number is not None]
+    if not numbers and (error := missing_target(tx, node.where, variable, values)):
+        raise error
+    return numbers
+
+
+def _definitions_last(tx: Transaction, numbers: list[int]) -> list[int]:
+    """What a definition defines goes before it, so that both can go in one command."""
+    rows = every(
+        tx.ledger.connection,
+        "SELECT id FROM concept WHERE type IN (?, ?)",
+        (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
+    )
+    definitions = {number for (number,) in rows}
+    return sorted(numbers, key=lambda number: number in definitions)
+
+
+def _of_the_other_kind(
+    tx: Transaction, node: ast.DeletePropositions | ast.DeleteConcept, number: int
+) -> ConstraintViolation:
+    shown = tx.ledger.reader.outer_id(number)
+    if isinstance(node, ast.DeletePropositions):
+        message = f"?{node.target.name} is bound to the concept {shown}, not to a proposition."
+        hint = "Use DELETE CONCEPT ?node DETACH for concepts, or bind the link: ?link (?s, …, ?o)."
+    else:
+        message = f"?{node.target.name} is bound to the proposition {shown}, not to a concept."
+        hint = "Use DELETE PROPOSITIONS ?link for links, or bind the concept: ?node {type: …}."
+    return located(ConstraintViolation(message, hint=hint), node.target.span)

@@ -1,0 +1,260 @@
+"""DESCRIBE: what there is in the graph (KIP §5.1).
+
+A type is described by its definition as it was written, and by what is seen in the graph itself:
+how many there are, which attributes they have, how they are linked. The second is what a model
+needs most when the first says little.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final, assert_never
+
+from mycel.engine.examples import quoted
+from mycel.engine.outcome import Outcome
+from mycel.engine.paging import cursor_after, place_of
+from mycel.engine.primer import domain_summaries, primer
+from mycel.engine.values import Values, json_kind
+from mycel.errors import NotFound, did_you_mean
+from mycel.kip import ast
+from mycel.model import ids
+from mycel.model.elements import Concept
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject, parse_object
+from mycel.store import survey
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.reader import Reader
+
+TYPES_PAGE: Final = 1_000
+"""How many names DESCRIBE … TYPES gives at once, whatever LIMIT asks for."""
+
+COUNT_MAX: Final = 1_000_000
+"""How far instances or links are counted (about 40 ms)."""
+
+SAMPLED_ELEMENTS: Final = 200
+"""How many instances or links of a type are looked at to tell what they are like."""
+
+SAMPLED_LINKS: Final = 20
+"""How many links of such an instance, in each direction."""
+
+SHOWN: Final = 10
+"""How many of each: instances, relationships."""
+
+TYPES_SHOWN: Final = 5
+"""How many types at the end of a link, or of one attribute."""
+
+ATTRIBUTES_SHOWN: Final = 30
+SAMPLE_LINKS_SHOWN: Final = 5
+
+_META: Final[dict[ast.ElementKind, int]] = {
+    "CONCEPT": CONCEPT_TYPE_NUMBER,
+    "PROPOSITION": PROPOSITION_TYPE_NUMBER,
+}
+_CALLED: Final[dict[ast.ElementKind, str]] = {
+    "CONCEPT": "concept type",
+    "PROPOSITION": "proposition type",
+}
+
+
+def describe(reader: Reader, node: ast.Describe, values: Values) -> Outcome:
+    """Run a DESCRIBE.
+
+    Raises:
+        NotFound: there is no such type.
+        InvalidSyntax: the cursor is damaged, or of another command.
+    """
+    match node:
+        case ast.DescribePrimer():
+            return Outcome(primer(reader))
+        case ast.DescribeDomains():
+            return domain_summaries(reader)
+        case ast.DescribeTypes():
+            return _types(reader, node, values)
+        case ast.DescribeType(kind="CONCEPT"):
+            return Outcome(_concept_type(reader, values.text(node.name, "name of the type")))
+        case ast.DescribeType():
+            return Outcome(_predicate(reader, values.text(node.name, "name of the predicate")))
+        case _:
+            assert_never(node)
+
+
+def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:
+    purpose = f"DESCRIBE {node.kind} TYPES"
+    limit = TYPES_PAGE
+    if node.limit is not None:
+        limit = min(limit, values.positive(node.limit, "LIMIT"))
+    after = "" if node.cursor is None else place_of(values.text(node.cursor, "CURSOR"), purpose)
+    names = survey.definitions(
+        reader.connection, _META[node.kind], after=str(after), limit=limit + 1
+    )
+    more = cursor_after(purpose, names[limit - 1]) if len(names) > limit else None
+    return Outcome(names[:limit], more)
+
+
+def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
+    found = reader.concept_named(_META[kind], name)
+    if found is not None:
+        return found
+    other: ast.ElementKind = "PROPOSITION" if kind == "CONCEPT" else "CONCEPT"
+    if reader.concept_named(_META[other], name) is not None:
+        hint = f"It is a {_CALLED[other]}: DESCRIBE {other} TYPE {quoted(name)}."
+    else:
+        close = did_you_mean(name, survey.definitions(reader.connection, _META[kind]))
+        hint = f"{close} DESCRIBE {kind} TYPES lists all; names are case-sensitive.".strip()
+    raise NotFound(f"There is no {_CALLED[kind]} {shorten(name)!r}.", hint=hint)
+
+
+# A concept type.
+
+
+def _concept_type(reader: Reader, name: str) -> JsonObject:
+    definition = _definition(reader, "CONCEPT", name)
+    connection = reader.connection
+    number = reader.registry.type_number(connection, name)
+    seen = survey.instances(connection, number, SAMPLED_ELEMENTS)
+    links = survey.relationships(connection, [each.number for each in seen], SAMPLED_LINKS)
+    count = survey.count_up_to(connection, "concept", "type", number, COUNT_MAX)
+    return definition.to_dict() | {
+        "instance_count": count,
+        **_at_least(count, "instance_count"),
+        "sample_instances": _sample_instances(reader, definition, number, seen),
+        "attributes_seen": _attributes_seen(each.attributes_json for each in seen),
+        "relationships": {
+            "outgoing": _relationships(reader, links, "out", "object_types"),
+            "incoming": _relationships(reader, links, "in", "subject_types"),
+            "instances_looked_at": len(seen),
+        },
+        "example": f"FIND(?x) WHERE {{ ?x {{type: {quoted(name)}}} }} LIMIT 10",
+    }
+
+
+def _sample_instances(
+    reader: Reader, definition: Concept, number: int, seen: list[survey.Instance]
+) -> list[str]:
+    """Names: those that the definition calls key instances first, then the most linked ones."""
+    named = definition.attributes.get("key_instances")
+    keys = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+    live = [each for each in keys[:SHOWN] if each and reader.concept_named(number, each)]
+    return list(dict.fromkeys([*live, *(each.name for each in seen[:SHOWN])]))[:SHOWN]
+
+
+def _relationships(
+    reader: Reader,
+    links: Iterable[tuple[str, int, int | None, int]],
+    direction: str,
+    ends: str,
+) -> list[JsonObject]:
+    counts: Counter[str] = Counter()
+    others: dict[str, Counter[str]] = {}
+    for way, predicate, other, count in links:
+        if way == direction:
+            name = reader.registry.predicates.name(reader.connection, predicate)
+            counts[name] += count
+            others.setdefault(name, Counter())[_end_type(reader, other)] += count
+    return [
+        {"predicate": name, "links_seen": count, ends: _names(others[name])}
+        for name, count in _ranked(counts)[:SHOWN]
+    ]
+
+
+# A predicate.
+
+
+def _predicate(reader: Reader, name: str) -> JsonObject:
+    definition = _definition(reader, "PROPOSITION", name)
+    connection = reader.connection
+    number = reader.registry.predicate_number(connection, name)
+    seen = survey.links_of(connection, number, SAMPLED_ELEMENTS)
+    subjects = Counter(_end_type(reader, each.subject_type) for each in seen)
+    objects = Counter(_end_type(reader, each.object_type) for each in seen)
+    count = survey.count_up_to(connection, "proposition", "predicate", number, COUNT_MAX)
+    attributes = definition.attributes
+    apart = max(1, len(seen) // SAMPLE_LINKS_SHOWN)
+    symmetric, transitive = (
+        attributes.get(key) is True for key in ("is_symmetric", "is_transitive")
+    )
+    return definition.to_dict() | {
+        "link_count": count,
+        **_at_least(count, "link_count"),
+        "subject_types_seen": _names(subjects),
+        "object_types_seen": _names(objects),
+        "sample_links": [_sample_link(reader, name, each) for each in seen[::apart]][
+            :SAMPLE_LINKS_SHOWN
+        ],
+        "attributes_seen": _attributes_seen(each.attributes_json for each in seen),
+        "links_looked_at": len(seen),
+        "is_symmetric": symmetric,
+        "is_transitive": transitive,
+        "advice": _advice(name, symmetric=symmetric, transitive=transitive),
+        "example": f"FIND(?s, ?o) WHERE {{ (?s, {quoted(name)}, ?o) }} LIMIT 10",
+    }
+
+
+def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
+    said = []
+    if symmetric:
+        said.append(
+            "Symmetric: a pattern finds a link whichever end is written first. It is stored once,"
+            " so write it in one direction only."
+        )
+    if transitive:
+        said.append(
+            f"Transitive: (?s, {quoted(name)}, ?o) finds stored links only. Ask for what follows"
+            f" from them with hops: (?s, {quoted(name)}{{1,}}, ?o)."
+        )
+    return said
+
+
+def _sample_link(reader: Reader, predicate: str, link: survey.Link) -> JsonObject:
+    return {
+        "id": ids.proposition_id(link.number, predicate),
+        "subject": _end(reader, link.subject, link.subject_type, link.subject_name),
+        "object": _end(reader, link.object, link.object_type, link.object_name),
+    }
+
+
+def _end(reader: Reader, number: int, type_number: int | None, name: str | None) -> JsonObject:
+    if type_number is None:
+        return {"id": reader.outer_id(number)}
+    return {"type": reader.registry.types.name(reader.connection, type_number), "name": name}
+
+
+# Both.
+
+
+def _end_type(reader: Reader, type_number: int | None) -> str:
+    """The type at an end of a link; a link there has none, and is called what it is."""
+    if type_number is None:
+        return "PropositionLink"
+    return reader.registry.types.name(reader.connection, type_number)
+
+
+def _at_least(count: int, key: str) -> JsonObject:
+    return {f"{key}_is_minimum": True} if count >= COUNT_MAX else {}
+
+
+def _attributes_seen(texts: Iterable[str]) -> list[JsonObject]:
+    """Which attributes elements really have, the most frequent first, with their JSON types."""
+    counts: Counter[str] = Counter()
+    kinds: dict[str, Counter[str]] = {}
+    for text in texts:
+        for key, value in parse_object(text).items():
+            counts[key] += 1
+            kinds.setdefault(key, Counter())[_json_type(value)] += 1
+    return [
+        {"key": key, "seen": count, "types": _names(kinds[key])}
+        for key, count in _ranked(counts)[:ATTRIBUTES_SHOWN]
+    ]
+
+
+def _json_type(value: Any) -> str:
+    return json_kind(value).split()[-1]
+
+
+def _names(counts: Counter[str]) -> list[str]:
+    return [name for name, _ in _ranked(counts)[:TYPES_SHOWN]]
+
+
+def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,0 +1,215 @@
+"""Runs commands: one entry for every statement of the language.
+
+Reads run on a reader of their own, writes as one transaction each. What a statement means is in
+the module of its name; here is only which one it is, and under which rules it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, assert_never
+
+from mycel.engine.delete import delete_concept, delete_keys, delete_propositions
+from mycel.engine.describe import describe
+from mycel.engine.explain import analyzed, explain
+from mycel.engine.export import export
+from mycel.engine.find import Finder
+from mycel.engine.merge import merge
+from mycel.engine.outcome import Outcome
+from mycel.engine.planning import Planner
+from mycel.engine.prepared import Commands, Prepared
+from mycel.engine.result import Result
+from mycel.engine.search import search
+from mycel.engine.update import update
+from mycel.engine.upsert import upsert
+from mycel.engine.values import Values
+from mycel.kip import ast
+from mycel.errors import ImmutableTarget, InvalidSyntax
+from mycel.kip.parser import is_write, parse
+from mycel.model.limits import CAPSULE_BYTES_MAX
+from mycel.store.database import Store
+from mycel.store.transaction import Transaction
+
+
+class _RolledBackError(Exception):
+    """Carries what a rehearsed command would have done out of its transaction."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Engine:
+    """All commands on one store."""
+
+    def __init__(self, store: Store, *, timeout_s: float) -> None:
+        self._store: Final = store
+        self._timeout_s: Final = timeout_s
+        self._planner: Final = Planner()
+        self._finder: Final = Finder(store, self._planner)
+        self._commands: Final = Commands()
+
+    def execute(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None,
+        *,
+        actor: str,
+        dry_run: bool = False,
+        readonly: bool = False,
+    ) -> Result:
+        """Run one command; with `dry_run` only check it, with `readonly` refuse it if it writes.
+
+        Raises:
+            MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
+        """
+        prepared = self._commands.get(text)
+        if prepared is None:
+            prepared = self.prepare(text)
+        command = prepared.command
+        if readonly and is_write(command):
+            raise ImmutableTarget(
+                "This command writes, and only reading is allowed here.",
+                hint="This door only reads. Send commands that write through execute_kip.",
+            )
+        values = Values(parameters)
+        if command.__class__ is ast.Find and not dry_run:
+            return self._finder.run(prepared, command, values, self._timeout_s)  # type: ignore[arg-type]
+        outcome = self._outcome(prepared, command, values, actor=actor, dry_run=dry_run)
+        return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
+
+    def apply_capsule(
+        self, text: str, parameters: Mapping[str, Any] | None, *, actor: str, dry_run: bool
+    ) -> Result:
+        """Run a capsule, which may be larger than a command.
+
+        Raises:
+            InvalidSyntax: it is something else.
+        """
+        command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
+        if not isinstance(command, ast.Capsule):
+            raise InvalidSyntax(
+                "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
+            )
+        outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+        return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
+
+    def prepare(self, text: str) -> Prepared:
+        """Parse a command, and keep it for the next time."""
+        prepared = Prepared(text, parse(text))
+        self._commands.keep(prepared)
+        return prepared
+
+    def _outcome(
+        self,
+        prepared: Prepared,
+        command: ast.Command,
+        values: Values,
+        *,
+        actor: str,
+        dry_run: bool,
+    ) -> Outcome:
+        match command:
+            case ast.Explain():
+                return self._explain(prepared, command, values, actor=actor, dry_run=dry_run)
+            case ast.Find():
+                with self._store.reading() as reader:
+                    self._finder.plan(reader, prepared, command, values)
+                return Outcome({"valid": True})
+            case (
+                ast.DescribePrimer()
+                | ast.DescribeDomains()
+                | ast.DescribeTypes()
+                | ast.DescribeType()
+            ):
+                with self._store.reading() as reader:
+                    outcome = describe(reader, command, values)
+            case ast.Search():
+                outcome = search(self._store, command, values)
+            case ast.Export():
+                with self._store.reading() as reader:
+                    outcome = export(reader, command, values)
+            case _:
+                return self._write(command, values, actor=actor, dry_run=dry_run)
+        return Outcome({"valid": True}) if dry_run else outcome
+
+    def _explain(
+        self,
+        prepared: Prepared,
+        command: ast.Explain,
+        values: Values,
+        *,
+        actor: str,
+        dry_run: bool,
+    ) -> Outcome:
+        with self._store.reading() as reader:
+            told = explain(reader, command.command, values)
+        if command.analyze:
+            inner = self.prepare(told["command"])
+
+            def run() -> Outcome:
+                result = self.execute(inner.text, values.given, actor=actor, dry_run=dry_run)
+                return Outcome(result.value, result.next_cursor, result.warnings)
+
+            told["analyze"] = analyzed(run)
+        return Outcome(told)
+
+    # Writing.
+
+    def _write(
+        self, command: ast.Manipulation, values: Values, *, actor: str, dry_run: bool
+    ) -> Outcome:
+        warnings: list[str] = []
+
+        def work(tx: Transaction) -> Outcome:
+            nonlocal warnings
+            warnings = tx.warnings  # Guards add to it until the very end.
+            outcome = _manipulate(tx, command, values)
+            if dry_run:
+                for guard in tx.guards:
+                    guard.check_commit(tx)
+                raise _RolledBackError(outcome)
+            return outcome
+
+        try:
+            outcome = self._store.run(work, actor=actor, message=statement_name(command))
+        except _RolledBackError as rehearsed:
+            outcome = Outcome({"valid": True, "would": rehearsed.outcome.result})
+        return outcome._replace(warnings=(*outcome.warnings, *warnings))
+
+
+def _manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Outcome:
+    match command:
+        case ast.Capsule():
+            return upsert(tx, command, values)
+        case ast.DeleteKeys():
+            return delete_keys(tx, command, values)
+        case ast.DeletePropositions():
+            return delete_propositions(tx, command, values)
+        case ast.DeleteConcept():
+            return delete_concept(tx, command, values)
+        case ast.Update():
+            return update(tx, command, values)
+        case ast.Merge():
+            return merge(tx, command, values)
+        case _:
+            assert_never(command)
+
+
+def statement_name(command: ast.Manipulation) -> str:
+    """What the journal says a transaction was. Never what it wrote: that may be purged one day."""
+    match command:
+        case ast.Capsule():
+            return "UPSERT"
+        case ast.DeleteKeys(part):
+            return f"DELETE {part}"
+        case ast.DeletePropositions():
+            return "DELETE PROPOSITIONS"
+        case ast.DeleteConcept():
+            return "DELETE CONCEPT"
+        case ast.Update():
+            return "UPDATE"
+        case ast.Merge():
+            return "MERGE CONCEPT"
+        case _:
+            assert_never(command)

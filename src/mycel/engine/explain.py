@@ -1,0 +1,141 @@
+"""EXPLAIN: what a command says, how it is planned, and the statement it becomes (our extension).
+
+Without ANALYZE nothing runs. With it the command does run, writes included, and the answer says how
+long it took and what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from mycel.engine.outcome import Outcome
+from mycel.engine.values import Values
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.kip.formatter import format_command
+from mycel.plan.bind import Bound, bind_find, bind_targets
+from mycel.plan.rewrites import PASSES
+from mycel.sql.compiler import Statement, compile_numbers, compile_query
+from mycel.store.reader import Reader
+from mycel.store.statistics import StoreStatistics
+from mycel.store.vocabulary import Vocabulary
+
+
+def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:
+    """Every stage of a command: its canonical text, the plan after each rewrite, the SQL."""
+    told: dict[str, Any] = {"command": format_command(command)}
+    bound = _bound(reader, command, values)
+    if bound is None:
+        return told
+    statistics = StoreStatistics(reader.connection, {})
+    query = bound.query
+    told["plan"] = [{"stage": "bind", "query": describe_query(query)}]
+    for each in PASSES:
+        changed = each(query, statistics)
+        if changed != query:
+            told["plan"].append({"stage": each.__name__, "query": describe_query(changed)})
+        query = changed
+    statement = _compiled(command, query)
+    told["sql"] = statement.text
+    told["bindings"] = [_shown(value) for value in statement.bindings]
+    told["steps"] = _steps(reader, statement)
+    return told
+
+
+def analyzed(run: Callable[[], Outcome]) -> dict[str, Any]:
+    """How long a command took, and what came of it."""
+    started = perf_counter()
+    outcome = run()
+    took_ms = (perf_counter() - started) * 1000
+    told: dict[str, Any] = {"took_ms": round(took_ms, 3), "result": outcome.result}
+    if outcome.next_cursor is not None:
+        told["next_cursor"] = outcome.next_cursor
+    return told
+
+
+def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None:
+    vocabulary = Vocabulary(reader.connection)
+    match command:
+        case ast.Find():
+            return bind_find(command, vocabulary, values)
+        case ast.Merge(source, target, where):
+            return bind_targets(where, (source, target), vocabulary, values)
+        case (
+            ast.DeleteKeys()
+            | ast.DeletePropositions()
+            | ast.DeleteConcept()
+            | ast.Update()
+            | ast.Export()
+        ):
+            return bind_targets(command.where, (command.target,), vocabulary, values)
+        case _:
+            return None
+
+
+def _compiled(command: ast.Command, query: ir.Query) -> Statement:
+    if isinstance(command, ast.Find):
+        past = command.as_of is not None
+        return compile_query(query, limited=command.limit is not None, past=past)
+    return compile_numbers(query)
+
+
+def _shown(value: ir.Value) -> Any:
+    return value.value if isinstance(value, ir.Known) else f":{value.parameter}"
+
+
+def _steps(reader: Reader, statement: Statement) -> list[str]:
+    """SQLite's own plan, indented."""
+    depth = {0: -1}
+    steps = []
+    rows = reader.connection.execute(
+        f"EXPLAIN QUERY PLAN {statement.text}", (None,) * len(statement.bindings)
+    )
+    for number, parent, _, detail in rows:
+        depth[number] = depth.get(parent, -1) + 1
+        steps.append(f"{'  ' * depth[number]}{detail}")
+    return steps
+
+
+def describe_query(query: ir.Query) -> list[str]:
+    """An IR as lines that can be read."""
+    lines = [f"outputs: {', '.join(map(_output, query.outputs))}"]
+    for at, block in enumerate(query.branches):
+        lines += [f"branch {at + 1}:", *_indented(_block(block))]
+    if query.gathers_early:
+        lines.append("grouped by element first")
+    return lines
+
+
+def _output(output: ir.Output) -> str:
+    if isinstance(output, ir.Field):
+        return ".".join((f"?{output.variable}", *output.path))
+    distinct = "DISTINCT " if output.distinct else ""
+    return f"{output.function}({distinct}{_output(output.argument)})"
+
+
+def _block(block: ir.Block) -> list[str]:
+    lines = [repr(atom) for atom in block.atoms]
+    for attempt in block.attempts:
+        lines.append("attempt:")
+        for branch in attempt.branches:
+            lines += _indented(_block(branch))
+    for condition in block.conditions:
+        lines += _condition(condition)
+    return lines
+
+
+def _condition(condition: ir.Condition) -> list[str]:
+    match condition:
+        case ir.Inverse(ir.Exists(branches)):
+            title = "none of:"
+        case ir.Exists(branches):
+            title = "some of:"
+        case _:
+            return [repr(condition)]
+    return [title, *(line for branch in branches for line in _indented(_block(branch)))]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]

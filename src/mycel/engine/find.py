@@ -1,0 +1,188 @@
+"""Runs FIND: plan look-up, bind, step, and pages that all show the same moment.
+
+The hot path is short: the plan is found by the command's text, the statement is prepared already,
+and one cheap look tells whether definitions have changed since it was planned.
+
+A cursor names the journal position of the first page and how far the pages have come. Later pages
+ask about that position: from the live tables if nothing was written since, otherwise from history.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from mycel.engine.paging import cursor_after, place_of
+from mycel.engine.planning import Planner
+from mycel.engine.prepared import FindPlan, Prepared
+from mycel.engine.result import Result
+from mycel.engine.values import Values
+from mycel.errors import InternalError, InvalidSyntax, InvalidValueType, ResourceExhausted
+from mycel.kip import ast
+from mycel.kip.facts import placeholders
+from mycel.kip.formatter import format_command
+from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
+from mycel.plan.bind import canonical
+from mycel.store.chronicle import seq_at
+from mycel.store.connections import translate
+from mycel.store.database import Store
+from mycel.store.reader import Reader
+
+_NOTHING: Final[dict[str, int]] = {}
+_BYTES_CHECKED_FROM: Final = 1000
+"""Up to so many rows are fetched in one go."""
+
+
+class Finder:
+    """Runs FIND commands on one store."""
+
+    def __init__(self, store: Store, planner: Planner) -> None:
+        self._store: Final = store
+        self._planner: Final = planner
+
+    def run(self, prepared: Prepared, find: ast.Find, values: Values, timeout_s: float) -> Result:
+        """The result of a FIND, or of one page of it.
+
+        Raises:
+            TypeMismatch, UnknownReference, InvalidSyntax, InvalidValueType: it means nothing here.
+            ExecutionTimeout: it took too long.
+            ResourceExhausted: the result is too large.
+        """
+        reader = self._store.take()
+        try:
+            reader.deadline = monotonic() + timeout_s
+            if find.cursor is None and find.as_of is None:
+                return self._present(reader, prepared, find, values)
+            return self._past(reader, prepared, find, values)
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._store.give(reader)
+
+    def plan(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> FindPlan:
+        """The plan for these parameters, made if there is none."""
+        if prepared.roles is not None:
+            plan = prepared.plans.get(prepared.shape(values))
+            if plan is not None and plan.definitions == reader.definitions:
+                return plan
+        bound, plan = self._planner.find(reader, find, values)
+        prepared.roles = bound.roles
+        prepared.keep(prepared.shape(values), plan)
+        return plan
+
+    # The present.
+
+    def _present(
+        self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
+    ) -> Result:
+        limit = None if find.limit is None else values.positive(find.limit, "LIMIT")
+        own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
+        while True:
+            plan = self.plan(reader, prepared, find, values)
+            rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
+            if reader.refresh() == plan.definitions:
+                page = None if limit is None else _Page(find, values)
+                return self._result(plan, rows, limit, page)
+
+    def _result(self, plan: FindPlan, rows: list[Any], limit: int | None, page: _Page) -> Result:
+        query = plan.query
+        cursor = None
+        if limit is not None and len(rows) > limit:
+            del rows[limit:]
+            position = rows[0][-1] if page.position is None else page.position
+            place = [position, page.offset + limit, *(page.ties or plan.live.ties)]
+            cursor = cursor_after(purpose(page.find, page.values), place)
+        return Result(
+            plan.columns, rows, plan.live.json_columns, cursor, plan.warnings, plan.is_scalar
+        )
+
+    # The past, and later pages.
+
+    def _past(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> Result:
+        connection = reader.connection
+        connection.execute("BEGIN")
+        try:
+            plan = self.plan(reader, prepared, find, values)
+            (newest,) = connection.execute("SELECT max(seq) FROM head").fetchone()
+            if find.cursor is None:
+                page = _Page(find, values, seq_at(connection, _moment(find, values)))
+            else:
+                page = _continued(find, values, newest)
+            limit = None if find.limit is None else values.positive(find.limit, "LIMIT")
+            position = newest if page.position is None else page.position
+            statement, binder = plan.variant(
+                limited=limit is not None, past=position != newest, ties=page.ties
+            )
+            own = {"#moment": position, "#offset": page.offset}
+            own["#limit"] = -1 if limit is None else limit + 1
+            rows = _rows(reader, statement.text, binder.bind(values, own), limit)
+            return self._result(plan, rows, limit, page)
+        finally:
+            connection.execute("COMMIT")
+
+
+class _Page(NamedTuple):
+    """Which part of the solutions is asked for; the position is None for the present."""
+
+    find: ast.Find
+    values: Values
+    position: int | None = None
+    offset: int = 0
+    ties: tuple[str, ...] = ()
+
+
+def _continued(find: ast.Find, values: Values, newest: int) -> _Page:
+    """The page that a cursor leads to."""
+    if find.cursor is None:
+        raise InternalError("A page is continued without a cursor.")
+    cursor = values.text(find.cursor, "CURSOR")
+    position, offset, *ties = place_of(cursor, purpose(find, values))
+    if position > newest:
+        raise InvalidSyntax(
+            "The cursor belongs to another database.", hint="Leave CURSOR out to begin again."
+        )
+    return _Page(find, values, position, offset, tuple(ties))
+
+
+def purpose(find: ast.Find, values: Values) -> str:
+    """What a cursor belongs to: the query without its page, with its parameters."""
+    bare = ast.Find(find.expressions, find.where, find.order_by, as_of=find.as_of)
+    given = {node.name: values.value(node) for node in placeholders(bare)}
+    return sha256(f"{format_command(bare)}\0{canonical(given)}".encode()).hexdigest()
+
+
+def _moment(find: ast.Find, values: Values) -> int | str:
+    if find.as_of is None:
+        raise InternalError("A moment is asked for without AS OF.")
+    moment = values.value(find.as_of)
+    if type(moment) is int or isinstance(moment, str):
+        return moment
+    raise InvalidValueType(
+        "AS OF needs a journal position or a time.",
+        hint='Write AS OF 12, or AS OF "2026-01-31T12:00:00Z".',
+    )
+
+
+def _rows(
+    reader: Reader, text: str, bindings: tuple[Any, ...], limit: int | None
+) -> list[tuple[Any, ...]]:
+    cursor = reader.connection.execute(text, bindings)
+    if limit is not None and limit <= _BYTES_CHECKED_FROM:
+        return cursor.fetchall()
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for row in cursor:
+        rows.append(row)
+        for cell in row:
+            if cell.__class__ is str:
+                size += len(cell)
+        if size > RESULT_BYTES_MAX or len(rows) > RESULT_ROWS_MAX:
+            cursor.close()
+            raise ResourceExhausted(
+                f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
+                hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
+            )
+    return rows

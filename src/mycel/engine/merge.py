@@ -1,0 +1,304 @@
+"""MERGE: two concepts that turn out to be one (KIP notes, RC9).
+
+What pointed to the source points to the target, and keeps its id. Where a link of the same kind is
+there already, that one stays, takes over the keys it lacks, and everything that spoke about the
+other link now speaks about it; so the same rule applies to links about links, however deep. A link
+between source and target would join the target to itself, and goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mycel.engine.matching import targets
+from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.protection import check_merge
+from mycel.engine.references import missing_target
+from mycel.engine.values import Values, located
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    ImmutableTarget,
+    MycelError,
+    NotFound,
+)
+from mycel.kip import ast
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
+from mycel.model.values import JsonObject
+from mycel.store.rows import every
+from mycel.store.transaction import Transaction
+
+MERGED_FROM: Final = "_merged_from"
+_ALIASES: Final = "aliases"
+
+
+def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
+    """Merge the one concept that `?source` is bound to into the one of `?target`.
+
+    Raises:
+        NotFound: one of them is bound to nothing; perhaps they were merged before.
+        DuplicateExists: one of them is bound to several concepts.
+        ConstraintViolation: their types differ, or one is a link.
+        ImmutableTarget: one of them is protected, or a definition.
+    """
+    source, target = _bound(tx, node, values)
+    if source.number == target.number:
+        return _outcome(0, 0, 0)
+    _check_mergeable(source, target)
+    with all_or_nothing(tx):
+        followers = _Followers(tx)
+        followers.move(source.id, target.id)
+        tx.retire(source, reason=f"Merged into {target.type} {shorten(target.name)!r}.")
+        filled = _fill(tx, source, target)
+    return _outcome(followers.repointed, followers.deduplicated, filled)
+
+
+def _outcome(repointed: int, deduplicated: int, filled: int) -> Outcome:
+    return Outcome(
+        {
+            "merged": True,
+            "links_repointed": repointed,
+            "links_deduplicated": deduplicated,
+            "attributes_filled": filled,
+        }
+    )
+
+
+# Which two.
+
+
+def _bound(tx: Transaction, node: ast.Merge, values: Values) -> tuple[Concept, Concept]:
+    names = tuple(dict.fromkeys((node.source.name, node.target.name)))
+    rows = targets(tx.ledger.reader, node.where, names, values)
+    source = _only(tx, node, values, node.source, [row[0] for row in rows])
+    return source, _only(tx, node, values, node.target, [row[-1] for row in rows])
+
+
+def _only(
+    tx: Transaction,
+    node: ast.Merge,
+    values: Values,
+    variable: ast.Variable,
+    bound: Sequence[int | None],
+) -> Concept:
+    numbers = sorted({number for number in bound if number is not None})
+    if not numbers:
+        raise located(_unbound(tx, node, values, variable), variable.span)
+    reader = tx.ledger.reader
+    if len(numbers) > 1:
+        shown = ", ".join(map(reader.outer_id, numbers[:3]))
+        more = " and more" if len(numbers) > 3 else ""
+        raise located(
+            DuplicateExists(
+                f"?{variable.name} is bound to {len(numbers)} elements: {shown}{more}.",
+                hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
+            ),
+            variable.span,
+        )
+    found = reader.concept(numbers[0]) if ids.is_concept(numbers[0]) else None
+    if found is None:
+        raise located(
+            ConstraintViolation(
+                f"?{variable.name} is bound to the proposition {reader.outer_id(numbers[0])}.",
+                hint="MERGE joins two concepts. Links that fall together are joined with them.",
+            ),
+            variable.span,
+        )
+    return found
+
+
+def _unbound(
+    tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
+) -> MycelError:
+    """Why a variable is bound to nothing, in the most telling way."""
+    if (done := _done_before(tx, node, values)) is not None:
+        return done
+    for each in (node.source, node.target):
+        if (error := missing_target(tx, node.where, each.name, values)) is not None:
+            return error
+    return NotFound(
+        f"WHERE binds ?{variable.name} to no concept.",
+        hint="Check with FIND what WHERE matches; both variables must be bound to one concept.",
+    )
+
+
+def _done_before(tx: Transaction, node: ast.Merge, values: Values) -> NotFound | None:
+    """The error for a merge that has happened already: the target remembers its sources."""
+    for clause in node.where:
+        if isinstance(clause, ast.ConceptClause) and clause.variable.name == node.source.name:
+            identity = _identity(tx, clause.matcher, values)
+            heir = None if identity is None else _heir(tx, *identity)
+            if identity is not None and heir is not None:
+                return NotFound(
+                    f"There is no {identity[0]} named {shorten(identity[1])!r} any more: it was"
+                    f" merged into {shorten(heir.name)!r} ({heir.id}).",
+                    hint="This merge has already happened, so nothing is left to do.",
+                    data={"merged_into": heir.id},
+                )
+    return None
+
+
+def _identity(
+    tx: Transaction, matcher: ast.ConceptMatcher, values: Values
+) -> tuple[str, str] | None:
+    """Type and name of a concept that a matcher names, if it is not live."""
+    reader = tx.ledger.reader
+    if matcher.id is not None:
+        number = ids.parse_concept_id(values.text(matcher.id, "id of a concept"))
+        found = reader.concept(number, tombstoned=True)
+        return (found.type, found.name) if found is not None and found.tombstoned else None
+    if matcher.type is None or matcher.name is None:
+        return None
+    type_name = values.text(matcher.type, "type of a concept")
+    name = values.text(matcher.name, "name of a concept")
+    return (type_name, name) if tx.get_concept(type_name, name) is None else None
+
+
+def _heir(tx: Transaction, type_name: str, name: str) -> Concept | None:
+    """The live concept that a removed one was merged into."""
+    reader = tx.ledger.reader
+    rows = every(
+        reader.connection,
+        "SELECT c.id FROM concept c, json_each(c.metadata, ?1) WHERE c.type = ?2"
+        " AND instr(c.metadata, ?3) AND value = ?4 LIMIT 1",
+        (
+            f"$.{MERGED_FROM}",
+            reader.registry.type_number(reader.connection, type_name),
+            MERGED_FROM,
+            f"{type_name}:{name}",
+        ),
+    )
+    return reader.concept(rows[0][0]) if rows else None
+
+
+def _check_mergeable(source: Concept, target: Concept) -> None:
+    check_merge(source, target)
+    for concept in (source, target):
+        if concept.type in (CONCEPT_TYPE, PROPOSITION_TYPE):
+            raise ImmutableTarget(
+                f"{concept.name!r} is a definition and cannot be merged.",
+                hint="Give the elements of one definition the other one, then delete the first.",
+            )
+    if source.type != target.type:
+        raise ConstraintViolation(
+            f"A {source.type} cannot be merged into a {target.type}.",
+            hint="Only concepts of one type can be the same; link them instead.",
+        )
+
+
+# What refers to the source.
+
+
+class _Followers:
+    """Makes whatever refers to one element refer to another one.
+
+    A link whose new place is taken loses: it stays until all is moved, because links about it have
+    to follow to the one that is there, and those may lose in turn.
+    """
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx: Final = tx
+        self._heirs: Final[dict[str, str]] = {}
+        self._waiting: Final[list[str]] = []
+        self.repointed = 0
+        self.deduplicated = 0
+
+    def move(self, source: str, target: str) -> None:
+        """Point everything from `source` to `target`, and from each link that loses to its heir."""
+        self._replace(source, target)
+        while self._waiting:
+            old = self._waiting.pop()
+            for number in self._links_of(old):
+                link = self._tx.ledger.reader.proposition(number)
+                if link is not None and link.id not in self._heirs:
+                    self._move_link(link, old, self._heir(old))
+        for loser in self._heirs:
+            if not loser.startswith("C:"):
+                self.deduplicated += self._tx.retire(loser).propositions
+
+    def _replace(self, old: str, new: str) -> None:
+        self._heirs[old] = new
+        self._waiting.append(old)
+
+    def _heir(self, element: str) -> str:
+        """Who stands for an element in the end: an heir may have lost as well."""
+        while element in self._heirs:
+            element = self._heirs[element]
+        return element
+
+    def _links_of(self, element: str) -> list[int]:
+        rows = every(
+            self._tx.ledger.connection,
+            "SELECT id FROM proposition WHERE subject = ?1"
+            " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
+            (ids.parse_id(element),),
+        )
+        return [number for (number,) in rows]
+
+    def _move_link(self, link: Proposition, old: str, new: str) -> None:
+        subject = new if link.subject == old else link.subject
+        object_ = new if link.object == old else link.object
+        if subject == object_:
+            self.deduplicated += self._tx.retire(link).propositions
+            return
+        there = self._tx.get_edge(subject, link.predicate, object_)
+        if there is None:
+            self._tx.relink(link, subject=subject, object_=object_)
+            self.repointed += 1
+            return
+        heir = self._tx.get(self._heir(there.id))
+        self._tx.update(
+            heir,
+            attributes=_missing(heir.attributes, link.attributes),
+            metadata=_missing(heir.metadata, link.metadata),
+        )
+        self._replace(link.id, heir.id)
+
+
+def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
+    """The keys that only the other one has, without those of the engine."""
+    return {
+        key: value for key, value in other.items() if key not in own and not key.startswith("_")
+    }
+
+
+# What the target takes over.
+
+
+def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
+    """Give the target what it lacks. Returns how many attributes that were."""
+    own, other = target.attributes, source.attributes
+    filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
+    aliases = _aliases(own.get(_ALIASES), other.get(_ALIASES), source.name)
+    merged = [*target.metadata.get(MERGED_FROM, ()), f"{source.type}:{source.name}"]
+    tx.update(
+        target,
+        attributes=filled if aliases is None else filled | {_ALIASES: aliases},
+        reserved={MERGED_FROM: list(dict.fromkeys(merged))},
+    )
+    return len(filled)
+
+
+def _aliases(own: Any, other: Any, name: str) -> list[Any] | None:
+    """Both lists and the source's name, each once; None if the target keeps something else there.
+
+    A single name in the place of a list counts as a list of one.
+    """
+    united = _listed(own)
+    if united is None:
+        return None
+    for alias in (*(_listed(other) or ()), name):
+        if alias not in united:
+            united.append(alias)
+    return united
+
+
+def _listed(value: Any) -> list[Any] | None:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    return list(value) if isinstance(value, list) else None

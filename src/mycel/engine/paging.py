@@ -1,0 +1,52 @@
+"""Cursors of commands that page through something in a fixed order.
+
+A cursor says which command it belongs to and after what the next page begins. Whoever holds it
+need not understand it, and one that was changed, or belongs to another command, is refused.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import InvalidSyntax
+from mycel.model.names import shorten
+
+_CHECK_BYTES: Final = 6
+
+
+def cursor_after(purpose: str, place: Any) -> str:
+    """A cursor that continues after a place.
+
+    >>> place_of(cursor_after("DESCRIBE CONCEPT TYPES", "Drug"), "DESCRIBE CONCEPT TYPES")
+    'Drug'
+    """
+    said = orjson.dumps(place)
+    return urlsafe_b64encode(_check(purpose, said) + said).rstrip(b"=").decode()
+
+
+def place_of(cursor: str, purpose: str) -> Any:
+    """Where a cursor continues.
+
+    Raises:
+        InvalidSyntax: it is damaged, or of another command.
+    """
+    try:
+        raw = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
+        check, said = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
+        if check == _check(purpose, said) and cursor == cursor.strip("="):
+            return orjson.loads(said)
+    except ValueError:  # No base64, no JSON, or no text that could be either.
+        pass
+    raise InvalidSyntax(
+        f"The cursor {shorten(cursor)!r} does not belong to this command.",
+        hint="Pass next_cursor of the previous page unchanged, with the same command;"
+        " leave CURSOR out to begin again.",
+    )
+
+
+def _check(purpose: str, said: bytes) -> bytes:
+    return sha256(purpose.encode(errors="surrogatepass") + b"\0" + said).digest()[:_CHECK_BYTES]

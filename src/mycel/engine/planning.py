@@ -1,0 +1,86 @@
+"""From a parsed command to a plan: bind, rewrite, compile. Everything that is looked up is here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mycel.engine.prepared import Binder, FindPlan
+from mycel.engine.values import Values
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.plan.bind import Bound, bind_find, bind_targets
+from mycel.plan.rewrites import rewrite
+from mycel.sql.compiler import Statement, compile_numbers, compile_query
+from mycel.store.reader import Reader
+from mycel.store.statistics import StoreStatistics
+from mycel.store.vocabulary import Vocabulary
+
+GROWTH_MAX: Final = 1.5
+"""Statistics are taken anew when the graph has grown by so much."""
+
+
+class Planner:
+    """Plans commands; remembers the vocabulary and the statistics between them."""
+
+    def __init__(self) -> None:
+        self._vocabulary: Vocabulary | None = None
+        self._definitions = -1
+        self._counts: dict[tuple[str, int], Any] = {}
+        self._counted_at = 0
+
+    def find(self, reader: Reader, find: ast.Find, values: Values) -> tuple[Bound, FindPlan]:
+        """Plan a FIND on what a reader sees now."""
+        definitions = reader.refresh()
+        bound = bind_find(find, self.vocabulary(reader, definitions), values)
+        query = rewrite(bound.query, self._statistics(reader))
+        statement = compile_query(query, limited=find.limit is not None)
+        columns = tuple(expression_name(each) for each in find.expressions)
+        plan = FindPlan(
+            query,
+            columns,
+            definitions,
+            bound.warnings,
+            statement,
+            Binder(statement.bindings),
+            is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
+        )
+        return bound, plan
+
+    def targets(
+        self,
+        reader: Reader,
+        where: ast.Block,
+        variables: Sequence[ast.Variable],
+        values: Values,
+        *,
+        limited: bool,
+    ) -> tuple[Statement, tuple[str, ...]]:
+        """Plan a WHERE of which only the numbers of some variables are wanted.
+
+        Inside a transaction: its definitions may still be rolled back, so nothing is kept.
+        """
+        bound = bind_targets(where, variables, Vocabulary(reader.connection), values)
+        query = rewrite(bound.query, StoreStatistics(reader.connection, {}))
+        return compile_numbers(query, limited=limited), bound.warnings
+
+    def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
+        """What is defined, read again when it has changed."""
+        if self._vocabulary is None or definitions != self._definitions:
+            self._vocabulary = Vocabulary(reader.connection)
+            self._definitions = definitions
+        return self._vocabulary
+
+    def _statistics(self, reader: Reader) -> StoreStatistics:
+        (position,) = reader.connection.execute("SELECT max(seq) FROM head").fetchone()
+        if position > self._counted_at * GROWTH_MAX + 100:
+            self._counts, self._counted_at = {}, position
+        return StoreStatistics(reader.connection, self._counts)
+
+
+def expression_name(expression: ast.Expression) -> str:
+    """An expression as a column is called: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
+    if isinstance(expression, ast.Path):
+        return ".".join((f"?{expression.variable.name}", *expression.fields))
+    distinct = "DISTINCT " if expression.distinct else ""
+    return f"{expression.function}({distinct}{expression_name(expression.argument)})"

@@ -1,0 +1,149 @@
+"""Commands that were seen before: parsed once, planned once for each shape of their parameters.
+
+Plans hold numbers of types and predicates, so each remembers the definitions it was made under and
+is made again when those have changed. Parameters are no part of a plan, except for what shapes it:
+names of types and predicates, and the kind of value that a filter compares with.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mycel.engine.values import Values, json_kind
+from mycel.errors import InvalidValueType
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.model import ids
+from mycel.plan.bind import Role, canonical, list_kind, value_kind
+from mycel.sql.compiler import Statement, compile_query
+
+COMMANDS_CACHED_MAX: Final = 512
+PLANS_PER_COMMAND_MAX: Final = 16
+
+Shape = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class FindPlan:
+    """A planned FIND; its statements are compiled when they are first needed."""
+
+    query: ir.Query
+    columns: tuple[str, ...]
+    definitions: int
+    warnings: tuple[str, ...]
+    live: Statement
+    binder: Binder
+    is_scalar: bool = False
+    """Whether there are only totals, and so one row of them."""
+    others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
+        default_factory=dict
+    )
+
+    def variant(
+        self, *, limited: bool, past: bool, ties: tuple[str, ...]
+    ) -> tuple[Statement, Binder]:
+        """The statement about a past state, or in the order of another page."""
+        key = (past, ties)
+        found = self.others.get(key)
+        if found is None:
+            statement = compile_query(self.query, limited=limited, past=past, ties=ties)
+            found = self.others[key] = (statement, Binder(statement.bindings))
+        return found
+
+
+class Binder:
+    """Makes the values of one execution from constants, parameters and what the engine gives."""
+
+    def __init__(self, values: tuple[ir.Value, ...]) -> None:
+        self._constant: Final = [
+            value.value if isinstance(value, ir.Known) else None for value in values
+        ]
+        given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Given)]
+        self._own: Final = [(at, each.parameter) for at, each in given if each.parameter[0] == "#"]
+        self._given: Final = [
+            (at, ast.Placeholder(each.parameter), each.conversion)
+            for at, each in given
+            if each.parameter[0] != "#"
+        ]
+        self._fixed: Final = None if given else tuple(self._constant)
+
+    def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
+        """What to bind, in order. `own` are the engine's own values, under names with `#`."""
+        if self._fixed is not None:
+            return self._fixed
+        bound = self._constant.copy()
+        for at, name in self._own:
+            bound[at] = own[name]
+        for at, node, conversion in self._given:
+            value = values.value(node)
+            bound[at] = value if conversion == "plain" else _converted(node, value, conversion)
+        return tuple(bound)
+
+
+def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
+    if conversion == "json":
+        return canonical(value)
+    if value.__class__ is not str:
+        raise InvalidValueType(
+            f"The parameter :{node.name} must be a string, not {json_kind(value)}.",
+            hint="A name or an id stands at its place.",
+        )
+    match conversion:
+        case "concept_number":
+            return ids.parse_concept_id(value)
+        case "link_number":
+            return ids.parse_proposition_id(value)
+        case "link_predicate":
+            ids.parse_proposition_id(value)
+            return value.split(":", 2)[2]
+        case _:
+            return value
+
+
+@dataclass(slots=True)
+class Prepared:
+    """One command text: its tree, and the plans made for it so far."""
+
+    text: str
+    command: ast.Command
+    roles: frozenset[tuple[str, Role]] | None = None
+    plans: dict[Shape, FindPlan] = field(default_factory=dict)
+
+    def shape(self, values: Values) -> Shape:
+        """What about the parameters shapes the plan."""
+        if not self.roles:
+            return ()
+        return tuple(
+            (name, role, _shaping(values.value(ast.Placeholder(name)), role))
+            for name, role in sorted(self.roles)
+        )
+
+    def keep(self, shape: Shape, plan: FindPlan) -> None:
+        while len(self.plans) >= PLANS_PER_COMMAND_MAX:
+            del self.plans[next(iter(self.plans))]
+        self.plans[shape] = plan
+
+
+def _shaping(value: Any, role: Role) -> str:
+    if role == "name":
+        return canonical(value)
+    kind = list_kind(value) if isinstance(value, list) else value_kind(value)
+    return kind if kind in ("text", "number", "texts", "numbers") else canonical(value)
+
+
+class Commands:
+    """The commands seen last."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Prepared] = OrderedDict()
+
+    def get(self, text: str) -> Prepared | None:
+        return self._known.get(text)
+
+    def keep(self, prepared: Prepared) -> None:
+        while len(self._known) >= COMMANDS_CACHED_MAX:
+            self._known.popitem(last=False)
+        self._known[prepared.text] = prepared

@@ -1,0 +1,307 @@
+"""The primer and the list of domains: what a model reads before it asks anything (KIP §5.1.1).
+
+The primer answers four questions: who am I, what do I know, how is it shaped, how do I ask. It must
+fit into a prompt, so it has a budget. A graph that has more to tell than fits is told in less
+detail: the largest and most linked first, and a number for what was left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.engine.examples import examples
+from mycel.engine.facts import MEMBERSHIP, Facts, Territory, by_size
+from mycel.engine.outcome import Outcome
+from mycel.model import ids
+from mycel.model.elements import Concept
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
+from mycel.model.values import JsonObject, parse_object
+from mycel.store import survey
+from mycel.store.reader import Reader
+
+PRIMER_BYTES_MAX: Final = 16_000
+"""The primer as JSON: about 4,000 tokens."""
+
+IDENTITY_BYTES_MAX: Final = 5_000
+"""The share of it that an agent may take to say who it is."""
+
+DOMAINS_LISTED_MAX: Final = 1_000
+"""How many domains DESCRIBE DOMAINS gives."""
+
+DOMAINS_LOOKED_INTO_MAX: Final = 100
+"""Of how many it tells the types of their members, not only those that are defined to belong."""
+
+ENDS_SHOWN: Final = 3
+"""How many types at each end of a predicate."""
+
+NO_DOMAIN: Final = "(no domain)"
+"""Where the types stand that no domain claims. No concept is meant by it."""
+
+_SELF: Final = ("Person", "$self")
+_IDENTITY_FIRST: Final = (
+    "name", "handle", "person_class", "role", "persona", "mission", "core_mission", "goals",
+    "core_directives", "directives", "capabilities", "strengths", "weaknesses", "values",
+    "behavior_preferences", "identity_narrative", "status",
+)  # fmt: skip
+_IDENTITY_LEFT_OUT: Final = frozenset(
+    ("avatar", "growth_log", "maintenance_log", "service_endpoints", "privacy_settings", "id")
+)
+
+
+_TRIMS: Final = ((12, 600), (8, 200), (4, 80))
+"""How much is kept of one attribute: items of a list, characters of a text."""
+
+
+class Detail(NamedTuple):
+    """How much a primer tells."""
+
+    domains: int
+    types_per_domain: int
+    types: int
+    text: int
+    name: int
+    """How long the name of a domain or concept may be; those of types are never cut."""
+
+
+DETAILS: Final = (
+    Detail(24, 12, 40, 160, 200),
+    Detail(20, 8, 30, 100, 200),
+    Detail(16, 6, 20, 80, 100),
+    Detail(12, 5, 12, 60, 100),
+    Detail(8, 3, 6, 40, 60),
+    Detail(4, 2, 3, 30, 40),
+    Detail(2, 1, 2, 30, 40),
+)
+"""From the most to the least; the first that fits the budget is taken."""
+
+
+def primer(reader: Reader) -> JsonObject:
+    """The cognitive primer of a graph."""
+    facts = Facts(reader)
+    identity = _identity(reader)
+    told: JsonObject = {}
+    for detail in DETAILS:
+        told = _told(facts, identity, detail)
+        if len(orjson.dumps(told)) <= PRIMER_BYTES_MAX:
+            break
+    return told
+
+
+def domain_summaries(reader: Reader) -> Outcome:
+    """All domains by name, each with what it is about and what belongs to it."""
+    facts = Facts(reader)
+    listed = facts.domains(DOMAINS_LISTED_MAX)
+    summaries = [
+        _summary(facts, domain, look_inside=place < DOMAINS_LOOKED_INTO_MAX)
+        for place, domain in enumerate(listed)
+    ]
+    left_out = facts.domain_count - len(summaries)
+    said = (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
+    return Outcome(sorted(summaries, key=lambda each: str(each["name"])), warnings=said)
+
+
+def _summary(facts: Facts, domain: survey.Domain, *, look_inside: bool) -> JsonObject:
+    if look_inside:
+        found = facts.territory(domain)
+        types, predicates = found.types, found.predicates
+    else:
+        types = facts.defined_types(domain.number)
+        predicates = facts.defined_predicates(domain.number)
+    return {
+        "id": ids.concept_id(domain.number),
+        "name": domain.name,
+        "description": _description(parse_object(domain.attributes_json)),
+        **_members(domain),
+        "concept_types": types,
+        "proposition_types": predicates,
+    }
+
+
+# The parts of the primer.
+
+
+def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
+    concepts, links = facts.totals
+    territories = facts.territories[: detail.domains]
+    map_ = [_entry(each, detail) for each in territories]
+    if facts.unclaimed.types or facts.unclaimed.predicates:
+        map_.append(_entry(facts.unclaimed, detail))
+    types = by_size(set(facts.type_names) - {CONCEPT_TYPE, PROPOSITION_TYPE}, facts.concepts)
+    predicates = by_size(facts.predicate_names, facts.links)
+    return {
+        "identity": identity,
+        "nexus": {
+            "concepts": concepts,
+            "links": links,
+            "concept_types": len(facts.type_names),
+            "proposition_types": len(facts.predicate_names),
+        },
+        "domain_map": map_,
+        "total_domains": facts.domain_count,
+        **_more("more_domains", facts.domain_count - len(territories)),
+        "concept_types": [_type(facts, name, detail) for name in types[: detail.types]],
+        **_more("more_concept_types", len(types) - detail.types),
+        "proposition_types": [
+            _predicate(facts, name, detail) for name in predicates[: detail.types]
+        ],
+        **_more("more_proposition_types", len(predicates) - detail.types),
+        "how_to": {"use": list(_USE), "examples": examples(facts, types)},
+    }
+
+
+def _identity(reader: Reader) -> JsonObject:
+    type_name, name = _SELF
+    number = reader.registry.types.number(reader.connection, type_name)
+    found = None if number is None else reader.concept_named(number, name)
+    if found is None:
+        return {
+            "name": None,
+            "memory": _MEMORY,
+            "note": f"There is no {type_name} {name!r} yet: nobody has said who uses this memory.",
+        }
+    return {
+        "id": found.id,
+        "type": found.type,
+        "name": found.name,
+        "attributes": _self_portrait(found.attributes),
+        "memory": _MEMORY,
+    }
+
+
+def _self_portrait(attributes: JsonObject) -> JsonObject:
+    """The attributes of an agent that say who it is, as much as the budget allows."""
+    first = [key for key in _IDENTITY_FIRST if key in attributes]
+    rest = sorted(set(attributes) - set(first) - _IDENTITY_LEFT_OUT)
+    told: JsonObject = {}
+    for key in (*first, *rest):
+        if attributes[key] in (None, "", [], {}):
+            continue
+        for items, text in _TRIMS:
+            kept = _trimmed(attributes[key], items=items, text=text)
+            if len(orjson.dumps(told | {key: kept})) <= IDENTITY_BYTES_MAX:
+                told[key] = kept
+                break
+    return told
+
+
+def _trimmed(value: Any, *, items: int, text: int) -> Any:
+    if isinstance(value, str):
+        return shorten(value, text)
+    if isinstance(value, list):
+        kept = [_trimmed(each, items=items, text=text // 2) for each in value[:items]]
+        return [*kept, f"… and {len(value) - items} more"] if len(value) > items else kept
+    if isinstance(value, dict):
+        entries = list(value.items())[:items]
+        return {key: _trimmed(each, items=items, text=text // 2) for key, each in entries}
+    return value
+
+
+def _entry(territory: Territory, detail: Detail) -> JsonObject:
+    most, domain = detail.types_per_domain, territory.domain
+    name = NO_DOMAIN if domain is None else shorten(domain.name, detail.name)
+    description = (
+        f"Types and predicates that no domain claims; assign them with {MEMBERSHIP!r}."
+        if domain is None
+        else shorten(_description(parse_object(domain.attributes_json)), detail.text)
+    )
+    entry = {
+        "name": name,
+        "description": description,
+        "key_concept_types": territory.types[:most],
+        **_more("more_concept_types", len(territory.types) - most),
+        "key_proposition_types": territory.predicates[:most],
+        **_more("more_proposition_types", len(territory.predicates) - most),
+    }
+    if domain is not None:
+        entry |= _members(domain)
+    if territory.members:
+        entry["key_concepts"] = [
+            {"type": type_, "name": shorten(each, detail.name)}
+            for type_, each in territory.members[:most]
+        ]
+    return entry
+
+
+def _members(domain: survey.Domain) -> JsonObject:
+    key = "members" if domain.members < survey.DEGREE_MAX else "members_at_least"
+    return {key: domain.members}
+
+
+def _type(facts: Facts, name: str, detail: Detail) -> JsonObject:
+    return {
+        "name": name,
+        **_size("instances", facts.concepts.get(name)),
+        **_said(facts.definition(CONCEPT_TYPE, name), detail.text),
+    }
+
+
+def _predicate(facts: Facts, name: str, detail: Detail) -> JsonObject:
+    definition = facts.definition(PROPOSITION_TYPE, name)
+    attributes = {} if definition is None else definition.attributes
+    subjects, objects = facts.ends.get(name, (Counter(), Counter()))
+    flags = [key for key in ("is_symmetric", "is_transitive") if attributes.get(key) is True]
+    return {
+        "name": name,
+        **_size("links", facts.links.get(name)),
+        **_ends("from", attributes.get("subject_types"), subjects, detail),
+        **_ends("to", attributes.get("object_types"), objects, detail),
+        **dict.fromkeys(flags, True),
+        **_said(definition, detail.text),
+    }
+
+
+def _ends(key: str, declared: object, seen: Counter[str], detail: Detail) -> JsonObject:
+    """The types at one end of a predicate: as declared, or else as usual."""
+    most = min(ENDS_SHOWN, detail.types_per_domain)
+    if isinstance(declared, list) and declared and "*" not in declared:
+        return {key: [shorten(str(each), 255) for each in declared[:most]]}
+    usual = sorted(seen, key=lambda name: (-seen[name], name))[:most]
+    return {key: usual} if usual else {}
+
+
+def _size(key: str, count: survey.Count | None) -> JsonObject:
+    if count is None:
+        return {key: 0}
+    return {key: count.rows} if count.exact else {f"about_{key}": count.rows}
+
+
+def _said(definition: Concept | None, text: int) -> JsonObject:
+    said = "" if definition is None else _description(definition.attributes)
+    return {"description": shorten(said, text)} if said else {}
+
+
+def _description(attributes: JsonObject) -> str:
+    said = attributes.get("description")
+    return said if isinstance(said, str) else ""
+
+
+def _more(key: str, count: int) -> JsonObject:
+    return {key: count} if count > 0 else {}
+
+
+# How to ask.
+
+_MEMORY: Final = (
+    "What I know and remember is a graph of concepts joined by propositions. It is kept between"
+    " conversations, and I read and write it with KIP commands."
+)
+
+_USE: Final = (
+    (
+        "FIND asks for patterns, SEARCH for words when the exact name is not known, DESCRIBE for"
+        " types. UPSERT writes, UPDATE changes many at once, MERGE joins duplicates, DELETE"
+        " removes."
+    ),
+    (
+        "Types and predicates are case-sensitive and must be defined before they are used. Look at"
+        ' one with DESCRIBE CONCEPT TYPE "…" or DESCRIBE PROPOSITION TYPE "…" before you write it.'
+    ),
+    (
+        "Find out first whether something is already known, then write: the same type and name are"
+        " the same concept, and writing it again adds to it."
+    ),
+    "Values that come from outside belong into parameters (:name), never into the command's text.",
+)

@@ -1,0 +1,167 @@
+"""What a command gives back: rows for people who program, the wire form for everybody else.
+
+Cells that are JSON stay text, as the statement returned them, until somebody looks: a surface that
+only passes results on never parses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+
+Row = tuple[Any, ...]
+
+
+class Result:
+    """The outcome of one command.
+
+    For FIND, `columns` names the expressions and `rows` holds one tuple for each solution. For all
+    other commands there is one column, `result`, with one row. `value` is what the wire calls
+    `result`.
+    """
+
+    __slots__ = ("_cells", "_columns", "_is_scalar", "_json", "_value", "next_cursor", "warnings")
+
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        cells: list[Row],
+        json_columns: Sequence[bool],
+        next_cursor: str | None = None,
+        warnings: tuple[str, ...] = (),
+        is_scalar: bool = False,  # noqa: FBT001, FBT002 - made for every command: no keywords
+    ) -> None:
+        self._columns: Final = columns
+        self._cells: Final = cells
+        self._json: Final = json_columns
+        self._is_scalar: Final = is_scalar
+        self._value: Any = _UNREAD
+        self.next_cursor: Final = next_cursor
+        """Where the next page begins, if there is one; pass it on as CURSOR."""
+        self.warnings: Final = warnings
+        """What the caller should know although it is no error."""
+
+    @classmethod
+    def of(
+        cls, value: Any, next_cursor: str | None = None, warnings: tuple[str, ...] = ()
+    ) -> Result:
+        """The result of a command that is no FIND."""
+        result = cls(("result",), [], (False,), next_cursor, warnings)
+        result._value = value
+        return result
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The expressions of FIND, as they were written."""
+        return self._columns
+
+    @property
+    def rows(self) -> list[Row]:
+        """One tuple for each solution, in order."""
+        if self._value is not _UNREAD and not self._cells and self._columns == ("result",):
+            return [(self._value,)]
+        return list(zip(*self._decoded(), strict=True))
+
+    @property
+    def value(self) -> Any:
+        """The result as the wire has it: columns, a single one unwrapped; totals alone, scalars."""
+        if self._value is _UNREAD:
+            if len(self._cells) == 1 and self._json == _ONE_JSON and not self._is_scalar:
+                (cell,) = self._cells[0][:1]  # One element: what most point look-ups ask for.
+                self._value = [None if cell is None else orjson.loads(cell)]
+                return self._value
+            columns = self._decoded()
+            whole = [column[0] for column in columns] if self._is_scalar else columns
+            self._value = whole[0] if len(whole) == 1 else whole
+        return self._value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The response of KIP §6.2.1."""
+        wire: dict[str, Any] = {"result": self.value}
+        if self.next_cursor is not None:
+            wire["next_cursor"] = self.next_cursor
+        if self.warnings:
+            wire["warnings"] = list(self.warnings)
+        return wire
+
+    def to_json(self) -> bytes:
+        """`to_dict` as JSON text; cells that are JSON already are passed on as they are."""
+        if self._value is not _UNREAD or self._is_scalar:
+            return orjson.dumps(self.to_dict())
+        columns = [
+            _array(column) if is_json else orjson.dumps(column).decode()
+            for column, is_json in self._stored()
+        ]
+        result = columns[0] if len(columns) == 1 else f"[{','.join(columns)}]"
+        beside = self.to_dict_beside()
+        tail = orjson.dumps(beside).decode()[1:] if beside else "}"
+        return f'{{"result":{result}{"," if beside else ""}{tail}'.encode()
+
+    def to_dict_beside(self) -> dict[str, Any]:
+        """What travels beside the result."""
+        beside: dict[str, Any] = {}
+        if self.next_cursor is not None:
+            beside["next_cursor"] = self.next_cursor
+        if self.warnings:
+            beside["warnings"] = list(self.warnings)
+        return beside
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`; needs the extra `mycel[arrow]`. Elements and mixed values are JSON."""
+        import pyarrow  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+
+        return pyarrow.table(
+            [_arrow(pyarrow, column) for column in self._columns_of_rows()],
+            names=list(self._columns),
+        )
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`; needs pandas."""
+        import pandas  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+
+        return pandas.DataFrame(self.rows, columns=list(self._columns))
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<mycel.Result {len(self)} rows of {', '.join(self._columns)}>"
+
+    def _columns_of_rows(self) -> list[list[Any]]:
+        return [list(column) for column in zip(*self.rows, strict=True)] or [
+            [] for _ in self._columns
+        ]
+
+    def _stored(self) -> list[tuple[Sequence[Any], bool]]:
+        columns = list(zip(*self._cells, strict=True)) or [()] * len(self._columns)
+        return list(zip(columns, self._json, strict=False))
+
+    def _decoded(self) -> list[list[Any]]:
+        return [
+            orjson.loads(_array(column)) if is_json else list(column)
+            for column, is_json in self._stored()
+        ]
+
+
+_UNREAD: Final = object()
+_ONE_JSON: Final = (True,)
+
+
+def _array(cells: Sequence[str | None]) -> str:
+    return f"[{','.join(['null' if cell is None else cell for cell in cells])}]"
+
+
+def _arrow(pyarrow: Any, column: list[Any]) -> Any:
+    """A column of one kind of scalar keeps its type; anything else becomes JSON text."""
+    kinds = {type(value) for value in column if value is not None}
+    if len(kinds) <= 1 and kinds <= {str, int, float, bool}:
+        return pyarrow.array(column)
+    if kinds == {int, float}:
+        return pyarrow.array([None if value is None else float(value) for value in column])
+    texts = [None if value is None else orjson.dumps(value).decode() for value in column]
+    return pyarrow.array(texts, pyarrow.string())

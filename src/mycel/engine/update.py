@@ -1,0 +1,243 @@
+"""UPDATE: one change of many elements (KIP notes, RC9).
+
+Each value is a JSON value, or is computed from the element as it was before the command. What
+cannot be computed leaves its key alone: an operand that is null or no number, a result that no
+JSON number can be. So one odd element does not stop a sweep over all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mycel.engine.matching import targets
+from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.references import missing_target
+from mycel.engine.values import Values, located
+from mycel.errors import ConstraintViolation, UnknownReference
+from mycel.kip import ast
+from mycel.model.elements import Element
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.values import JsonObject, check_metadata_keys
+from mycel.store.transaction import Transaction
+
+_FIELDS: Final = frozenset(
+    ("id", "type", "name", "subject", "predicate", "object", "attributes", "metadata")
+)
+
+_Number: TypeAlias = int | float
+_Compute: TypeAlias = Callable[[JsonObject], _Number | None]
+"""Computes from the wire form of an element: a number, or None for null."""
+
+
+class _NotANumberError(Exception):
+    """An operand is something else than a number or null, or a result cannot be one."""
+
+
+class _Changes(NamedTuple):
+    """What one SET gives: values that are the same for all, and values to compute."""
+
+    same: JsonObject
+    computed: dict[str, _Compute]
+
+
+def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
+    """Change every element that the target is bound to, or the first of them with LIMIT.
+
+    `matched` counts elements, `updated` those that are different now.
+
+    Raises:
+        ConstraintViolation: a metadata key belongs to the engine.
+        UnknownReference: a path is on another variable, or says a field that does not exist.
+        NotFound: the target is named outright and does not exist.
+    """
+    attributes = _changes(node.attributes, node.target.name, values, "attributes")
+    metadata = _changes(node.metadata, node.target.name, values, "metadata")
+    check_metadata_keys((*metadata.same, *metadata.computed))
+    limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
+    with all_or_nothing(tx):
+        numbers = _targets(tx, node, values, limit)
+        updated = sum(_update(tx, number, attributes, metadata) for number in numbers)
+    return Outcome({"updated": updated, "matched": len(numbers)})
+
+
+def _targets(tx: Transaction, node: ast.Update, values: Values, limit: int | None) -> list[int]:
+    variable = node.target.name
+    rows = targets(
+        tx.ledger.reader,
+        node.where,
+        (variable,),
+        values,
+        limit=None if limit is None else limit + 1,  # One of the rows may be null.
+    )
+    numbers = [number for (number,) in rows if number is not None][:limit]
+    if not numbers and (error := missing_target(tx, node.where, variable, values)):
+        raise error
+    return numbers
+
+
+def _update(tx: Transaction, number: int, attributes: _Changes, metadata: _Changes) -> bool:
+    element = tx.ledger.reader.element(number)
+    if element is None:
+        return False
+    return tx.update(
+        element,
+        attributes=_applied(attributes, element),
+        metadata=_applied(metadata, element),
+    )
+
+
+def _applied(changes: _Changes, element: Element) -> JsonObject:
+    if not changes.computed:
+        return changes.same
+    wire = element.to_dict()
+    new = dict(changes.same)
+    for key, compute in changes.computed.items():
+        try:
+            result = compute(wire)
+        except _NotANumberError:
+            continue
+        if result is not None:
+            new[key] = result
+    return new
+
+
+# From the tree to functions, once for all elements.
+
+
+def _changes(
+    given: tuple[tuple[str, ast.Change], ...] | ast.Placeholder | None,
+    target: str,
+    values: Values,
+    what: str,
+) -> _Changes:
+    if given is None:
+        return _Changes({}, {})
+    if isinstance(given, ast.Placeholder):
+        return _Changes(values.mapping(given, what), {})
+    same: JsonObject = {}
+    computed: dict[str, _Compute] = {}
+    for key, change in given:
+        if isinstance(change, ast.Arithmetic):
+            computed[key] = _arithmetic(change, target, values)
+        else:
+            same[key] = values.value(change)
+    return _Changes(same, computed)
+
+
+def _operand(node: ast.Arithmetic | ast.Path | ast.Number, target: str, values: Values) -> _Compute:
+    if isinstance(node, ast.Arithmetic):
+        return _arithmetic(node, target, values)
+    if isinstance(node, ast.Path):
+        return _path(node, target)
+    constant = values.number(node, "operand")
+    return lambda _: constant
+
+
+def _path(node: ast.Path, target: str) -> _Compute:
+    if node.variable.name != target:
+        raise located(
+            UnknownReference(
+                f"?{node.variable.name} cannot be used here: a value is computed from"
+                f" ?{target} alone.",
+                hint=f"Use paths on ?{target}, numbers and parameters.",
+            ),
+            node.span,
+        )
+    fields = node.fields
+    if fields and fields[0] not in _FIELDS:
+        raise located(
+            UnknownReference(
+                f"An element has no field {fields[0]!r}.",
+                hint=f"Fields are {', '.join(sorted(_FIELDS))}; write"
+                f" ?{target}.attributes.{fields[0]} for an attribute.",
+            ),
+            node.span,
+        )
+
+    def compute(wire: JsonObject) -> _Number | None:
+        value: Any = wire
+        for field in fields:
+            value = value.get(field) if isinstance(value, dict) else None
+        if value is None:
+            return None
+        if value.__class__ is int or value.__class__ is float:
+            number: _Number = value
+            return number
+        raise _NotANumberError
+
+    return compute
+
+
+def _arithmetic(node: ast.Arithmetic, target: str, values: Values) -> _Compute:
+    operands = [_operand(argument, target, values) for argument in node.arguments]
+    if node.function == "COALESCE":
+        return _coalesce(*operands)
+    if node.function == "CLAMP":
+        _check_bounds(node, values)
+    combine = _COMBINE[node.function]
+
+    def compute(wire: JsonObject) -> _Number | None:
+        numbers = [operand(wire) for operand in operands]
+        known = [number for number in numbers if number is not None]
+        return combine(*known) if len(known) == len(numbers) else None
+
+    return compute
+
+
+def _coalesce(first: _Compute, otherwise: _Compute) -> _Compute:
+    def compute(wire: JsonObject) -> _Number | None:
+        number = first(wire)
+        return otherwise(wire) if number is None else number
+
+    return compute
+
+
+def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
+    """Bounds that are the wrong way round for every element are a mistake worth telling."""
+    bounds = [
+        values.number(each, "bound")
+        for each in node.arguments[1:]
+        if isinstance(each, ast.Literal | ast.Placeholder)
+    ]
+    if len(bounds) == 2 and bounds[0] > bounds[1]:
+        raise located(
+            ConstraintViolation(
+                f"Nothing lies between {bounds[0]} and {bounds[1]}.",
+                hint="Write CLAMP(value, low, high) with low <= high.",
+            ),
+            node.span,
+        )
+
+
+def _fitting(number: _Number) -> _Number:
+    """An integer that fits 64 bits, or a finite float."""
+    if number.__class__ is int:
+        if INTEGER_MIN <= number <= INTEGER_MAX:
+            return number
+        number = float(number)
+    if not isfinite(number):
+        raise _NotANumberError
+    return number
+
+
+def _add(a: _Number, b: _Number) -> _Number:
+    return _fitting(a + b)
+
+
+def _multiply(a: _Number, b: _Number) -> _Number:
+    return _fitting(a * b)
+
+
+def _clamp(number: _Number, low: _Number, high: _Number) -> _Number:
+    if low > high:
+        raise _NotANumberError
+    return min(max(number, low), high)
+
+
+_COMBINE: Final[dict[ast.ArithmeticName, Callable[..., _Number]]] = {
+    "ADD": _add,
+    "MUL": _multiply,
+    "CLAMP": _clamp,
+}

@@ -1,0 +1,405 @@
+"""UPSERT: create or change concepts and links, block by block (KIP §4.1).
+
+Blocks mean what they would mean executed one after the other, and an error is the one that this
+would have met first. What they put is nevertheless gathered in a `Batch` and written together,
+as long as nothing has to be known that only writing can tell: a block that expects a version, is
+given by an id, or defines a type or predicate is executed at once, after all that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias, assert_never
+
+from mycel.engine.batch import Batch, ConceptPut, End, LinkPut, concepts_there, settled
+from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.references import (
+    concept_with_id,
+    is_symmetric,
+    link_with_id,
+    no_such_concept,
+    predicate_number,
+    type_number,
+)
+from mycel.engine.values import Values, located
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    MycelError,
+    NotFound,
+    UnknownReference,
+)
+from mycel.kip import ast
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.values import JsonObject
+from mycel.store.transaction import Transaction
+
+_META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
+_CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
+_Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
+_Metadata: TypeAlias = JsonObject | None
+
+
+def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
+    """Execute a capsule, which is one UPSERT or several.
+
+    Raises:
+        MycelError: a block failed; its message says which, and the transaction cannot be committed.
+    """
+    with all_or_nothing(tx):
+        run = _Run(tx, values)
+        for at, each in enumerate(capsule.upserts, 1):
+            run.upsert(each, at if len(capsule.upserts) > 1 else None)
+        return run.finish()
+
+
+class _Run:
+    """The execution of one capsule."""
+
+    def __init__(self, tx: Transaction, values: Values) -> None:
+        self._tx: Final = tx
+        self._values: Final = values
+        self._batch: Final = Batch(tx)
+        self._known: Final[dict[tuple[str, str], End]] = {}
+        """Every concept by type and name that exists, or is going to, and that a block names.
+
+        So each element has one `End`: its id if it exists, and otherwise the put that creates it.
+        """
+        self._concepts: Final[list[End]] = []
+        self._links: Final[list[End]] = []
+        self._blocks = 0
+
+    def upsert(self, statement: ast.Upsert, ordinal: int | None) -> None:
+        metadata = self._metadata(statement.metadata, None)
+        self._look_up(statement)
+        handles: dict[str, End] = {}
+        for at, block in enumerate(statement.blocks, 1):
+            place = _Place(statement, ordinal, at, block)
+            try:
+                self._block(block, handles, metadata, place)
+            except MycelError as error:
+                if "block" in error.data:
+                    raise  # It is about an earlier block, whose puts had to be written.
+                self._batch.write()  # If one of those fails, that came first.
+                raise place.named(error) from None
+            self._blocks += 1
+
+    def finish(self) -> Outcome:
+        self._batch.write()
+        return Outcome(
+            {
+                "blocks": self._blocks,
+                "upsert_concept_nodes": list(dict.fromkeys(map(settled, self._concepts))),
+                "upsert_proposition_links": list(dict.fromkeys(map(settled, self._links))),
+            }
+        )
+
+    def _block(
+        self, block: _Block, handles: dict[str, End], metadata: _Metadata, place: _Place
+    ) -> None:
+        handle = block.handle
+        if handle is not None and handle.name in handles:
+            raise located(_redefined(handle.name), handle.span)
+        own = self._metadata(block.metadata, metadata)
+        if isinstance(block, ast.ConceptBlock):
+            element = self._concept(block, own, place)
+            self._concepts.append(element)
+            for entry in block.propositions or ():
+                self._entry(element, entry, handles, own, place)
+        else:
+            element = self._proposition(block, handles, own, place)
+            self._links.append(element)
+        if handle is not None:
+            handles[handle.name] = element
+
+    def _look_up(self, statement: ast.Upsert) -> None:
+        """Find the concepts that the statement names, all at once."""
+        names: dict[str, list[str]] = {}
+        for matcher in _matchers(statement):
+            try:
+                key = self._identity(matcher)
+            except MycelError:
+                continue  # The block that says so will say what is wrong.
+            if key not in self._known:
+                names.setdefault(key[0], []).append(key[1])
+        self._known.update(concepts_there(self._tx, names))
+
+    # Concepts.
+
+    def _concept(self, block: ast.ConceptBlock, metadata: _Metadata, place: _Place) -> End:
+        matcher, values = block.matcher, self._values
+        if matcher.id is not None:
+            self._batch.write()
+            found = concept_with_id(self._tx, values.text(matcher.id, "id of a concept"))
+            self._change(found.id, block, metadata)
+            return found.id
+        type_name, name = self._identity(matcher)
+        attributes = self._attributes(block)
+        if block.expect_version is not None or type_name in _META_TYPES:
+            self._batch.write()
+            made = self._tx.put_concept(
+                type_name, name, attributes, metadata, expect_version=self._version(block)
+            )
+            self._known[type_name, name] = made
+            return made
+        type_number(self._tx, type_name)
+        known = self._known.get((type_name, name))
+        if isinstance(known, ConceptPut) and known.id is None:
+            self._batch.write()  # It is put a second time, and now exists.
+        put = ConceptPut(type_name, name, attributes, metadata, place.named)
+        put.id = None if known is None else str(settled(known))
+        self._batch.put_concept(put)
+        element = self._known[type_name, name] = settled(put)
+        return element
+
+    def _identity(self, matcher: ast.ConceptMatcher) -> tuple[str, str]:
+        if matcher.type is None or matcher.name is None:
+            raise located(
+                ConstraintViolation(
+                    "A concept to write needs a type and a name, or an id.",
+                    hint='Write {type: "…", name: "…"}; {id: "…"} for one that exists.',
+                ),
+                matcher.span,
+            )
+        return (
+            self._values.text(matcher.type, "type of a concept"),
+            self._values.text(matcher.name, "name of a concept"),
+        )
+
+    def _entry(
+        self,
+        subject: End,
+        entry: ast.SetProposition,
+        handles: dict[str, End],
+        metadata: _Metadata,
+        place: _Place,
+    ) -> None:
+        """One entry of SET PROPOSITIONS, which only ever adds."""
+        predicate = self._values.text(entry.predicate, "predicate")
+        predicate_number(self._tx, predicate)
+        target = self._end(entry.target, handles, place)
+        own = self._metadata(entry.metadata, metadata)
+        self._links.append(self._link(subject, predicate, target, None, own, place))
+
+    # Links.
+
+    def _proposition(
+        self,
+        block: ast.PropositionBlock,
+        handles: dict[str, End],
+        metadata: _Metadata,
+        place: _Place,
+    ) -> End:
+        target = block.target
+        if isinstance(target, ast.LinkById):
+            self._batch.write()
+            found = link_with_id(self._tx, self._values.text(target.id, "id of a proposition"))
+            self._change(found.id, block, metadata)
+            return found.id
+        subject, predicate, object_ = self._pattern(target, handles, place)
+        attributes = self._attributes(block)
+        if block.expect_version is None:
+            return self._link(subject, predicate, object_, attributes, metadata, place)
+        self._batch.write()
+        ends = [settled(end) for end in (subject, object_)]
+        return self._tx.put_proposition(
+            str(ends[0]),
+            predicate,
+            str(ends[1]),
+            attributes,
+            metadata,
+            expect_version=self._version(block),
+        )
+
+    def _link(
+        self,
+        subject: End,
+        predicate: str,
+        object_: End,
+        attributes: JsonObject | None,
+        metadata: _Metadata,
+        place: _Place,
+    ) -> LinkPut:
+        subject, object_ = self._linkable(subject), self._linkable(object_)
+        put = LinkPut(subject, predicate, object_, attributes, metadata, place.named)
+        self._batch.put_link(put)
+        return put
+
+    def _linkable(self, end: End) -> str | ConceptPut:
+        """An end that a link in the queue may have: anything but a link that waits itself."""
+        end = settled(end)
+        if isinstance(end, LinkPut):
+            self._batch.write()
+            return str(end.id)
+        return end
+
+    # What blocks refer to.
+
+    def _end(self, node: ast.Endpoint, handles: dict[str, End], place: _Place) -> End:
+        match node:
+            case ast.Variable(name):
+                if name not in handles:
+                    raise located(place.undefined(name), node.span)
+                return settled(handles[name])
+            case ast.ConceptMatcher():
+                return self._existing(node)
+            case ast.LinkById(text):
+                return link_with_id(self._tx, self._values.text(text, "id of a proposition")).id
+            case ast.LinkPattern():
+                return self._existing_link(node, handles, place)
+            case _:
+                assert_never(node)
+
+    def _existing(self, matcher: ast.ConceptMatcher) -> End:
+        if matcher.id is not None:
+            return concept_with_id(self._tx, self._values.text(matcher.id, "id of a concept")).id
+        key = self._identity(matcher)
+        known = self._known.get(key)
+        if known is None:
+            raise located(no_such_concept(self._tx, *key, _CREATE_IT), matcher.span)
+        return settled(known)
+
+    def _pattern(
+        self, node: ast.LinkPattern, handles: dict[str, End], place: _Place
+    ) -> tuple[End, str, End]:
+        if not isinstance(node.predicate, ast.Literal | ast.Placeholder):
+            raise located(
+                ConstraintViolation(
+                    "A proposition to write needs a single predicate.",
+                    hint="Hops, alternatives and variables are for WHERE alone.",
+                ),
+                node.span,
+            )
+        predicate = self._values.text(node.predicate, "predicate")
+        predicate_number(self._tx, predicate)
+        subject = self._end(node.subject, handles, place)
+        return subject, predicate, self._end(node.object, handles, place)
+
+    def _existing_link(self, node: ast.LinkPattern, handles: dict[str, End], place: _Place) -> End:
+        """A nested pattern: the link that it describes has to be there."""
+        subject, predicate, object_ = self._pattern(node, handles, place)
+        subject, object_ = self._linkable(subject), self._linkable(object_)
+        found = self._find_link(subject, predicate, object_)
+        if found is None and is_symmetric(self._tx, predicate):
+            found = self._find_link(object_, predicate, subject)
+        if found is None:
+            error = NotFound(
+                f"There is no link {predicate!r} between these two elements.",
+                hint="A nested pattern refers to a link that exists. Create it with a PROPOSITION"
+                " block before this one, give it a handle and use that.",
+            )
+            raise located(error, node.span)
+        return found
+
+    def _find_link(
+        self, subject: str | ConceptPut, predicate: str, object_: str | ConceptPut
+    ) -> End | None:
+        waiting = self._batch.waiting_link(subject, predicate, object_)
+        if waiting is not None or not (isinstance(subject, str) and isinstance(object_, str)):
+            return waiting  # A concept that is yet to be created has only links that wait.
+        found = self._tx.get_edge(subject, predicate, object_)
+        return None if found is None else found.id
+
+    # Keys and versions.
+
+    def _change(self, id_: str, block: _Block, metadata: _Metadata) -> None:
+        """Merge keys into an element that is given by its id."""
+        self._tx.update(
+            id_,
+            attributes=self._attributes(block),
+            metadata=metadata,
+            expect_version=self._version(block),
+        )
+
+    def _attributes(self, block: _Block) -> JsonObject | None:
+        return None if block.attributes is None else self._map(block.attributes, "attributes")
+
+    def _metadata(self, node: ast.Map | None, outer: _Metadata) -> _Metadata:
+        """The metadata of an inner level: its keys win, null included (KIP §2.10)."""
+        if node is None:
+            return outer
+        inner = self._map(node, "metadata")
+        return inner if not outer else outer | inner
+
+    def _map(self, node: ast.Map, what: str) -> dict[str, Any]:
+        return self._values.mapping(node, what)
+
+    def _version(self, block: _Block) -> int | None:
+        if block.expect_version is None:
+            return None
+        version = self._values.integer(block.expect_version, "expected version")
+        if version < 0:
+            raise located(
+                ConstraintViolation(
+                    f"The expected version cannot be {version}.",
+                    hint="Versions count from 1; 0 says that the element must not exist yet.",
+                ),
+                block.expect_version.span,
+            )
+        return version
+
+
+def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:
+    """Every matcher in a statement that may name a concept by type and name."""
+    nodes: list[ast.Endpoint] = []
+    for block in statement.blocks:
+        if isinstance(block, ast.ConceptBlock):
+            yield block.matcher
+            nodes += [entry.target for entry in block.propositions or ()]
+        else:
+            nodes.append(block.target)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.ConceptMatcher):
+            yield node
+        elif isinstance(node, ast.LinkPattern):
+            nodes += [node.subject, node.object]
+
+
+class _Place:
+    """Where in a capsule a block stands, for errors."""
+
+    __slots__ = ("_at", "_block", "_ordinal", "_statement")
+
+    def __init__(self, statement: ast.Upsert, ordinal: int | None, at: int, block: _Block) -> None:
+        self._statement = statement
+        self._ordinal = ordinal
+        self._at = at
+        self._block = block
+
+    def named(self, error: MycelError) -> MycelError:
+        """The error, saying which block it is about."""
+        kind = "CONCEPT" if isinstance(self._block, ast.ConceptBlock) else "PROPOSITION"
+        handle = "" if self._block.handle is None else f" (?{self._block.handle.name})"
+        statement = "" if self._ordinal is None else f"UPSERT {self._ordinal}: "
+        error.message = f"{statement}Block {self._at}, {kind}{handle}: {error.message}"
+        error.args = (error.message,)
+        error.data["block"] = self._at
+        if self._ordinal is not None:
+            error.data["upsert"] = self._ordinal
+        return located(error, self._block.span)
+
+    def undefined(self, name: str) -> UnknownReference:
+        """The error for a handle that no block before this one defines."""
+        later = [
+            at
+            for at, block in enumerate(self._statement.blocks, 1)
+            if block.handle is not None and block.handle.name == name
+        ]
+        if later and later[0] == self._at:
+            hint = "A block cannot refer to its own handle."
+        elif later:
+            hint = f"Block {later[0]} defines it; move that block before this one."
+        else:
+            hint = f"Define it with a block CONCEPT ?{name} {{ … }} before this one."
+        return UnknownReference(
+            f"The handle ?{name} is not defined yet.",
+            hint=f"{hint} Handles live within one UPSERT, from the end of their block on.",
+        )
+
+
+def _redefined(name: str) -> DuplicateExists:
+    return DuplicateExists(
+        f"The handle ?{name} is defined already in this UPSERT.",
+        hint="Give each block a handle of its own, or leave out one that nothing refers to.",
+    )

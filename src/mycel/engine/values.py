@@ -1,0 +1,187 @@
+"""The values of one command: literals as they are, parameters in the place of placeholders.
+
+A parameter is bound, never pasted: it becomes one JSON value at the place of its placeholder, so
+whatever text it holds, the command keeps its structure. Parameters that no placeholder asks for
+are ignored, and are not even looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar, assert_never
+
+import orjson
+
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidValueType,
+    MycelError,
+    UnknownReference,
+    did_you_mean,
+)
+from mycel.kip import ast
+from mycel.model.names import kind_of, shorten
+from mycel.model.values import JsonObject, check_object
+from mycel.syntax.source import NOWHERE, Span
+
+_NAMES_SHOWN_MAX: Final = 20
+
+Error = TypeVar("Error", bound=MycelError)
+
+
+class Values:
+    """Resolves the value nodes of one command to JSON.
+
+    >>> values = Values({"name": "Ada"})
+    >>> values.text(ast.Placeholder("name"), "name of a concept")
+    'Ada'
+    >>> values.value(ast.ObjectTemplate((("who", ast.Placeholder("name")),)))
+    {'who': 'Ada'}
+    """
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+        if parameters is not None and not isinstance(parameters, Mapping):
+            raise InvalidValueType(
+                f"The parameters must be an object, not {json_kind(parameters)}.",
+                hint='Send them as {"name": value, …}, one for each :name in the command.',
+            )
+        self._parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
+        self._checked: dict[str, Any] = {}
+
+    def value(self, node: ast.Value) -> Any:
+        """The JSON value that a node stands for. Treat it as read-only: it may be shared.
+
+        Raises:
+            UnknownReference: a placeholder has no parameter.
+            InvalidValueType: a parameter is no JSON value.
+        """
+        match node:
+            case ast.Literal(value):
+                return value
+            case ast.Placeholder(name):
+                if name not in self._checked:
+                    self._checked[name] = self._parameter(node)
+                return self._checked[name]
+            case ast.ArrayTemplate(items):
+                return [self.value(item) for item in items]
+            case ast.ObjectTemplate(entries):
+                return {key: self.value(item) for key, item in entries}
+            case _:
+                assert_never(node)
+
+    def text(self, node: ast.Text, what: str) -> str:
+        """A string; `what` names it in the error ("name of a concept")."""
+        value = self.value(node)
+        if value.__class__ is not str:
+            raise _mistyped(node, value, what, "a string")
+        return str(value)
+
+    def number(self, node: ast.Number, what: str) -> int | float:
+        """A number. Booleans are none."""
+        value = self.value(node)
+        if value.__class__ is int or value.__class__ is float:
+            number: int | float = value
+            return number
+        raise _mistyped(node, value, what, "a number")
+
+    def integer(self, node: ast.Number, what: str) -> int:
+        """A whole number."""
+        value = self.value(node)
+        if value.__class__ is not int:
+            raise _mistyped(node, value, what, "a whole number")
+        return int(value)
+
+    def positive(self, node: ast.Number, what: str) -> int:
+        """A whole number from 1 on.
+
+        Raises:
+            ConstraintViolation: it is 0 or less.
+        """
+        number = self.integer(node, what)
+        if number < 1:
+            raise located(
+                ConstraintViolation(
+                    f"The {what} must be positive, not {number}.",
+                    hint="Give a whole number from 1 on.",
+                ),
+                node.span,
+            )
+        return number
+
+    def mapping(self, node: ast.Map, what: str) -> JsonObject:
+        """A JSON object."""
+        value = self.value(node)
+        if value.__class__ is not dict:
+            raise _mistyped(node, value, what, "an object")
+        mapping: JsonObject = value
+        return mapping
+
+    def _parameter(self, node: ast.Placeholder) -> Any:
+        name = node.name
+        if name not in self._parameters:
+            raise located(self._missing(name), node.span)
+        value = self._parameters[name]
+        what = f"values of the parameter :{shorten(name)}"
+        try:
+            check_object(value if value.__class__ is dict else {name: value}, what)
+            if value is None or value.__class__ in _IMMUTABLE:
+                return value
+            return orjson.loads(orjson.dumps(value))  # Plain JSON, and a copy nobody else changes.
+        except orjson.JSONEncodeError as error:
+            wrong = InvalidValueType(f"The {what} cannot be written as JSON: {error}.")
+            raise located(wrong, node.span) from None
+        except MycelError as error:
+            raise located(error, node.span) from None
+
+    def _missing(self, name: str) -> UnknownReference:
+        given = sorted(str(each) for each in self._parameters)
+        shown = ", ".join(f":{shorten(each)}" for each in given[:_NAMES_SHOWN_MAX])
+        more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
+        listed = f"Given were {shown}{more}." if given else "No parameters were given."
+        close = did_you_mean(name, given)
+        return UnknownReference(
+            f"The parameter :{shorten(name)} is not given.",
+            hint=f"Add {shorten(name)!r} to the parameters. {listed} {close}".strip(),
+            data={"parameter": name},
+        )
+
+
+_IMMUTABLE: Final = frozenset((bool, int, float))
+"""Scalars of which the check has seen everything; a string may still hold a lone surrogate."""
+
+_KINDS: Final[dict[type, str]] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    list: "an array",
+    tuple: "an array",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def json_kind(value: object) -> str:
+    """What JSON calls the kind of a value, with its article, for a message.
+
+    >>> json_kind([1]), json_kind(None), json_kind({1})
+    ('an array', 'null', 'a Python set')
+    """
+    return _KINDS.get(type(value), f"a Python {kind_of(value)}")
+
+
+def located(error: Error, span: Span) -> Error:
+    """The error, with the place in the command that it is about, unless it has one already."""
+    if span != NOWHERE:
+        error.data.setdefault("span", {"start": span.start, "end": span.end})
+    return error
+
+
+def _mistyped(node: ast.Value, value: object, what: str, wanted: str) -> MycelError:
+    given = f":{shorten(node.name)}" if isinstance(node, ast.Placeholder) else shorten(repr(value))
+    kind = "a fraction" if wanted == "a whole number" and type(value) is float else json_kind(value)
+    error = InvalidValueType(
+        f"The {what} must be {wanted}; {given} is {kind}.",
+        hint=f"Give {wanted} there.",
+    )
+    return located(error, node.span)

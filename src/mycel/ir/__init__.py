@@ -1,0 +1,6 @@
+"""The logical plan: the contract between a language and the backends that run it.
+
+- `query`   blocks of patterns and conditions, and what is made of their solutions
+
+Names are already numbers here: an IR holds no catalog objects and no connections.
+"""

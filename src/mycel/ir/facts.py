@@ -1,0 +1,106 @@
+"""What can be told about an IR without running it: variables, and whether rows can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from mycel.ir import query as ir
+
+
+def atom_variables(atom: ir.Atom) -> tuple[ir.Variable, ...]:
+    """Every variable of an atom, named or not."""
+    match atom:
+        case ir.ConceptAtom(variable):
+            return (variable,)
+        case ir.LinkByNumber(link):
+            return (link,)
+        case ir.LinkAtom():
+            names = (atom.link, atom.subject, atom.object, atom.predicate_variable)
+            return tuple(name for name in names if name is not None)
+        case ir.WalkAtom():
+            return tuple(n for n in (atom.subject, atom.object, atom.link) if n is not None)
+        case _:
+            assert_never(atom)
+
+
+def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
+    """Every variable that a condition mentions, inside nested blocks too."""
+    match condition:
+        case ir.Compare(_, left, right) | ir.TextTest(_, left, right):
+            return _operands((left, right))
+        case ir.OneOf(operand, _) | ir.IsNull(operand):
+            return _operands((operand,))
+        case ir.Never():
+            return frozenset()
+        case ir.Inverse(inner):
+            return condition_variables(inner)
+        case ir.All(conditions) | ir.AnyOf(conditions):
+            return frozenset().union(*map(condition_variables, conditions))
+        case ir.Exists(branches):
+            return frozenset().union(*map(block_variables, branches))
+        case _:
+            assert_never(condition)
+
+
+def block_variables(block: ir.Block) -> frozenset[ir.Variable]:
+    """Every variable that a block mentions, inside nested blocks too."""
+    found = {name for atom in block.atoms for name in atom_variables(atom)}
+    for attempt in block.attempts:
+        for branch in attempt.branches:
+            found |= block_variables(branch)
+    for condition in block.conditions:
+        found |= condition_variables(condition)
+    return frozenset(found)
+
+
+def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
+    return frozenset(each.variable for each in operands if isinstance(each, ir.Field))
+
+
+def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:
+    """Whether each binding of the known variables comes from one row of the joins at most.
+
+    Then the solutions need not be compared with each other. A variable is determined by those it
+    follows from: a concept by its type and name, a link by its ends and its only predicate.
+    """
+    determined = set(known)
+    grown = True
+    while grown:
+        before = len(determined)
+        for atom in block.atoms:
+            determined |= _follows(atom, determined)
+        grown = len(determined) > before
+    if not all(determined.issuperset(atom_variables(atom)) for atom in block.atoms):
+        return False
+    return all(
+        len(attempt.branches) == 1 and is_determined(attempt.branches[0], frozenset(determined))
+        for attempt in block.attempts
+    )
+
+
+def _follows(atom: ir.Atom, determined: set[ir.Variable]) -> set[ir.Variable]:
+    match atom:
+        case ir.ConceptAtom(variable):
+            unique = atom.number is not None or (atom.type is not None and atom.name is not None)
+            return {variable} if unique else set()
+        case ir.LinkByNumber(link):
+            return {link}
+        case ir.LinkAtom():
+            found: set[ir.Variable] = set()
+            if atom.link in determined:
+                if atom.predicate_variable is not None:
+                    found.add(atom.predicate_variable)
+                if not atom.mirrored or {atom.subject, atom.object} & determined:
+                    found |= {atom.subject, atom.object}
+            single = (
+                atom.predicates is not None and len(atom.predicates) == 1
+            ) or atom.predicate_variable in determined
+            if single and not atom.mirrored and {atom.subject, atom.object} <= determined:
+                found.add(atom.link)
+            return found
+        case ir.WalkAtom():
+            ends = {atom.subject, atom.object} <= determined
+            return {atom.link} if ends and atom.link is not None else set()
+        case _:
+            assert_never(atom)

@@ -1,0 +1,243 @@
+"""A query as a backend sees it: blocks of atoms, conditions, and what becomes of the solutions.
+
+A variable is a string. One that the command names keeps its name; one that stands for an unnamed
+endpoint starts with `#`, cannot be projected, and does not count when solutions are compared.
+
+A value is a `Known` constant or `Given` with the command. Both become bind parameters: nothing that
+a caller sends is ever part of a statement's text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Variable = str
+
+
+def is_named(variable: Variable) -> bool:
+    """Whether the command names it, so that it is part of a solution."""
+    return not variable.startswith("#")
+
+
+# Values.
+
+ValueKind = Literal["number", "text", "true", "false", "null", "json", "numbers", "texts", "values"]
+"""What a value is: a scalar, a JSON array or object, or (for IN) a list."""
+
+Conversion = Literal["plain", "text", "concept_number", "link_number", "link_predicate", "json"]
+"""How a value given with the command becomes what is bound; all but `plain` check what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A constant of the command. A list or object is its canonical JSON text."""
+
+    value: Any
+    kind: ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value that comes with each execution. Its kind is fixed for the plan."""
+
+    parameter: str
+    kind: ValueKind
+    conversion: Conversion = "plain"
+
+
+Value = Known | Given
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A part of what a variable is bound to; an empty path is the element itself."""
+
+    variable: Variable
+    path: tuple[str, ...] = ()
+
+
+Operand = Field | Value
+
+# Patterns.
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptAtom:
+    """The variable is a live concept, of this type, name or number where given."""
+
+    variable: Variable
+    type: int | None = None
+    name: Value | None = None
+    number: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAtom:
+    """There is a live link between the two ends.
+
+    `predicates` is None where a variable stands in its place. For those in `mirrored` the stored
+    link may also run the other way.
+    """
+
+    link: Variable
+    subject: Variable
+    object: Variable
+    predicates: tuple[int, ...] | None
+    predicate_variable: Variable | None = None
+    mirrored: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkByNumber:
+    """The variable is the live link with this number, provided it has this predicate."""
+
+    link: Variable
+    number: Value
+    predicate: Value
+
+
+@dataclass(frozen=True, slots=True)
+class WalkAtom:
+    """Some walk along `predicate`, of a length from `minimum` to `maximum`, joins the two ends.
+
+    `link`, if it is asked for, is the last link of a shortest such walk.
+    """
+
+    subject: Variable
+    object: Variable
+    predicate: int
+    minimum: int
+    maximum: int | None
+    mirrored: bool = False
+    link: Variable | None = None
+
+
+Atom = ConceptAtom | LinkAtom | LinkByNumber | WalkAtom
+
+# Conditions: each is true or false, never unknown.
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    operator: Literal["==", "!=", "<", ">", "<=", ">="]
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The operand equals one of the values."""
+
+    operand: Operand
+    values: Value
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class TextTest:
+    function: Literal["CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"]
+    operand: Operand
+    argument: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """What cannot be true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Some solution of one of the branches agrees with the solution at hand."""
+
+    branches: tuple[Block, ...]
+
+
+Condition = Compare | OneOf | IsNull | TextTest | Never | Inverse | All | AnyOf | Exists
+
+# Blocks.
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An OPTIONAL: branches whose solutions extend the one at hand, if there are any."""
+
+    branches: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Atoms joined, then attempts in order, then conditions.
+
+    `binds` are the named variables it gives values to; `sees` those of the blocks around it that
+    it may use. In an independent block (`independent`), a branch of UNION, it sees none, and is
+    joined with what is around it over the variables that both bind.
+    """
+
+    atoms: tuple[Atom, ...]
+    attempts: tuple[Attempt, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    binds: frozenset[Variable] = frozenset()
+    sees: frozenset[Variable] = frozenset()
+    independent: bool = False
+
+
+# What is made of the solutions.
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """An aggregate over the solutions of a group."""
+
+    function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
+    argument: Field
+    distinct: bool = False
+
+
+Output = Field | Total
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    output: Output
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The branches' solutions, united; then grouped if there is a total, sorted, cut.
+
+    `predicate_variables` are those bound to predicates rather than to elements.
+    """
+
+    branches: tuple[Block, ...]
+    outputs: tuple[Output, ...]
+    sort: tuple[SortKey, ...] = ()
+    predicate_variables: frozenset[Variable] = frozenset()
+    variables: tuple[Variable, ...] = ()
+    """The named variables, in the order in which they first stand in the command."""
+    gathers_early: bool = False
+    """Whether to group by elements first, and only then by what they say."""
+
+    @property
+    def is_grouped(self) -> bool:
+        return any(isinstance(output, Total) for output in self.outputs)

@@ -1,0 +1,276 @@
+"""What is wrong with a command, and what to write instead.
+
+The parser only says what it expected. Here, where speed no longer matters, the token it found is
+looked at: is it a misspelt keyword, a word of another language, a comma forgotten, a bracket left
+open? Every function returns the error, for the parser to raise.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from unicodedata import category
+from unicodedata import name as character_name
+
+from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.kip import ast
+from mycel.kip.foreign import CHARACTERS, KEYWORDS, STATEMENTS, WORDS
+from mycel.kip.lexer import END, Tokens
+from mycel.model.limits import NESTING_DEPTH_MAX
+from mycel.model.names import shorten
+from mycel.syntax.diagnostics import locate
+from mycel.syntax.source import Source, Span
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_PLAIN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*')
+_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
+_QUERY_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
+
+
+def fail(
+    tokens: Tokens,
+    message: str,
+    hint: str | None = None,
+    *,
+    error: type[MycelError] = InvalidSyntax,
+    at: int | None = None,
+    length: int = 1,
+) -> MycelError:
+    """An error at the next token, or at `length` tokens from `at` on."""
+    first = tokens.at if at is None else at
+    span = Span(tokens.starts[first], tokens.ends[first + length - 1])
+    return locate(error, message, tokens.text, _somewhere(span), hint)
+
+
+def _somewhere(span: Span) -> Span:
+    """The span, with a place for its caret even at the end of the text."""
+    return Span(span.start, max(span.end, span.start + 1))
+
+
+def too_deep(tokens: Tokens) -> MycelError:
+    """The next token opens one level too many."""
+    return fail(
+        tokens,
+        f"This nests deeper than {NESTING_DEPTH_MAX} levels.",
+        "Flatten it, split the command, or pass deep values as parameters.",
+        error=ResourceExhausted,
+    )
+
+
+# Something else was expected.
+
+
+def unexpected(tokens: Tokens, *expected: str, hint: str | None = None) -> MycelError:
+    """The next token is none of what was expected.
+
+    `expected` are keywords and signs, which may have been misspelt, and phrases that describe what
+    could stand here (a phrase has a space in it). `hint` is what the parser has to say about it;
+    it is used unless the token itself tells more.
+    """
+    token = tokens.tokens[tokens.at]
+    if token == '"':
+        return broken_string(tokens, tokens.at)
+    advice = (
+        _about_character(tokens, token)
+        or _about_end(tokens, token)
+        or _about_date(tokens, token)
+        or _about_spelling(token, expected)
+        or hint
+        or _about_word(token, expected)
+        or _about_missing(tokens, token, expected)
+    )
+    return fail(tokens, f"Expected {_listed(expected)}, found {_shown(token)}.", advice)
+
+
+def _listed(expected: tuple[str, ...]) -> str:
+    names = [each if " " in each else f"`{each}`" for each in expected]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shown(token: str) -> str:
+    if token == END:
+        return "the end of the command"
+    return shorten(token, 40) if token[0] == '"' else f"`{shorten(token, 40)}`"
+
+
+def _about_character(tokens: Tokens, token: str) -> str | None:
+    """A sign that means nothing in KIP."""
+    following = tokens.text[tokens.starts[tokens.at] :][:2]
+    if following in {"/*", "--"} or token == "#":
+        return "Comments start with // and end with the line."
+    if following in {"->", "-[", "<-"}:
+        return 'A link is written (?a, "predicate", ?b).'
+    if token in CHARACTERS:
+        return CHARACTERS[token]
+    if len(token) == 1 and not token.isascii() and (category(token)[0] in "CZ"):
+        label = character_name(token, "no character")
+        return f"U+{ord(token):04X} ({label}) is no white space here; remove it."
+    return None
+
+
+def _about_end(tokens: Tokens, token: str) -> str | None:
+    """A bracket that is still open where the command ends, or where another one closes."""
+    if token != END and token not in _CLOSING.values():
+        return None
+    open_at: list[int] = []
+    for at, each in enumerate(tokens.tokens[: tokens.at]):
+        if each in _CLOSING:
+            open_at.append(at)
+        elif each in _CLOSING.values() and open_at:
+            open_at.pop()
+    if not open_at:
+        return "There is no bracket left to close; remove it." if token != END else None
+    bracket = tokens.tokens[open_at[-1]]
+    if token == _CLOSING[bracket]:
+        return None
+    line, column = Source(tokens.text).position(tokens.starts[open_at[-1]])
+    return (
+        f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}` first."
+    )
+
+
+def _about_date(tokens: Tokens, token: str) -> str | None:
+    """The rest of a date or a time that began like a number."""
+    before = tokens.at - 1
+    if (
+        before >= 0
+        and token[0] in ":-"
+        and tokens.tokens[before][0].isdigit()
+        and tokens.ends[before] == tokens.starts[tokens.at]
+    ):
+        return 'Dates and times are texts and stand in double quotes: "2026-01-31T10:30:00Z".'
+    return None
+
+
+def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
+    """A keyword that could stand here, in other letters."""
+    if not (token[0].isalpha() or token[0] == "_"):
+        return None
+    keywords = [each for each in expected if each.isidentifier()]
+    if token in KEYWORDS:
+        return None
+    if token.upper() in keywords:
+        return f"Keywords are upper case: write {token.upper()}."
+    close = get_close_matches(token.upper(), keywords, n=1, cutoff=0.7)
+    return f"Did you mean {close[0]}?" if close else None
+
+
+def _about_word(token: str, expected: tuple[str, ...]) -> str | None:
+    """A word that is right elsewhere, in KIP or in another language."""
+    if not (token[0].isalpha() or token[0] == "_"):
+        return None
+    if token.upper() in WORDS:
+        return WORDS[token.upper()]
+    if any("double quotes" in each or "JSON value" in each for each in expected):
+        return f'Put text into double quotes: "{shorten(token, 40)}".'
+    if token in KEYWORDS:
+        return None
+    if token.upper() in KEYWORDS:
+        return f"Keywords are upper case: write {token.upper()}."
+    close = get_close_matches(token.upper(), sorted(KEYWORDS), n=1, cutoff=0.75)
+    return f"Did you mean {close[0]}?" if close else None
+
+
+def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+    """A sign that was left out before a token that would be right after it."""
+    if token == END or token in _CLOSING.values():
+        return None
+    for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
+        if sign in expected or f"`{sign}`" in expected[0]:
+            return f"A {what} is missing: put `{sign}` before {_shown(token)}."
+    if token in {")", "]", "}"}:
+        return None
+    if ")" in expected or "}" in expected:
+        sign = ")" if ")" in expected else "}"
+        return f"If a bracket should end here, put `{sign}` before {_shown(token)}."
+    return None
+
+
+def misplaced(tokens: Tokens, hint: str) -> str | None:
+    """The hint, when the next token is a keyword in the wrong place."""
+    return hint if tokens.tokens[tokens.at] in KEYWORDS else None
+
+
+# After the command.
+
+
+def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
+    """Something stands after a command that is complete."""
+    token = tokens.tokens[tokens.at]
+    inner = found.command if isinstance(found, ast.Explain) else found
+    if token in STATEMENTS:
+        hint: str | None = (
+            "One statement per command: send them one by one, or together as a batch."
+            " Only UPSERT statements may follow one another."
+        )
+    elif isinstance(inner, ast.Find) and token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
+        hint = _QUERY_ORDER
+    elif token in {"WHERE", "LIMIT", "CURSOR"}:
+        hint = "WHERE stands before LIMIT, and LIMIT before CURSOR, each at most once."
+    else:
+        hint = None
+    return unexpected(tokens, "the end of the command", *_modifiers(inner), hint=hint)
+
+
+def _modifiers(found: ast.Command) -> tuple[str, ...]:
+    match found:
+        case ast.Find(cursor=None, limit=None, order_by=()):
+            return ("ORDER", "LIMIT", "CURSOR")
+        case ast.Find(cursor=None, limit=None, order_by=(*_, last)):
+            ended = last.descending
+            return ("LIMIT", "CURSOR") if ended else ("ASC", "DESC", "LIMIT", "CURSOR")
+        case ast.Export(cursor=None, limit=None) | ast.DescribeTypes(cursor=None, limit=None):
+            return ("LIMIT", "CURSOR")
+        case ast.Find(cursor=None) | ast.Export(cursor=None) | ast.DescribeTypes(cursor=None):
+            return ("CURSOR",)
+        case ast.Update(limit=None):
+            return ("LIMIT",)
+        case ast.Search():
+            return ("WITH", "MODE", "THRESHOLD", "LIMIT")
+        case ast.Capsule():
+            return ("WITH", "UPSERT")
+        case _:
+            return ()
+
+
+# Strings.
+
+
+def broken_string(tokens: Tokens, at: int) -> MycelError:
+    """The string token at a place is no JSON string: say where it breaks."""
+    start = tokens.starts[at]
+    token = tokens.tokens[at]
+    if token != '"':
+        return _bad_escape(tokens, start, token)
+    plain = _PLAIN_STRING.match(tokens.text, start)
+    stop = plain.end() if plain else start + 1
+    if stop >= len(tokens.text) or tokens.text[stop] in "\r\n\\":
+        return locate(
+            InvalidSyntax,
+            "The string is not closed on its line.",
+            tokens.text,
+            Span(start, stop),
+            'Close it with ". A line feed inside a string is written \\n, a quote \\" and a '
+            "backslash \\\\.",
+        )
+    character = tokens.text[stop]
+    escape = "\\t" if character == "\t" else f"\\u{ord(character):04x}"
+    return locate(
+        InvalidSyntax,
+        f"A control character (U+{ord(character):04X}) stands inside the string.",
+        tokens.text,
+        Span(stop, stop + 1),
+        f"Write it as {escape}.",
+    )
+
+
+def _bad_escape(tokens: Tokens, start: int, token: str) -> MycelError:
+    wrong = next(found for found in _ESCAPE.finditer(token) if found.group(1) is not None)
+    return locate(
+        InvalidSyntax,
+        f"`{wrong.group()}` is not an escape of JSON.",
+        tokens.text,
+        Span(start + wrong.start(), start + wrong.end()),
+        'The escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits; a '
+        "backslash itself is written \\\\.",
+    )

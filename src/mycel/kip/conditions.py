@@ -1,0 +1,189 @@
+"""The conditions of FILTER (KIP §3.4.3).
+
+`||` binds loosest, then `&&`, then `!`. A comparison has a path or a value on either side. Level
+by level: `condition` reads disjunctions, `_conjunction` conjunctions, `_unary` the rest.
+"""
+
+from __future__ import annotations
+
+from mycel.kip import ast, values
+from mycel.kip.complaints import fail, too_deep, unexpected
+from mycel.kip.lexer import Tokens
+from mycel.model.limits import NESTING_DEPTH_MAX
+
+_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
+
+
+def condition(tokens: Tokens, depth: int) -> ast.Condition:
+    """A whole condition."""
+    texts = tokens.tokens
+    first = tokens.at
+    found = _conjunction(tokens, depth)
+    if texts[tokens.at] != "||":
+        return found
+    parts: list[ast.Condition] = []
+    _join(parts, found, ast.Disjunction)
+    while texts[tokens.at] == "||":
+        tokens.at += 1
+        _join(parts, _conjunction(tokens, depth), ast.Disjunction)
+    return ast.Disjunction(tuple(parts), tokens.span(first))
+
+
+def _conjunction(tokens: Tokens, depth: int) -> ast.Condition:
+    texts = tokens.tokens
+    first = tokens.at
+    found = _unary(tokens, depth)
+    if texts[tokens.at] != "&&":
+        return found
+    parts: list[ast.Condition] = []
+    _join(parts, found, ast.Conjunction)
+    while texts[tokens.at] == "&&":
+        tokens.at += 1
+        _join(parts, _unary(tokens, depth), ast.Conjunction)
+    return ast.Conjunction(tuple(parts), tokens.span(first))
+
+
+def _join(
+    parts: list[ast.Condition],
+    part: ast.Condition,
+    kind: type[ast.Conjunction] | type[ast.Disjunction],
+) -> None:
+    """Add a part; one of the same kind, in parentheses, says no more than its own parts."""
+    if isinstance(part, kind):
+        parts.extend(part.conditions)
+    else:
+        parts.append(part)
+
+
+def _unary(tokens: Tokens, depth: int) -> ast.Condition:
+    if depth > NESTING_DEPTH_MAX:
+        raise too_deep(tokens)
+    texts = tokens.tokens
+    first = tokens.at
+    token = texts[first]
+    if token == "!":
+        tokens.at = first + 1
+        # `!(…)` is one level, not two: what is written with the fewest parentheses never
+        # becomes deeper by being formatted.
+        inner = (
+            _parenthesised(tokens, depth) if texts[first + 1] == "(" else _unary(tokens, depth + 1)
+        )
+        return ast.Negation(inner, tokens.span(first))
+    if token == "(":
+        return _parenthesised(tokens, depth)
+    if texts[first + 1] == "(" and token[0].isalpha():
+        return _test(tokens)
+    return _comparison(tokens)
+
+
+def _parenthesised(tokens: Tokens, depth: int) -> ast.Condition:
+    tokens.at += 1
+    inner = condition(tokens, depth + 1)
+    if tokens.tokens[tokens.at] != ")":
+        raise unexpected(tokens, ")", "&&", "||")
+    tokens.at += 1
+    return inner
+
+
+def _comparison(tokens: Tokens) -> ast.Condition:
+    texts = tokens.tokens
+    first = tokens.at
+    left = operand(tokens)
+    operator = texts[tokens.at]
+    if operator not in _OPERATORS:
+        raise unexpected(tokens, *sorted(_OPERATORS), hint=_operator_hint(tokens, first))
+    tokens.at += 1
+    right = operand(tokens)
+    if texts[tokens.at] in _OPERATORS:
+        raise fail(
+            tokens,
+            "Comparisons cannot be chained.",
+            "Join two comparisons with &&, as in ?x.attributes.n > 1 && ?x.attributes.n < 5.",
+        )
+    return ast.Comparison(operator, left, right, tokens.span(first))  # type: ignore[arg-type]
+
+
+def _operator_hint(tokens: Tokens, first: int) -> str | None:
+    token = tokens.tokens[tokens.at]
+    operand_text = tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]]
+    if token in {")", "&&", "||"}:
+        return f"A value alone is no condition: write {operand_text} == true, for example."
+    if token in _TEXT_TESTS or token == "IN":
+        return f"Functions stand in front: {token}({operand_text}, …)."
+    return None
+
+
+def operand(tokens: Tokens) -> ast.Operand:
+    """A path or a value."""
+    first = tokens.tokens[tokens.at][0]
+    if first == "?":
+        return values.path(tokens)
+    if first == '"':
+        return values.text(tokens, "a value")
+    return values.value(tokens)
+
+
+def _test(tokens: Tokens) -> ast.Condition:
+    """A function that is true or false, where the next tokens are its name and `(`."""
+    first = tokens.at
+    name = tokens.tokens[first]
+    if name in _TEXT_TESTS:
+        tokens.at = first + 2
+        subject = operand(tokens)
+        _comma(tokens, name)
+        argument = operand(tokens)
+        _close(tokens, name)
+        return ast.TextTest(name, subject, argument, tokens.span(first))  # type: ignore[arg-type]
+    if name in {"IS_NULL", "IS_NOT_NULL"}:
+        tokens.at = first + 2
+        subject = operand(tokens)
+        _close(tokens, name)
+        return ast.NullTest(subject, name == "IS_NOT_NULL", tokens.span(first))
+    if name == "IN":
+        tokens.at = first + 2
+        subject = operand(tokens)
+        _comma(tokens, name)
+        choices = _choices(tokens)
+        _close(tokens, name)
+        return ast.Membership(subject, choices, tokens.span(first))
+    raise unexpected(
+        tokens,
+        "a condition",
+        *sorted(_TEXT_TESTS),
+        "IN",
+        "IS_NULL",
+        "IS_NOT_NULL",
+    )
+
+
+def _choices(tokens: Tokens) -> ast.Value:
+    """The list of IN: an array with something in it, or a placeholder."""
+    first = tokens.at
+    if tokens.tokens[first] not in {"[", ":"}:
+        raise unexpected(
+            tokens, "`[` or a placeholder", hint='IN takes a list: IN(?x.name, ["a", "b"]).'
+        )
+    found = values.value(tokens)
+    if isinstance(found, ast.Literal) and not found.value:
+        raise fail(
+            tokens,
+            "The list of IN is empty, so nothing could ever match.",
+            "Put at least one value into it, or pass the list as a parameter.",
+            at=first,
+            length=tokens.at - first,
+        )
+    return found
+
+
+def _comma(tokens: Tokens, name: str) -> None:
+    if tokens.tokens[tokens.at] != ",":
+        raise unexpected(tokens, ",", hint=f"{name} takes two arguments.")
+    tokens.at += 1
+
+
+def _close(tokens: Tokens, name: str) -> None:
+    if tokens.tokens[tokens.at] != ")":
+        count = "one argument" if name.startswith("IS_") else "two arguments"
+        raise unexpected(tokens, ")", hint=f"{name} takes {count}.")
+    tokens.at += 1

@@ -1,0 +1,252 @@
+"""From tree to text: `format` writes a command the one canonical way.
+
+`parse(format(tree)) == tree` for every tree that `parse` can make. A statement takes a line for
+each of its parts and indents its blocks by two; a list or map that fits on the line stays there,
+otherwise each item has a line of its own. Parentheses stand only where they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+from mycel.kip import ast
+from mycel.kip.rendering import WIDTH, condition, inline, lines_of, path, pattern, quoted_key
+
+_INDENT = "  "
+
+
+def format_command(command: ast.Command) -> str:
+    """The command as text, without a line feed at its end.
+
+    >>> from mycel.kip import parse
+    >>> print(format_command(parse('FIND( ?d.name )WHERE{?d{type:"Drug"}}LIMIT 5')))
+    FIND(?d.name)
+    WHERE {
+      ?d {type: "Drug"}
+    }
+    LIMIT 5
+    """
+    return "\n".join(_command(command))
+
+
+def _command(command: ast.Command) -> Iterator[str]:
+    match command:
+        case ast.Explain(inner, analyze):
+            yield "EXPLAIN ANALYZE" if analyze else "EXPLAIN"
+            yield from _command(inner)
+        case ast.Find():
+            yield from _find(command)
+        case ast.Capsule(upserts):
+            for upsert in upserts:
+                yield from _upsert(upsert)
+        case ast.DeleteKeys() | ast.DeletePropositions() | ast.DeleteConcept():
+            yield _delete(command)
+            yield from _where(command.where)
+        case ast.Update():
+            yield from _update(command)
+        case ast.Merge(source, target, where):
+            yield f"MERGE CONCEPT ?{source.name} INTO ?{target.name}"
+            yield from _where(where)
+        case ast.Export(target, where, limit, cursor):
+            yield f"EXPORT ?{target.name}"
+            yield from _where(where)
+            yield from _options(LIMIT=limit, CURSOR=cursor)
+        case ast.Search():
+            yield f"SEARCH {command.kind} {inline(command.term)}"
+            if command.type is not None:
+                yield f"WITH TYPE {inline(command.type)}"
+            yield from _options(MODE=command.mode, THRESHOLD=command.threshold, LIMIT=command.limit)
+        case _:
+            yield from _describe(command)
+
+
+# KQL.
+
+
+def _find(find: ast.Find) -> Iterator[str]:
+    yield from _bracketed("FIND(", [_expression(each) for each in find.expressions], ")")
+    yield from _options(**{"AS OF": find.as_of})
+    yield from _where(find.where)
+    if find.order_by:
+        yield "ORDER BY " + ", ".join(
+            _expression(key.expression) + (" DESC" if key.descending else "")
+            for key in find.order_by
+        )
+    yield from _options(LIMIT=find.limit, CURSOR=find.cursor)
+
+
+def _expression(expression: ast.Expression) -> str:
+    if isinstance(expression, ast.Path):
+        return path(expression)
+    distinct = "DISTINCT " if expression.distinct else ""
+    return f"{expression.function}({distinct}{path(expression.argument)})"
+
+
+def _bracketed(opening: str, items: Sequence[str], closing: str) -> Iterator[str]:
+    """Items between brackets, on one line when they fit."""
+    line = f"{opening}{', '.join(items)}{closing}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield opening
+    yield from (f"{_INDENT}{item}," for item in items[:-1])
+    yield f"{_INDENT}{items[-1]}"
+    yield closing
+
+
+def _options(**options: ast.Value | None) -> Iterator[str]:
+    """A line for each keyword that has a value."""
+    for keyword, value in options.items():
+        if value is not None:
+            yield f"{keyword} {inline(value)}"
+
+
+def _where(block: ast.Block) -> Iterator[str]:
+    yield from _block("WHERE", block)
+
+
+def _block(keyword: str, block: ast.Block) -> Iterator[str]:
+    yield f"{keyword} {{"
+    for clause in block:
+        yield from _indented(_clause(clause))
+    yield "}"
+
+
+def _indented(lines: Iterator[str]) -> Iterator[str]:
+    return (_INDENT + line for line in lines)
+
+
+def _clause(clause: ast.Clause) -> Iterator[str]:
+    match clause:
+        case ast.ConceptClause(variable, matcher):
+            yield f"?{variable.name} {pattern(matcher)}"
+        case ast.LinkClause(bound, link):
+            yield f"?{bound.name} {pattern(link)}" if bound else pattern(link)
+        case ast.Filter(test):
+            yield from _filter(test)
+        case ast.Not(block):
+            yield from _block("NOT", block)
+        case ast.Optional(block):
+            yield from _block("OPTIONAL", block)
+        case ast.Union(block):
+            yield from _block("UNION", block)
+        case _:
+            assert_never(clause)
+
+
+def _filter(test: ast.Condition) -> Iterator[str]:
+    line = f"FILTER({condition(test)})"
+    if len(line) <= WIDTH or not isinstance(test, ast.Conjunction | ast.Disjunction):
+        yield line
+        return
+    sign = "&&" if isinstance(test, ast.Conjunction) else "||"
+    parts = [condition(part, within=test) for part in test.conditions]
+    yield "FILTER("
+    yield f"{_INDENT}{parts[0]}"
+    yield from (f"{_INDENT}{sign} {part}" for part in parts[1:])
+    yield ")"
+
+
+# KML.
+
+
+def _upsert(upsert: ast.Upsert) -> Iterator[str]:
+    yield "UPSERT {"
+    for block in upsert.blocks:
+        yield from _indented(_upsert_block(block))
+    yield "}"
+    yield from _metadata(upsert.metadata)
+
+
+def _upsert_block(block: ast.ConceptBlock | ast.PropositionBlock) -> Iterator[str]:
+    keyword = "CONCEPT" if isinstance(block, ast.ConceptBlock) else "PROPOSITION"
+    handle = f" ?{block.handle.name}" if block.handle else ""
+    yield f"{keyword}{handle} {{"
+    yield from _indented(_body(block))
+    yield "}"
+    yield from _metadata(block.metadata)
+
+
+def _body(block: ast.ConceptBlock | ast.PropositionBlock) -> Iterator[str]:
+    yield pattern(block.matcher if isinstance(block, ast.ConceptBlock) else block.target)
+    yield from _options(**{"EXPECT VERSION": block.expect_version})
+    if block.attributes is not None:
+        yield from lines_of("SET ATTRIBUTES ", block.attributes)
+    if isinstance(block, ast.ConceptBlock) and block.propositions is not None:
+        yield "SET PROPOSITIONS {"
+        for entry in block.propositions:
+            yield from _indented(_entry(entry))
+        yield "}"
+
+
+def _entry(entry: ast.SetProposition) -> Iterator[str]:
+    start = f"({inline(entry.predicate)}, {pattern(entry.target)})"
+    if entry.metadata is None:
+        yield start
+    else:
+        yield from lines_of(f"{start} WITH METADATA ", entry.metadata)
+
+
+def _metadata(metadata: ast.Map | None) -> Iterator[str]:
+    if metadata is not None:
+        yield from lines_of("WITH METADATA ", metadata)
+
+
+def _delete(
+    command: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept,
+) -> str:
+    match command:
+        case ast.DeleteKeys(part, keys, target):
+            return f"DELETE {part} {{{', '.join(map(inline, keys))}}} FROM ?{target.name}"
+        case ast.DeletePropositions(target):
+            return f"DELETE PROPOSITIONS ?{target.name}"
+        case ast.DeleteConcept(target):
+            return f"DELETE CONCEPT ?{target.name} DETACH"
+
+
+def _update(command: ast.Update) -> Iterator[str]:
+    yield f"UPDATE ?{command.target.name}"
+    for part, changes in ("ATTRIBUTES", command.attributes), ("METADATA", command.metadata):
+        if isinstance(changes, ast.Placeholder):
+            yield f"SET {part} {inline(changes)}"
+        elif changes is not None:
+            yield from _changes(f"SET {part} {{", changes)
+    yield from _where(command.where)
+    yield from _options(LIMIT=command.limit)
+
+
+def _changes(opening: str, changes: tuple[tuple[str, ast.Change], ...]) -> Iterator[str]:
+    entries = [f"{quoted_key(key)}: {_change(change)}" for key, change in changes]
+    if not entries:
+        yield f"{opening}}}"
+    else:
+        yield from _bracketed(opening, entries, "}")
+
+
+def _change(change: Any) -> str:
+    match change:
+        case ast.Arithmetic(function, arguments):
+            return f"{function}({', '.join(map(_change, arguments))})"
+        case ast.Path():
+            return path(change)
+        case _:
+            return inline(change)
+
+
+# META.
+
+
+def _describe(command: ast.Describe) -> Iterator[str]:
+    match command:
+        case ast.DescribePrimer():
+            yield "DESCRIBE PRIMER"
+        case ast.DescribeDomains():
+            yield "DESCRIBE DOMAINS"
+        case ast.DescribeType(kind, name):
+            yield f"DESCRIBE {kind} TYPE {inline(name)}"
+        case ast.DescribeTypes(kind, limit, cursor):
+            yield f"DESCRIBE {kind} TYPES"
+            yield from _options(LIMIT=limit, CURSOR=cursor)
+        case _:
+            assert_never(command)

@@ -1,0 +1,114 @@
+"""FIND (KIP §3)."""
+
+from __future__ import annotations
+
+from mycel.kip import ast, values
+from mycel.kip.complaints import fail, unexpected
+from mycel.kip.lexer import Tokens
+from mycel.kip.where import cursor, limit, where
+
+AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+
+
+def find(tokens: Tokens) -> ast.Find:
+    """`FIND(…) [AS OF …] WHERE { … } [ORDER BY …] [LIMIT …] [CURSOR …]`."""
+    texts = tokens.tokens
+    first = tokens.at
+    tokens.at = first + 1
+    expressions = _expressions(tokens)
+    as_of = _as_of(tokens)
+    clauses = where(tokens, "`AS OF`") if as_of is None else where(tokens)
+    order_by = _order_by(tokens) if texts[tokens.at] == "ORDER" else ()
+    rows = limit(tokens)
+    page = cursor(tokens)
+    return ast.Find(
+        expressions=expressions,
+        where=clauses,
+        order_by=order_by,
+        limit=rows,
+        cursor=page,
+        as_of=as_of,
+        span=tokens.span(first),
+    )
+
+
+def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
+    texts = tokens.tokens
+    if texts[tokens.at] != "(":
+        raise unexpected(tokens, "(", hint="What to find stands in parentheses: FIND(?x, ?y.name).")
+    tokens.at += 1
+    if texts[tokens.at] == ")":
+        raise fail(tokens, "FIND asks for nothing.", "Name at least one variable: FIND(?x).")
+    found = [expression(tokens)]
+    while texts[tokens.at] == ",":
+        tokens.at += 1
+        found.append(expression(tokens))
+    if texts[tokens.at] != ")":
+        raise unexpected(tokens, ",", ")")
+    tokens.at += 1
+    return tuple(found)
+
+
+def expression(tokens: Tokens) -> ast.Expression:
+    """A path, or an aggregate over one."""
+    texts = tokens.tokens
+    first = tokens.at
+    token = texts[first]
+    if token[0] == "?":
+        return values.path(tokens)
+    if token not in AGGREGATES:
+        raise unexpected(tokens, "a variable or path such as `?x.name`", *sorted(AGGREGATES))
+    tokens.at = first + 1
+    if texts[tokens.at] != "(":
+        raise unexpected(tokens, "(", hint=f"An aggregate is {token}(?x) or {token}(DISTINCT ?x).")
+    tokens.at += 1
+    distinct = texts[tokens.at] == "DISTINCT"
+    if distinct:
+        tokens.at += 1
+    if texts[tokens.at][0] != "?":
+        raise unexpected(
+            tokens,
+            "a variable or path such as `?x.name`",
+            *(() if distinct else ("DISTINCT",)),
+            hint="Name what to count: COUNT(?x)." if texts[tokens.at] == "*" else None,
+        )
+    argument = values.path(tokens)
+    if texts[tokens.at] != ")":
+        raise unexpected(tokens, ")", hint=f"{token} takes one variable or path.")
+    tokens.at += 1
+    return ast.Aggregate(token, argument, distinct, tokens.span(first))  # type: ignore[arg-type]
+
+
+def _as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
+    texts = tokens.tokens
+    if texts[tokens.at] != "AS":
+        return None
+    tokens.at += 1
+    if texts[tokens.at] != "OF":
+        raise unexpected(tokens, "OF", hint="FIND has no aliases; AS OF asks for a past state.")
+    tokens.at += 1
+    if texts[tokens.at][0] == '"':
+        return values.text(tokens, "a time")
+    return values.integer(tokens, "AS OF", 0)
+
+
+def _order_by(tokens: Tokens) -> tuple[ast.OrderKey, ...]:
+    texts = tokens.tokens
+    tokens.at += 1
+    if texts[tokens.at] != "BY":
+        raise unexpected(tokens, "BY", hint="Sort with ORDER BY ?x.name, ?y.name DESC.")
+    tokens.at += 1
+    keys = [_order_key(tokens)]
+    while texts[tokens.at] == ",":
+        tokens.at += 1
+        keys.append(_order_key(tokens))
+    return tuple(keys)
+
+
+def _order_key(tokens: Tokens) -> ast.OrderKey:
+    first = tokens.at
+    sorted_by = expression(tokens)
+    direction = tokens.tokens[tokens.at]
+    if direction in {"ASC", "DESC"}:
+        tokens.at += 1
+    return ast.OrderKey(sorted_by, direction == "DESC", tokens.span(first))

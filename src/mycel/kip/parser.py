@@ -1,0 +1,105 @@
+"""From text to tree: `parse` reads one command.
+
+The parser is a recursive descent, one module per part of the language; every function reads what
+its name says and leaves the tokens behind it. Nothing is looked up: whether a type exists or a
+variable is bound is for later stages to say.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from mycel.errors import ResourceExhausted
+from mycel.kip import ast
+from mycel.kip.complaints import trailing, unexpected
+from mycel.kip.kml import delete, merge, update
+from mycel.kip.kql import find
+from mycel.kip.lexer import END, Tokens, read
+from mycel.kip.meta import describe, export, search
+from mycel.kip.upsert import capsule
+from mycel.model.limits import COMMAND_BYTES_MAX
+
+_STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
+    "FIND": find,
+    "UPSERT": capsule,
+    "DELETE": delete,
+    "UPDATE": update,
+    "MERGE": merge,
+    "DESCRIBE": describe,
+    "SEARCH": search,
+    "EXPORT": export,
+}
+
+
+def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
+    """The tree of a command.
+
+    >>> parse('FIND(?d.name) WHERE { ?d {type: "Drug"} } LIMIT 5').limit
+    Literal(value=5)
+
+    Raises:
+        InvalidSyntax: the text is no command; the message shows where and says what to do.
+        InvalidIdentifier: a variable, placeholder or bare key is no identifier.
+        ResourceExhausted: the text is longer than `bytes_max`, or nests too deep.
+    """
+    tokens = read(text, bytes_max)
+    # Looking for cycles among the nodes of a large capsule takes longer than making them, and
+    # there are none.
+    pause = len(text) > COMMAND_BYTES_MAX and gc.isenabled()
+    if pause:
+        gc.disable()
+    try:
+        found = _command(tokens)
+    except RecursionError:
+        # The depth of a command is bounded, but the caller may have used up the stack already.
+        raise ResourceExhausted(
+            "The command nests too deep for what is left of the stack.",
+            hint="Flatten the command, or parse it where less has been called.",
+        ) from None
+    finally:
+        if pause:
+            gc.enable()
+    if tokens.tokens[tokens.at] != END:
+        raise trailing(tokens, found)
+    return found
+
+
+def _command(tokens: Tokens) -> ast.Command:
+    if tokens.tokens[0] != "EXPLAIN":
+        return _statement(tokens)  # type: ignore[no-any-return]
+    tokens.at = 1
+    analyze = tokens.tokens[1] == "ANALYZE"
+    if analyze:
+        tokens.at = 2
+    inner = _statement(tokens, *(() if analyze else ("ANALYZE",)))
+    return ast.Explain(inner, analyze, tokens.span(0))
+
+
+def _statement(tokens: Tokens, *also: str) -> Any:
+    read_statement = _STATEMENTS.get(tokens.tokens[tokens.at])
+    if read_statement is None:
+        explain = () if tokens.at else ("EXPLAIN",)
+        raise unexpected(tokens, *also, *_STATEMENTS, *explain, hint=_about_start(tokens))
+    return read_statement(tokens)
+
+
+def _about_start(tokens: Tokens) -> str | None:
+    token = tokens.tokens[tokens.at]
+    if token == "EXPLAIN":
+        return "EXPLAIN stands once, before the command."
+    if token[0].isalpha():
+        # Probably a word of another language, about which more can be said.
+        return None
+    return "A command starts with the keyword of its statement: FIND asks, UPSERT tells."
+
+
+def is_write(command: ast.Command) -> bool:
+    """Whether running the command changes the graph.
+
+    EXPLAIN runs nothing and so never writes; EXPLAIN ANALYZE runs what it explains.
+    """
+    if isinstance(command, ast.Explain):
+        return command.analyze and is_write(command.command)
+    return isinstance(command, ast.Manipulation)

@@ -1,0 +1,239 @@
+"""Concept matchers and link patterns (KIP §3.4.1, §3.4.2, §4.1).
+
+Queries and UPSERT write them alike, but UPSERT has to know exactly which element is meant: there
+(`exact`) a matcher is `{type, name}` or `{id}`, and a predicate is one name.
+"""
+
+from __future__ import annotations
+
+from mycel.kip import ast, values
+from mycel.kip.complaints import fail, too_deep, unexpected
+from mycel.kip.lexer import Tokens, new_span
+from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
+from mycel.syntax.source import Span
+
+_MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
+_EXACT_MATCHERS = '`{type: "…", name: "…"}` or `{id: "…"}`'
+_PATTERN = '`(subject, "predicate", object)` or `(id: "P:…")`'
+
+
+# Concepts.
+
+
+def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
+    """`{type: …, name: …}` and the like, where the next token is the brace."""
+    texts = tokens.tokens
+    opened = tokens.at
+    tokens.at = opened + 1
+    kind: ast.Text | None = None
+    name: ast.Text | None = None
+    identity: ast.Text | None = None
+    while (token := texts[tokens.at]) != "}":
+        if texts[tokens.at + 1] != ":":
+            raise _no_matcher_key(tokens, token, exact=exact)
+        if token == "type" and kind is None:
+            tokens.at += 2
+            kind = values.text(tokens, "the type")
+        elif token == "name" and name is None:
+            tokens.at += 2
+            name = values.text(tokens, "the name")
+        elif token == "id" and identity is None:
+            tokens.at += 2
+            identity = values.text(tokens, "the id")
+        else:
+            raise _no_matcher_key(tokens, token, exact=exact)
+        token = texts[tokens.at]
+        if token == ",":
+            tokens.at += 1
+        elif token != "}":
+            raise unexpected(tokens, ",", "}")
+    tokens.at += 1
+    found = ast.ConceptMatcher(
+        kind, name, identity, new_span(Span, (tokens.starts[opened], tokens.ends[tokens.at - 1]))
+    )
+    if kind is None or name is None or identity is not None:
+        _check_matcher(tokens, found, opened, exact=exact)
+    return found
+
+
+def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, exact: bool) -> None:
+    named = found.type is not None and found.name is not None
+    something = found.type is not None or found.name is not None
+    if found.id is not None and something:
+        problem = "An id says everything: type and name cannot stand beside it."
+    elif found.id is not None or named or (something and not exact):
+        return
+    elif something:
+        problem = "This matcher does not say which concept is meant."
+    else:
+        problem = "The matcher is empty."
+    raise fail(
+        tokens,
+        problem,
+        f"Write {_EXACT_MATCHERS if exact else _MATCHERS}.",
+        at=opened,
+        length=tokens.at - opened,
+    )
+
+
+def _no_matcher_key(tokens: Tokens, token: str, *, exact: bool) -> Exception:
+    forms = _EXACT_MATCHERS if exact else _MATCHERS
+    if token in {"type", "name", "id"}:
+        if tokens.tokens[tokens.at + 1] != ":":
+            tokens.at += 1
+            return unexpected(tokens, ":", hint=f"A matcher is {forms}.")
+        return fail(tokens, f"`{token}` stands here twice.", "Keep one of the two.")
+    if token[0] == '"' and token[1:-1] in {"type", "name", "id"}:
+        return fail(tokens, "Keys of a matcher have no quotes.", f"Write `{token[1:-1]}:`.")
+    if token[0].isalpha() or (token[0] in '"_' and len(token) > 1):
+        key = token.strip('"')
+        return fail(
+            tokens,
+            f"A matcher has no key `{key}`.",
+            f"A matcher is {forms}. Other values are tested with "
+            f"FILTER(?x.attributes.{key or 'key'} == …), or set with SET ATTRIBUTES.",
+        )
+    return unexpected(tokens, "type", "name", "id", hint=f"A matcher is {forms}.")
+
+
+# Links.
+
+
+def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern | ast.LinkById:
+    """`(subject, predicate, object)` or `(id: …)`, where the next token is the parenthesis."""
+    if depth > NESTING_DEPTH_MAX:
+        raise too_deep(tokens)
+    texts = tokens.tokens
+    opened = tokens.at
+    tokens.at = opened + 1
+    if texts[opened + 1] == "id" and texts[opened + 2] == ":":
+        tokens.at = opened + 3
+        identity = values.text(tokens, "the id")
+        if texts[tokens.at] != ")":
+            raise unexpected(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
+        tokens.at += 1
+        return ast.LinkById(identity, tokens.span(opened))
+    subject = endpoint(tokens, depth, "subject", exact=exact)
+    _comma(tokens, "subject")
+    predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)
+    _comma(tokens, "predicate")
+    target = endpoint(tokens, depth, "object", exact=exact)
+    if texts[tokens.at] != ")":
+        raise unexpected(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
+    tokens.at += 1
+    return ast.LinkPattern(
+        subject,
+        predicate,
+        target,
+        new_span(Span, (tokens.starts[opened], tokens.ends[tokens.at - 1])),
+    )
+
+
+def _comma(tokens: Tokens, after: str) -> None:
+    if tokens.tokens[tokens.at] != ",":
+        raise unexpected(tokens, f"`,` after the {after}", hint=_comma_hint(tokens, after))
+    tokens.at += 1
+
+
+def _comma_hint(tokens: Tokens, after: str) -> str | None:
+    token = tokens.tokens[tokens.at]
+    if after == "subject" and token == "{":
+        return (
+            "An endpoint is a variable or a matcher, not both: write `?x {…}` as a clause of its "
+            "own and `?x` here."
+        )
+    if after == "predicate" and token in {"{", "|"}:
+        return (
+            "Here the predicate is a single name: no hops and no alternatives."
+            if tokens.tokens[tokens.at - 1][0] != "?"
+            else "A predicate variable takes no hops and no alternatives."
+        )
+    return f"A link pattern is {_PATTERN}." if token == ")" else None
+
+
+def endpoint(tokens: Tokens, depth: int, what: str, *, exact: bool = False) -> ast.Endpoint:
+    """A variable, a matcher or a nested pattern."""
+    token = tokens.tokens[tokens.at]
+    first = token[0]
+    if first == "?":
+        return values.variable(tokens)
+    if first == "{":
+        return matcher(tokens, exact=exact)
+    if first == "(":
+        return link(tokens, depth + 1, exact=exact)
+    if first == '"' or token == ":":
+        hint = (
+            f'A concept as {what} is written {{type: "…", name: "…"}}; a placeholder may stand '
+            "for the type, the name or the id."
+        )
+    else:
+        hint = None
+    raise unexpected(tokens, f"a variable, `{{` or `(` as the {what}", hint=hint)
+
+
+def _predicate(tokens: Tokens) -> ast.Predicate:
+    """A name, a name with hops, alternatives, or a variable."""
+    texts = tokens.tokens
+    first = tokens.at
+    token = texts[first]
+    if token[0] == "?":
+        return values.variable(tokens)
+    if token[0] != '"' and token != ":":
+        raise unexpected(tokens, "a predicate in double quotes, a placeholder or a variable")
+    name = values.text(tokens, "a predicate")
+    token = texts[tokens.at]
+    if token == "{":
+        minimum, maximum = _hops(tokens)
+        return ast.PredicateHops(name, minimum, maximum, tokens.span(first))
+    if token != "|":
+        return name
+    names = [name]
+    while texts[tokens.at] == "|":
+        tokens.at += 1
+        names.append(values.text(tokens, "a predicate"))
+    if texts[tokens.at] == "{":
+        raise fail(
+            tokens,
+            "Alternatives take no hops.",
+            "Use one predicate with hops, or one UNION block for each predicate.",
+        )
+    return ast.PredicateChoice(tuple(names), tokens.span(first))
+
+
+def _hops(tokens: Tokens) -> tuple[int, int | None]:
+    """`{m}`, `{m,n}` or `{m,}`, where the next token is the brace."""
+    texts = tokens.tokens
+    opened = tokens.at
+    tokens.at += 1
+    minimum = _bound(tokens)
+    maximum: int | None = minimum
+    if texts[tokens.at] == ",":
+        tokens.at += 1
+        maximum = None if texts[tokens.at] == "}" else _bound(tokens)
+    if texts[tokens.at] != "}":
+        raise unexpected(tokens, ",", "}", hint="Hops are {m}, {m,n} or {m,}.")
+    tokens.at += 1
+    if maximum is not None and minimum > maximum:
+        raise fail(
+            tokens,
+            f"The hops run from {minimum} to {maximum}, which is backwards.",
+            f"Write {{{maximum},{minimum}}}.",
+            at=opened,
+            length=tokens.at - opened,
+        )
+    return minimum, maximum
+
+
+def _bound(tokens: Tokens) -> int:
+    token = tokens.tokens[tokens.at]
+    if not (token.isascii() and token.isdigit()):
+        raise unexpected(tokens, "a number of hops", hint="Hops are {m}, {m,n} or {m,}.")
+    value = values.number_at(tokens, tokens.at)
+    if not isinstance(value, int) or value > HOP_BOUND_MAX:
+        raise fail(
+            tokens,
+            f"A hop bound is at most {HOP_BOUND_MAX}.",
+            "Leave the upper bound out to walk as far as links lead: {1,}.",
+        )
+    tokens.at += 1
+    return value

@@ -1,0 +1,187 @@
+"""The parts of a command on one line: values, paths, patterns and conditions.
+
+`lines_of` is the exception: a map that does not fit on a line takes several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from json import dumps
+from typing import Any, assert_never
+
+from mycel.kip import ast
+from mycel.kip.values import MENTIONED
+
+WIDTH = 88
+"""How long a line may become before a list is broken up. Indentation does not count."""
+
+
+# Values.
+
+
+def inline(value: ast.Value) -> str:
+    """A value on one line."""
+    match value:
+        case ast.Literal(plain):
+            return _json(plain)
+        case ast.Placeholder(name):
+            return f":{name}"
+        case ast.ArrayTemplate(items):
+            return f"[{', '.join(map(inline, items))}]"
+        case ast.ObjectTemplate(entries):
+            inner = ", ".join(f"{quoted_key(key)}: {inline(item)}" for key, item in entries)
+            return f"{{{inner}}}"
+        case _:
+            assert_never(value)
+
+
+def _json(plain: Any) -> str:
+    if isinstance(plain, str):
+        return quoted(plain)
+    if isinstance(plain, dict):
+        inner = ", ".join(f"{quoted_key(key)}: {_json(item)}" for key, item in plain.items())
+        return f"{{{inner}}}"
+    if isinstance(plain, list):
+        return f"[{', '.join(map(_json, plain))}]"
+    return dumps(plain, allow_nan=False)
+
+
+def quoted(text: str) -> str:
+    """A string in double quotes.
+
+    A colon that would look like a placeholder is written as an escape, so that every text that
+    can be stored can also be written down.
+    """
+    token = dumps(text, ensure_ascii=False)
+    if ":" in token:
+        token = MENTIONED.sub(lambda found: found.group().replace(":", "\\u003a", 1), token)
+    return token
+
+
+def quoted_key(key: str) -> str:
+    """A key of an object: bare when it is an identifier."""
+    return key if key.isascii() and key.isidentifier() else quoted(key)
+
+
+def lines_of(start: str, value: ast.Value) -> Iterator[str]:
+    """A value after the start of its line; broken up, level by level, as far as needed."""
+    line = start + inline(value)
+    parts = _parts(value)
+    if len(line) <= WIDTH or not parts:
+        yield line
+        return
+    opening, closing = "[]" if isinstance(_plain(value), list | tuple) else "{}"
+    yield start + opening
+    for number, (label, part) in enumerate(parts, 1):
+        *most, last = lines_of(label, part)
+        yield from ("  " + line for line in most)
+        yield f"  {last}{',' if number < len(parts) else ''}"
+    yield closing
+
+
+def _plain(value: ast.Value) -> Any:
+    match value:
+        case ast.Literal(plain):
+            return plain
+        case ast.ArrayTemplate(items):
+            return items
+        case _:
+            return None
+
+
+def _parts(value: ast.Value) -> list[tuple[str, ast.Value]]:
+    """The items of a container, each with what stands before it."""
+    match value:
+        case ast.Literal(dict() as entries):
+            return [(f"{quoted_key(key)}: ", ast.Literal(item)) for key, item in entries.items()]
+        case ast.Literal(list() as items):
+            return [("", ast.Literal(item)) for item in items]
+        case ast.ObjectTemplate(entries):
+            return [(f"{quoted_key(key)}: ", item) for key, item in entries]
+        case ast.ArrayTemplate(items):
+            return [("", item) for item in items]
+        case _:
+            return []
+
+
+# Patterns.
+
+
+def path(found: ast.Path) -> str:
+    """`?v.field.field`."""
+    return "?" + ".".join((found.variable.name, *found.fields))
+
+
+def pattern(found: ast.Endpoint) -> str:
+    """A variable, a matcher or a link pattern."""
+    match found:
+        case ast.Variable(name):
+            return f"?{name}"
+        case ast.ConceptMatcher(kind, name, identity):
+            fields = (("type", kind), ("name", name), ("id", identity))
+            inner = ", ".join(f"{key}: {inline(text)}" for key, text in fields if text is not None)
+            return f"{{{inner}}}"
+        case ast.LinkById(identity):
+            return f"(id: {inline(identity)})"
+        case ast.LinkPattern(subject, predicate, target):
+            return f"({pattern(subject)}, {_predicate(predicate)}, {pattern(target)})"
+        case _:
+            assert_never(found)
+
+
+def _predicate(predicate: ast.Predicate) -> str:
+    match predicate:
+        case ast.Variable(name):
+            return f"?{name}"
+        case ast.PredicateChoice(names):
+            return " | ".join(map(inline, names))
+        case ast.PredicateHops(name, minimum, maximum):
+            if minimum == maximum:
+                return f"{inline(name)}{{{minimum}}}"
+            return f"{inline(name)}{{{minimum},{'' if maximum is None else maximum}}}"
+        case _:
+            return inline(predicate)
+
+
+# Conditions.
+
+
+def condition(found: ast.Condition, *, within: ast.Condition | None = None) -> str:
+    """A condition, in parentheses when it needs them inside the one it stands in."""
+    match found:
+        case ast.Disjunction(parts):
+            text = _joined(" || ", found, parts)
+            loose = isinstance(within, ast.Conjunction | ast.Negation)
+        case ast.Conjunction(parts):
+            text = _joined(" && ", found, parts)
+            loose = isinstance(within, ast.Negation)
+        case ast.Comparison(operator, left, right):
+            text = f"{_operand(left)} {operator} {_operand(right)}"
+            loose = isinstance(within, ast.Negation)
+        case ast.Negation(inner):
+            text = f"!{condition(inner, within=found)}"
+            loose = False
+        case _:
+            text = _test(found)
+            loose = False
+    return f"({text})" if loose else text
+
+
+def _joined(sign: str, whole: ast.Condition, parts: Iterable[ast.Condition]) -> str:
+    return sign.join(condition(part, within=whole) for part in parts)
+
+
+def _test(found: ast.Membership | ast.NullTest | ast.TextTest) -> str:
+    match found:
+        case ast.Membership(operand, values):
+            return f"IN({_operand(operand)}, {inline(values)})"
+        case ast.NullTest(operand, negated):
+            return f"{'IS_NOT_NULL' if negated else 'IS_NULL'}({_operand(operand)})"
+        case ast.TextTest(function, operand, argument):
+            return f"{function}({_operand(operand)}, {_operand(argument)})"
+        case _:
+            assert_never(found)
+
+
+def _operand(operand: ast.Operand) -> str:
+    return path(operand) if isinstance(operand, ast.Path) else inline(operand)

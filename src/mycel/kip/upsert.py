@@ -1,0 +1,193 @@
+"""UPSERT and the capsule that consecutive ones make (KIP §4.1)."""
+
+from __future__ import annotations
+
+from mycel.kip import ast, values
+from mycel.kip.complaints import misplaced, unexpected
+from mycel.kip.lexer import Tokens
+from mycel.kip.patterns import endpoint, link, matcher
+
+_ENTRY = '("predicate", target)'
+
+
+def capsule(tokens: Tokens) -> ast.Capsule:
+    """One or more UPSERT statements."""
+    first = tokens.at
+    upserts = [_upsert(tokens)]
+    while tokens.tokens[tokens.at] == "UPSERT":
+        upserts.append(_upsert(tokens))
+    return ast.Capsule(tuple(upserts), tokens.span(first))
+
+
+def _upsert(tokens: Tokens) -> ast.Upsert:
+    texts = tokens.tokens
+    first = tokens.at
+    tokens.at = first + 1
+    if texts[tokens.at] != "{":
+        raise unexpected(tokens, "{", hint="UPSERT { CONCEPT … PROPOSITION … }.")
+    tokens.at += 1
+    blocks: list[ast.ConceptBlock | ast.PropositionBlock] = []
+    while (token := texts[tokens.at]) != "}":
+        if token == "CONCEPT":
+            blocks.append(_concept(tokens))
+        elif token == "PROPOSITION":
+            blocks.append(_proposition(tokens))
+        else:
+            hint = "Blocks stand one after another, without commas." if token == "," else None
+            raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=hint)
+    tokens.at += 1
+    metadata = _metadata(tokens)
+    return ast.Upsert(tuple(blocks), metadata, tokens.span(first))
+
+
+def _concept(tokens: Tokens) -> ast.ConceptBlock:
+    texts = tokens.tokens
+    first = tokens.at
+    handle = _open(tokens, "CONCEPT")
+    if texts[tokens.at] != "{":
+        raise unexpected(
+            tokens,
+            '`{type: "…", name: "…"}` or `{id: "…"}`',
+            hint='A block starts with the concept it is about: CONCEPT ?x { {type: "…", name: "…"} '
+            "SET ATTRIBUTES { … } }.",
+        )
+    found = matcher(tokens, exact=True)
+    version = _expect_version(tokens)
+    attributes = _attributes(tokens)
+    propositions = _propositions(tokens)
+    _close(
+        tokens,
+        *(("EXPECT",) if version is None and attributes is None and propositions is None else ()),
+        *(("SET",) if propositions is None else ()),
+        what="CONCEPT",
+    )
+    return ast.ConceptBlock(
+        handle, found, version, attributes, propositions, _metadata(tokens), tokens.span(first)
+    )
+
+
+def _proposition(tokens: Tokens) -> ast.PropositionBlock:
+    first = tokens.at
+    handle = _open(tokens, "PROPOSITION")
+    if tokens.tokens[tokens.at] != "(":
+        raise unexpected(
+            tokens,
+            '`(subject, "predicate", object)` or `(id: "…")`',
+            hint="A block starts with the link it is about: PROPOSITION ?p { "
+            '(?a, "…", ?b) SET ATTRIBUTES { … } }.',
+        )
+    found = link(tokens, 2, exact=True)
+    version = _expect_version(tokens)
+    attributes = _attributes(tokens)
+    _close(
+        tokens,
+        *(("EXPECT",) if version is None and attributes is None else ()),
+        *(("SET",) if attributes is None else ()),
+        what="PROPOSITION",
+    )
+    return ast.PropositionBlock(
+        handle, found, version, attributes, _metadata(tokens), tokens.span(first)
+    )
+
+
+def _open(tokens: Tokens, what: str) -> ast.Variable | None:
+    """The keyword, the handle if there is one, and the brace."""
+    tokens.at += 1
+    handle = values.variable(tokens) if tokens.tokens[tokens.at][0] == "?" else None
+    if tokens.tokens[tokens.at] != "{":
+        expected = ("{",) if handle else ("a handle such as `?x`", "{")
+        raise unexpected(tokens, *expected, hint=f"A block is {what} ?handle {{ … }}.")
+    tokens.at += 1
+    return handle
+
+
+def _close(tokens: Tokens, *also: str, what: str) -> None:
+    if tokens.tokens[tokens.at] != "}":
+        order = "EXPECT VERSION, SET ATTRIBUTES, SET PROPOSITIONS"
+        if what == "PROPOSITION":
+            order = "EXPECT VERSION, SET ATTRIBUTES"
+        hint = f"The order is {order}, each at most once; WITH METADATA stands after the `}}`."
+        raise unexpected(tokens, *also, "}", hint=misplaced(tokens, hint))
+    tokens.at += 1
+
+
+def _expect_version(tokens: Tokens) -> ast.Number | None:
+    if tokens.tokens[tokens.at] != "EXPECT":
+        return None
+    tokens.at += 1
+    if tokens.tokens[tokens.at] != "VERSION":
+        raise unexpected(tokens, "VERSION")
+    tokens.at += 1
+    return values.integer(tokens, "EXPECT VERSION", 0)
+
+
+def _attributes(tokens: Tokens) -> ast.Map | None:
+    if tokens.tokens[tokens.at] != "SET":
+        return None
+    part = tokens.tokens[tokens.at + 1]
+    if part == "ATTRIBUTES":
+        tokens.at += 2
+        return values.mapping(tokens, "SET ATTRIBUTES")
+    if part == "PROPOSITIONS":
+        return None
+    tokens.at += 1
+    hint = None
+    if part == "METADATA":
+        hint = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
+    raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS", hint=hint)
+
+
+def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
+    texts = tokens.tokens
+    if texts[tokens.at] != "SET" or texts[tokens.at + 1] != "PROPOSITIONS":
+        return None
+    tokens.at += 2
+    if texts[tokens.at] != "{":
+        raise unexpected(tokens, "{", hint=f"SET PROPOSITIONS {{ {_ENTRY} … }}.")
+    tokens.at += 1
+    entries: list[ast.SetProposition] = []
+    while (token := texts[tokens.at]) != "}":
+        if token != "(":
+            hint = f"Entries are {_ENTRY}, one after another"
+            hint += ", without commas." if token == "," else "."
+            raise unexpected(tokens, "(", "}", *(("WITH",) if entries else ()), hint=hint)
+        entries.append(_entry(tokens))
+    tokens.at += 1
+    return tuple(entries)
+
+
+def _entry(tokens: Tokens) -> ast.SetProposition:
+    texts = tokens.tokens
+    first = tokens.at
+    tokens.at = first + 1
+    predicate = values.text(tokens, "a predicate")
+    if texts[tokens.at] != ",":
+        hint = (
+            "Here the predicate is a single name: no hops and no alternatives."
+            if texts[tokens.at] in {"{", "|"}
+            else f"An entry is {_ENTRY}; the subject is the concept of the block."
+        )
+        raise unexpected(tokens, "`,` after the predicate", hint=hint)
+    tokens.at += 1
+    target = endpoint(tokens, 3, "target", exact=True)
+    if texts[tokens.at] != ")":
+        raise unexpected(
+            tokens,
+            ")",
+            hint=f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not "
+            "repeated."
+            if texts[tokens.at] == ","
+            else None,
+        )
+    tokens.at += 1
+    return ast.SetProposition(predicate, target, _metadata(tokens), tokens.span(first))
+
+
+def _metadata(tokens: Tokens) -> ast.Map | None:
+    if tokens.tokens[tokens.at] != "WITH":
+        return None
+    tokens.at += 1
+    if tokens.tokens[tokens.at] != "METADATA":
+        raise unexpected(tokens, "METADATA")
+    tokens.at += 1
+    return values.mapping(tokens, "WITH METADATA")

@@ -1,0 +1,378 @@
+"""The parser's words: variables, paths, names, numbers and JSON values (KIP §2.7, §2.8).
+
+Every function takes the tokens, reads what its name says from the next one on, and leaves
+`tokens.at` after it. A JSON value without placeholders is built as the plain Python value it is and
+wrapped once; only containers that hold a placeholder become templates.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import isfinite
+from typing import Any, Final
+
+from mycel.errors import InvalidIdentifier
+from mycel.kip import ast
+from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
+from mycel.kip.lexer import Tokens, new_span
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, NESTING_DEPTH_MAX
+from mycel.syntax.source import Span
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+MENTIONED: Final = re.compile(
+    r'(?:^"|(?<=\s)|(?<=\\[nrtf])):(?![A-Z](?!\w))[A-Za-z_][A-Za-z0-9_]*(?![\w:])'
+)
+"""A placeholder inside a string as it is written, quotes included.
+
+Placeholders are values and are never put into a string, so `"Hello :name"` would greet nobody; that
+is refused rather than stored. A colon counts when it starts the string or follows white space and a
+name follows it at once. `"10:30"`, `"http://x"`, `"note: this"`, `":smile:"` and `":D"` pass. To
+say such a text all the same, pass the whole of it as a parameter or write the colon as `\\u003a`.
+"""
+
+_BARE_HINT = (
+    "Keys are identifiers (a letter or underscore, then letters, digits or underscores) or "
+    "strings in double quotes."
+)
+_CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
+_TEMPLATES = (ast.Placeholder, ast.ArrayTemplate, ast.ObjectTemplate)
+
+
+# Names.
+
+
+def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
+    """What a token that starts with `?` says: the variable's name, and the fields of a path."""
+    name, *fields = token[1:].split(".")
+    for part in (name, *fields):
+        if not (part.isascii() and part.isidentifier()):
+            raise fail(
+                tokens,
+                f"`{token}` is not a valid {'path' if fields else 'variable'}.",
+                "After `?`, and after each dot of a path, stands a letter or underscore and "
+                "then letters, digits or underscores, without white space.",
+                error=InvalidIdentifier,
+            )
+    tokens.names[token] = known = name, tuple(fields)
+    return known
+
+
+def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
+    """`?name`, without a path."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token[0] != "?":
+        raise unexpected(tokens, "a variable such as `?x`", hint=hint)
+    name, fields = tokens.names.get(token) or _learn(tokens, token)
+    if fields:
+        raise fail(
+            tokens,
+            f"Expected a variable, found the path `{token}`.",
+            f"Write `?{name}` here; paths belong in FIND, FILTER, ORDER BY and UPDATE values.",
+        )
+    tokens.at = at + 1
+    return ast.Variable(name, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+
+
+def path(tokens: Tokens) -> ast.Path:
+    """`?v` or `?v.field.field`."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token[0] != "?":
+        raise unexpected(tokens, "a variable or path such as `?x.name`")
+    name, fields = tokens.names.get(token) or _learn(tokens, token)
+    tokens.at = at + 1
+    start = tokens.starts[at]
+    span = new_span(Span, (start, tokens.ends[at]))
+    if not fields:
+        return ast.Path(ast.Variable(name, span), fields, span)
+    head = new_span(Span, (start, start + 1 + len(name)))
+    return ast.Path(ast.Variable(name, head), fields, span)
+
+
+def placeholder(tokens: Tokens) -> ast.Placeholder:
+    """`:name`, where the next token is the colon."""
+    at = tokens.at
+    name = tokens.tokens[at + 1]
+    if tokens.starts[at + 1] != tokens.ends[at]:
+        raise unexpected(tokens, "a value", hint="A placeholder is written `:name`.")
+    if not (name.isascii() and name.isidentifier()):
+        raise fail(
+            tokens,
+            f"`:{name.strip()}` is not a valid placeholder.",
+            "After `:` stands a letter or underscore, then letters, digits or underscores.",
+            error=InvalidIdentifier,
+            length=2,
+        )
+    tokens.at = at + 2
+    return ast.Placeholder(name, new_span(Span, (tokens.starts[at], tokens.ends[at + 1])))
+
+
+# Strings and numbers.
+
+
+def string_at(tokens: Tokens, at: int) -> str:
+    """The value of the string token at a place."""
+    token = tokens.tokens[at]
+    if "\\" not in token and ":" not in token and len(token) > 1:
+        return token[1:-1]
+    if len(token) == 1:
+        raise broken_string(tokens, at)
+    if ":" in token and (mention := MENTIONED.search(token)):
+        raise fail(
+            tokens,
+            f"The placeholder `{mention.group()[mention.group().index(':') :]}` is inside a string,"
+            " where it would be plain text.",
+            "Pass the whole text as one parameter (`name: :name`); if the colon is meant "
+            "literally, write it as \\u003a.",
+            at=at,
+        )
+    if "\\" not in token:
+        return token[1:-1]
+    try:
+        value: str = json.loads(token)
+    except ValueError:
+        raise broken_string(tokens, at) from None
+    if _SURROGATE.search(value):
+        raise fail(
+            tokens,
+            "The string holds half of a surrogate pair.",
+            "Write both halves (\\ud83d\\ude00), or the character itself.",
+            at=at,
+        )
+    return value
+
+
+def number_at(tokens: Tokens, at: int) -> int | float:
+    """The value of the number token at a place."""
+    token = tokens.tokens[at]
+    if len(token) < 19 and token.isdigit() and token.isascii() and token[0] != "0":
+        return int(token)
+    match = _NUMBER.fullmatch(token)
+    if match is None:
+        raise fail(
+            tokens,
+            f"`{token}` is not a number.",
+            "Numbers are JSON numbers: no leading zeros or plus sign, digits on both sides of the "
+            "dot. Dates and other texts stand in double quotes.",
+            at=at,
+        )
+    if match.lastindex is None:
+        value = int(token) if len(token) <= 20 else INTEGER_MAX + 1
+        if not INTEGER_MIN <= value <= INTEGER_MAX:
+            raise fail(
+                tokens,
+                "The integer does not fit 64 bits.",
+                "Write it as a string, or as a floating-point number such as 1e20.",
+                at=at,
+            )
+        return value
+    real = float(token)
+    if not isfinite(real):
+        raise fail(
+            tokens,
+            "The number is too large.",
+            "The largest magnitude is about 1.8e308; write larger ones as strings.",
+            at=at,
+        )
+    return real
+
+
+def text(tokens: Tokens, what: str) -> ast.Text:
+    """A string, or a placeholder for one."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token[0] == '"':
+        tokens.at = at + 1
+        value = string_at(tokens, at)
+        return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+    if token == ":":
+        return placeholder(tokens)
+    raise unexpected(tokens, f"{what} in double quotes, or a placeholder")
+
+
+def is_number(token: str) -> bool:
+    """Whether a token is a number, or wants to be one."""
+    return token[0] in "0123456789" or (token[0] in "-+." and len(token) > 1)
+
+
+def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
+    """An integer that is at least `minimum`, or a placeholder for one."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token == ":":
+        return placeholder(tokens)
+    kind = "a positive integer" if minimum else "an integer from 0 up"
+    if not is_number(token):
+        hint = "Write the number without quotes." if token[0] == '"' else None
+        raise unexpected(tokens, f"{kind} or a placeholder after {what}", hint=hint)
+    value = number_at(tokens, at)
+    if not isinstance(value, int) or value < minimum:
+        raise fail(
+            tokens,
+            f"{what} takes {kind}, not {token}.",
+            "Leave LIMIT out to get everything." if what == "LIMIT" else None,
+        )
+    tokens.at = at + 1
+    return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+
+
+def number(tokens: Tokens, what: str) -> ast.Number:
+    """A number, or a placeholder for one."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token == ":":
+        return placeholder(tokens)
+    if not is_number(token):
+        raise unexpected(tokens, f"a number or a placeholder {what}")
+    value = number_at(tokens, at)
+    tokens.at = at + 1
+    return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+
+
+# JSON values.
+
+
+def value(tokens: Tokens) -> ast.Value:
+    """Any JSON value, with placeholders anywhere a value may stand."""
+    first = tokens.at
+    found = _json(tokens, 0)
+    if isinstance(found, _TEMPLATES):
+        return found
+    return ast.Literal(found, new_span(Span, (tokens.starts[first], tokens.ends[tokens.at - 1])))
+
+
+def mapping(tokens: Tokens, what: str) -> ast.Map:
+    """An object, or a placeholder for one."""
+    token = tokens.tokens[tokens.at]
+    if token not in {"{", ":"}:
+        raise unexpected(tokens, f"`{{` or a placeholder after {what}")
+    return value(tokens)  # type: ignore[return-value]  # An array cannot start with a brace.
+
+
+def _json(tokens: Tokens, depth: int) -> Any:
+    """A plain Python value, or a node when there is a placeholder in it."""
+    at = tokens.at
+    token = tokens.tokens[at]
+    first = token[0]
+    if first == '"':
+        found: Any = string_at(tokens, at)
+    elif first == "{":
+        return _object(tokens, depth + 1)
+    elif first == "[":
+        return _array(tokens, depth + 1)
+    elif token == ":":
+        return placeholder(tokens)
+    elif token in _CONSTANTS:
+        found = _CONSTANTS[token]
+    elif is_number(token):
+        found = number_at(tokens, at)
+    else:
+        raise unexpected(tokens, "a JSON value or a placeholder")
+    tokens.at = at + 1
+    return found
+
+
+def _array(tokens: Tokens, depth: int) -> Any:
+    if depth > NESTING_DEPTH_MAX:
+        raise too_deep(tokens)
+    texts = tokens.tokens
+    opened = tokens.at
+    tokens.at = opened + 1
+    items: list[Any] = []
+    places: list[int] = []
+    plain = True
+    while texts[tokens.at] != "]":
+        places.append(tokens.at)
+        item = _json(tokens, depth)
+        items.append(item)
+        if isinstance(item, _TEMPLATES):
+            plain = False
+        token = texts[tokens.at]
+        if token == ",":
+            tokens.at += 1
+        elif token != "]":
+            raise unexpected(tokens, ",", "]")
+    tokens.at += 1
+    if plain:
+        return items
+    # Each item ends where the next begins: at its comma, which its span leaves out.
+    return ast.ArrayTemplate(
+        tuple(_wrapped(tokens, item, place) for item, place in zip(items, places, strict=True)),
+        tokens.span(opened),
+    )
+
+
+def _object(tokens: Tokens, depth: int) -> Any:
+    if depth > NESTING_DEPTH_MAX:
+        raise too_deep(tokens)
+    texts = tokens.tokens
+    opened = tokens.at
+    tokens.at = opened + 1
+    entries: dict[str, Any] = {}
+    places: list[int] = []
+    plain = True
+    while (token := texts[tokens.at]) != "}":
+        name = key(tokens, token, entries)
+        places.append(tokens.at)
+        item = entries[name] = _json(tokens, depth)
+        if isinstance(item, _TEMPLATES):
+            plain = False
+        token = texts[tokens.at]
+        if token == ",":
+            tokens.at += 1
+        elif token != "}":
+            raise unexpected(tokens, ",", "}")
+    tokens.at += 1
+    if plain:
+        return entries
+    return ast.ObjectTemplate(
+        tuple(
+            (name, _wrapped(tokens, item, place))
+            for (name, item), place in zip(entries.items(), places, strict=True)
+        ),
+        tokens.span(opened),
+    )
+
+
+def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
+    """A key of an object, quoted or bare and not in `known`, and the colon after it."""
+    at = tokens.at
+    if token[0] == '"':
+        name = string_at(tokens, at)
+    elif token.isidentifier() and token.isascii():
+        name = token
+    elif token[0].isalnum() or token[0] == "$":
+        raise fail(tokens, f"`{token}` is not a valid key.", _BARE_HINT, error=InvalidIdentifier)
+    else:
+        raise unexpected(tokens, "a key", "}")
+    if name in known:
+        raise fail(tokens, f"The key `{name}` stands here twice.", "Keep one of the two.")
+    tokens.at = at + 1
+    if tokens.tokens[at + 1] != ":":
+        raise unexpected(tokens, ":", hint="Between a key and its value stands a colon.")
+    tokens.at = at + 2
+    return name
+
+
+def _wrapped(tokens: Tokens, item: Any, place: int) -> ast.Value:
+    if isinstance(item, _TEMPLATES):
+        return item
+    return ast.Literal(item, Span(tokens.starts[place], tokens.ends[_last(tokens, place)]))
+
+
+def _last(tokens: Tokens, place: int) -> int:
+    """The last token of the value that starts at a place: itself, or its closing bracket."""
+    depth = 0
+    for at in range(place, len(tokens.tokens)):
+        token = tokens.tokens[at]
+        if token in {"{", "["}:
+            depth += 1
+        elif token in {"}", "]"}:
+            depth -= 1
+        if depth == 0:
+            return at
+    return place

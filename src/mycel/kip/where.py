@@ -1,0 +1,128 @@
+"""WHERE and its clauses (KIP §3.4), and the modifiers that several statements end with."""
+
+from __future__ import annotations
+
+from mycel.kip import ast, values
+from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
+from mycel.kip.conditions import condition
+from mycel.kip.lexer import END, Tokens
+from mycel.kip.patterns import link, matcher
+from mycel.model.limits import NESTING_DEPTH_MAX
+
+_BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
+    "NOT": ast.Not,
+    "OPTIONAL": ast.Optional,
+    "UNION": ast.Union,
+}
+
+
+def where(tokens: Tokens, *also: str) -> ast.Block:
+    """`WHERE { … }`; `also` are keywords that could have stood before it."""
+    if tokens.tokens[tokens.at] != "WHERE":
+        ended = tokens.tokens[tokens.at] == END
+        hint = "Say what to look for: WHERE { … } is required, and comes before ORDER BY and LIMIT."
+        raise unexpected(tokens, "WHERE", *also, hint=hint if ended else misplaced(tokens, hint))
+    tokens.at += 1
+    return block(tokens, 1, "WHERE")
+
+
+def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
+    """`{ clause … }`: clauses one after another, at least one."""
+    if depth > NESTING_DEPTH_MAX:
+        raise too_deep(tokens)
+    texts = tokens.tokens
+    opened = tokens.at
+    if texts[opened] != "{":
+        raise unexpected(tokens, "{", hint=f"{name} is followed by a block: {name} {{ … }}.")
+    tokens.at = opened + 1
+    clauses: list[ast.Clause] = []
+    while (token := texts[tokens.at]) != "}":
+        first = tokens.at
+        character = token[0]
+        if character == "?":
+            clauses.append(_bound(tokens, depth + 1))
+        elif character == "(":
+            pattern = link(tokens, depth + 1)
+            clauses.append(ast.LinkClause(None, pattern, pattern.span))
+        elif token == "FILTER":
+            clauses.append(_filter(tokens, depth + 1))
+        elif token in _BLOCKS:
+            tokens.at = first + 1
+            inner = block(tokens, depth + 1, token)
+            clauses.append(_BLOCKS[token](inner, tokens.span(first)))
+        else:
+            raise _no_clause(tokens)
+    tokens.at += 1
+    if not clauses:
+        raise fail(
+            tokens,
+            f"The block of {name} is empty.",
+            'Put at least one clause into it, such as ?x {type: "…"} or (?x, "…", ?y).',
+            at=opened,
+            length=tokens.at - opened,
+        )
+    return tuple(clauses)
+
+
+def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
+    """A clause that starts with a variable."""
+    first = tokens.at
+    name = values.variable(tokens)
+    token = tokens.tokens[tokens.at]
+    if token == "{":
+        found = matcher(tokens)
+        return ast.ConceptClause(name, found, tokens.span(first))
+    if token == "(":
+        pattern = link(tokens, depth)
+        return ast.LinkClause(name, pattern, tokens.span(first))
+    raise unexpected(
+        tokens,
+        "{",
+        "(",
+        hint=f'After ?{name.name} says what it is: ?{name.name} {{type: "…"}} for a concept, or '
+        f'?{name.name} (?s, "…", ?o) for a link.',
+    )
+
+
+def _filter(tokens: Tokens, depth: int) -> ast.Filter:
+    first = tokens.at
+    tokens.at = first + 1
+    if tokens.tokens[first + 1] != "(":
+        raise unexpected(tokens, "(", hint="A filter is FILTER(condition).")
+    tokens.at = first + 2
+    found = condition(tokens, depth)
+    if tokens.tokens[tokens.at] != ")":
+        raise unexpected(tokens, ")", "&&", "||")
+    tokens.at += 1
+    return ast.Filter(found, tokens.span(first))
+
+
+def _no_clause(tokens: Tokens) -> Exception:
+    token = tokens.tokens[tokens.at]
+    hint = None
+    if token == "{":
+        hint = 'Give the concept a variable: ?x {type: "…"}.'
+    elif token in {",", "."}:
+        hint = "Clauses stand one after another, without anything between them."
+    elif token in {"WHERE", "ORDER", "LIMIT", "CURSOR"}:
+        hint = f"Close the block with `}}` before {token}."
+    return unexpected(tokens, "a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}", hint=hint)
+
+
+# Modifiers.
+
+
+def limit(tokens: Tokens) -> ast.Number | None:
+    """`LIMIT n`, if it is there."""
+    if tokens.tokens[tokens.at] != "LIMIT":
+        return None
+    tokens.at += 1
+    return values.integer(tokens, "LIMIT", 1)
+
+
+def cursor(tokens: Tokens) -> ast.Text | None:
+    """`CURSOR "…"`, if it is there."""
+    if tokens.tokens[tokens.at] != "CURSOR":
+        return None
+    tokens.at += 1
+    return values.text(tokens, "the cursor")

@@ -1,0 +1,486 @@
+"""Binding: names become numbers, variables get their scopes, and what cannot be is refused.
+
+A block binds the variables of its patterns. Blocks inside see them; a UNION sees nothing outside
+itself (KIP §3.4.7). Filters, NOTs and OPTIONALs of a block belong to its own patterns, not to those
+of the UNIONs beside it, wherever they stand.
+
+Parameters are bound values. Only two things about them shape a plan: which name stands for a type
+or predicate, and which kind of value a filter compares with. `Bound.roles` says which parameters
+matter in which way, so that a plan can be reused for all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, NoReturn, assert_never
+
+import orjson
+
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
+    InvalidValueType,
+    UnknownReference,
+    did_you_mean,
+)
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.model import ids
+from mycel.plan.catalog import Catalog, Values
+
+Role = Literal["name", "kind"]
+"""How a parameter shapes a plan: by its value, or by what kind of value it is."""
+
+ELEMENT_FIELDS: Final = (
+    "id",
+    "type",
+    "name",
+    "subject",
+    "predicate",
+    "object",
+    "attributes",
+    "metadata",
+)
+_OPEN_FIELDS: Final = ("attributes", "metadata")
+
+_AFTER_UNION: Final = (
+    "{clause} stands after a UNION. It applies to the patterns beside the UNION, not to the rows of"
+    " the UNION; repeat it inside the UNION if it should apply there too."
+)
+
+
+class Bound(NamedTuple):
+    """A command's WHERE and what is made of it, ready to be planned."""
+
+    query: ir.Query
+    roles: frozenset[tuple[str, Role]]
+    warnings: tuple[str, ...]
+
+
+def bind_find(find: ast.Find, catalog: Catalog, values: Values) -> Bound:
+    """Bind a FIND.
+
+    Raises:
+        TypeMismatch: a type or predicate is not defined.
+        UnknownReference: a variable is bound nowhere, or a parameter is missing.
+    """
+    binder = _Binder(catalog, values)
+    branches, variables = binder.where(find.where)
+    outputs = tuple(binder.output(each, variables) for each in find.expressions)
+    grouped = any(isinstance(output, ir.Total) for output in outputs)
+    sort = tuple(
+        ir.SortKey(binder.output(key.expression, variables), key.descending)
+        for key in find.order_by
+    )
+    if grouped:
+        _check_group_order(sort, outputs)
+    elif any(isinstance(key.output, ir.Total) for key in sort):
+        raise UnknownReference(
+            "ORDER BY has an aggregate, but FIND has none.",
+            hint="Add the aggregate to FIND(…), or order by a plain expression.",
+        )
+    query = ir.Query(
+        branches,
+        outputs,
+        sort,
+        predicate_variables=frozenset(binder.predicate_variables),
+        variables=tuple(variables),
+    )
+    return binder.finish(query)
+
+
+def bind_targets(
+    where: ast.Block, targets: Sequence[ast.Variable], catalog: Catalog, values: Values
+) -> Bound:
+    """Bind a WHERE whose solutions are wanted as the numbers of these variables only."""
+    binder = _Binder(catalog, values)
+    branches, variables = binder.where(where)
+    outputs = tuple(binder.output(ast.Path(each), variables) for each in targets)
+    query = ir.Query(
+        branches,
+        outputs,
+        predicate_variables=frozenset(binder.predicate_variables),
+        variables=tuple(variables),
+    )
+    return binder.finish(query)
+
+
+def value_kind(value: Any) -> ir.ValueKind:
+    """What kind of value a JSON value is to a comparison."""
+    match value:
+        case True:
+            return "true"
+        case False:
+            return "false"
+        case None:
+            return "null"
+        case str():
+            return "text"
+        case int() | float():
+            return "number"
+        case _:
+            return "json"
+
+
+def list_kind(items: Sequence[Any]) -> ir.ValueKind:
+    """What kind of list an IN compares with."""
+    kinds = {value_kind(item) for item in items}
+    if kinds == {"text"}:
+        return "texts"
+    return "numbers" if kinds == {"number"} else "values"
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as one text."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
+    """In an aggregated FIND, a key is an aggregate or belongs to what the rows are grouped by."""
+    whole = {each.variable for each in outputs if isinstance(each, ir.Field) and not each.path}
+    for key in sort:
+        if isinstance(key.output, ir.Total) or key.output in outputs:
+            continue
+        if key.output.variable not in whole:
+            name = ".".join((f"?{key.output.variable}", *key.output.path))
+            raise UnknownReference(
+                f"ORDER BY {name}: rows are grouped, and {name} is not what they are grouped by.",
+                hint=f"Add {name} to FIND(…), or order by an aggregate.",
+            )
+
+
+@dataclass(slots=True)
+class _Patterns:
+    """What the concept and link clauses of one block come to."""
+
+    atoms: list[ir.Atom] = field(default_factory=list)
+    variables: dict[str, None] = field(default_factory=dict)
+
+
+class _Binder:
+    def __init__(self, catalog: Catalog, values: Values) -> None:
+        self.catalog: Final = catalog
+        self.values: Final = values
+        self.roles: set[tuple[str, Role]] = set()
+        self.warnings: dict[str, None] = {}
+        self.predicate_variables: dict[str, ast.Variable] = {}
+        self.element_variables: dict[str, ast.Variable] = {}
+        self.order: dict[str, None] = {}
+        self._unnamed = 0
+
+    def finish(self, query: ir.Query) -> Bound:
+        for name in self.predicate_variables.keys() & self.element_variables.keys():
+            raise ConstraintViolation(
+                f"?{name} stands for a predicate in one place and for an element in another.",
+                hint="Use two variables.",
+            )
+        return Bound(query, frozenset(self.roles), tuple(self.warnings))
+
+    # Blocks.
+
+    def where(self, block: ast.Block) -> tuple[tuple[ir.Block, ...], dict[str, None]]:
+        branches = self.block(block, frozenset(), independent=False)
+        bound = {name for branch in branches for name in branch.binds}
+        return branches, {name: None for name in self.order if name in bound}
+
+    def block(
+        self, clauses: ast.Block, sees: frozenset[str], *, independent: bool
+    ) -> tuple[ir.Block, ...]:
+        """A block's own patterns, if it has any, and then each of its UNIONs."""
+        own = [clause for clause in clauses if not isinstance(clause, ast.Union)]
+        self._warn_after_union(clauses)
+        branches = [self._own(own, sees, independent=independent)] if own else []
+        for clause in clauses:
+            if isinstance(clause, ast.Union):
+                branches += self.block(clause.block, frozenset(), independent=True)
+        return tuple(branches)
+
+    def _warn_after_union(self, clauses: ast.Block) -> None:
+        seen = False
+        for clause in clauses:
+            if isinstance(clause, ast.Union):
+                seen = True
+            elif seen and isinstance(clause, ast.Filter | ast.Not | ast.Optional):
+                name = type(clause).__name__.upper()
+                self.warnings[_AFTER_UNION.format(clause=f"A {name}")] = None
+
+    def _own(
+        self, clauses: Sequence[ast.Clause], sees: frozenset[str], *, independent: bool
+    ) -> ir.Block:
+        patterns = _Patterns()
+        for clause in clauses:
+            if isinstance(clause, ast.ConceptClause | ast.LinkClause):
+                self._pattern(clause, patterns)
+        bound = frozenset(patterns.variables)
+        attempts = []
+        for clause in clauses:
+            if isinstance(clause, ast.Optional):
+                branches = self.block(clause.block, sees | bound, independent=False)
+                attempts.append(ir.Attempt(branches))
+                bound |= {name for branch in branches for name in branch.binds}
+        conditions: list[ir.Condition] = []
+        for clause in clauses:
+            if isinstance(clause, ast.Filter):
+                conditions += _flat(self.condition(clause.condition, sees | bound))
+            elif isinstance(clause, ast.Not):
+                inner = self.block(clause.block, sees | bound, independent=False)
+                conditions.append(ir.Inverse(ir.Exists(inner)))
+        return ir.Block(
+            tuple(patterns.atoms), tuple(attempts), tuple(conditions), bound, sees, independent
+        )
+
+    # Patterns.
+
+    def _pattern(self, clause: ast.ConceptClause | ast.LinkClause, patterns: _Patterns) -> None:
+        if isinstance(clause, ast.ConceptClause):
+            name = self._element(clause.variable, patterns)
+            self._concept(name, clause.matcher, patterns)
+            return
+        link = None if clause.variable is None else self._element(clause.variable, patterns)
+        self._link(link, clause.pattern, patterns)
+
+    def _element(self, variable: ast.Variable, patterns: _Patterns) -> str:
+        self.element_variables.setdefault(variable.name, variable)
+        self.order.setdefault(variable.name)
+        patterns.variables.setdefault(variable.name)
+        return variable.name
+
+    def _fresh(self) -> str:
+        self._unnamed += 1
+        return f"#{self._unnamed}"
+
+    def _concept(self, name: str, matcher: ast.ConceptMatcher, patterns: _Patterns) -> None:
+        type_number = number = text = None
+        if matcher.type is not None:
+            type_number = self.catalog.type_number(self._name(matcher.type, "type"))
+        if matcher.name is not None:
+            text = self._text(matcher.name, "name of a concept")
+        if matcher.id is not None:
+            number = self._concept_number(matcher.id)
+        patterns.atoms.append(ir.ConceptAtom(name, type_number, text, number))
+
+    def _link(
+        self, link: str | None, pattern: ast.LinkPattern | ast.LinkById, patterns: _Patterns
+    ) -> str | None:
+        if isinstance(pattern, ast.LinkById):
+            link = link or self._fresh()
+            patterns.atoms.append(self._link_by_number(link, pattern))
+            return link
+        subject = self._endpoint(pattern.subject, patterns)
+        object_ = self._endpoint(pattern.object, patterns)
+        named: str | None = None
+        predicates: tuple[int, ...] | None = None
+        match pattern.predicate:
+            case ast.PredicateHops(name, minimum, maximum):
+                facts = self.catalog.predicate(self._name(name, "predicate"))
+                patterns.atoms.append(
+                    ir.WalkAtom(
+                        subject, object_, facts.number, minimum, maximum, facts.is_symmetric, link
+                    )
+                )
+                return link
+            case ast.Variable() as variable:
+                self.predicate_variables.setdefault(variable.name, variable)
+                self.order.setdefault(variable.name)
+                patterns.variables.setdefault(variable.name)
+                mirrored = self.catalog.symmetric_predicates()
+                named = variable.name
+            case ast.PredicateChoice(names):
+                predicates, mirrored = self._predicates(names)
+            case ast.Literal() | ast.Placeholder() as name:
+                predicates, mirrored = self._predicates((name,))
+            case _:
+                assert_never(pattern.predicate)
+        link = link or self._fresh()
+        patterns.atoms.append(ir.LinkAtom(link, subject, object_, predicates, named, mirrored))
+        return link
+
+    def _predicates(self, names: Iterable[ast.Text]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        facts = [self.catalog.predicate(self._name(name, "predicate")) for name in names]
+        return (
+            tuple(sorted({each.number for each in facts})),
+            tuple(sorted({each.number for each in facts if each.is_symmetric})),
+        )
+
+    def _endpoint(self, endpoint: ast.Endpoint, patterns: _Patterns) -> str:
+        match endpoint:
+            case ast.Variable():
+                return self._element(endpoint, patterns)
+            case ast.ConceptMatcher():
+                name = self._fresh()
+                self._concept(name, endpoint, patterns)
+                return name
+            case ast.LinkPattern() | ast.LinkById():
+                name = self._fresh()
+                self._link(name, endpoint, patterns)
+                return name
+            case _:
+                assert_never(endpoint)
+
+    # Values.
+
+    def _name(self, node: ast.Text, what: str) -> str:
+        if isinstance(node, ast.Placeholder):
+            self.roles.add((node.name, "name"))
+        return self.values.text(node, f"name of a {what}")
+
+    def _text(self, node: ast.Text, what: str) -> ir.Value:
+        text = self.values.text(node, what)
+        if isinstance(node, ast.Placeholder):
+            return ir.Given(node.name, "text", "text")
+        return ir.Known(text, "text")
+
+    def _concept_number(self, node: ast.Text) -> ir.Value:
+        number = ids.parse_concept_id(self.values.text(node, "id of a concept"))
+        if isinstance(node, ast.Placeholder):
+            return ir.Given(node.name, "number", "concept_number")
+        return ir.Known(number, "number")
+
+    def _link_by_number(self, link: str, pattern: ast.LinkById) -> ir.LinkByNumber:
+        text = self.values.text(pattern.id, "id of a proposition")
+        number, predicate = ids.parse_proposition_id(text), text.split(":", 2)[2]
+        if isinstance(pattern.id, ast.Placeholder):
+            return ir.LinkByNumber(
+                link,
+                ir.Given(pattern.id.name, "number", "link_number"),
+                ir.Given(pattern.id.name, "text", "link_predicate"),
+            )
+        return ir.LinkByNumber(link, ir.Known(number, "number"), ir.Known(predicate, "text"))
+
+    def _value(self, node: ast.Value) -> ir.Value:
+        value = self.values.value(node)
+        kind = value_kind(value)
+        if isinstance(node, ast.Placeholder):
+            self.roles.add((node.name, "kind"))
+            if kind in ("number", "text"):
+                return ir.Given(node.name, kind)
+        else:
+            self._roles_inside(node)
+        return ir.Known(canonical(value) if kind == "json" else value, kind)
+
+    def _roles_inside(self, node: ast.Value) -> None:
+        """Placeholders inside a list or an object shape the plan by their values."""
+        match node:
+            case ast.Placeholder(name):
+                self.roles.add((name, "name"))
+            case ast.ArrayTemplate(items):
+                for item in items:
+                    self._roles_inside(item)
+            case ast.ObjectTemplate(entries):
+                for _, item in entries:
+                    self._roles_inside(item)
+            case _:
+                pass
+
+    def _list(self, node: ast.Value) -> ir.Value:
+        items = self.values.value(node)
+        if not isinstance(items, list):
+            raise InvalidValueType(
+                "IN(…) needs a list as its second argument.", hint='Write IN(?x.name, ["a", "b"]).'
+            )
+        if not items:
+            raise InvalidSyntax(
+                "The list of IN(…) is empty, so nothing could ever match.",
+                hint="Give at least one value, or leave the FILTER out.",
+            )
+        kind = list_kind(items)
+        if isinstance(node, ast.Placeholder):
+            self.roles.add((node.name, "kind"))
+            if kind != "values":
+                return ir.Given(node.name, kind, "json")
+        else:
+            self._roles_inside(node)
+        return ir.Known(canonical(items), kind)
+
+    # Expressions.
+
+    def output(self, expression: ast.Expression, variables: Iterable[str]) -> ir.Output:
+        if isinstance(expression, ast.Path):
+            return self.path(expression, variables)
+        argument = self.path(expression.argument, variables)
+        if expression.function != "COUNT" and not argument.path and not self._is_name(argument):
+            raise ConstraintViolation(
+                f"{expression.function} needs values, but ?{argument.variable} is an element.",
+                hint=f"Use a path such as ?{argument.variable}.attributes.score, or COUNT.",
+            )
+        return ir.Total(expression.function, argument, expression.distinct)
+
+    def _is_name(self, each: ir.Field) -> bool:
+        return each.variable in self.predicate_variables
+
+    def path(self, path: ast.Path, variables: Iterable[str]) -> ir.Field:
+        name = path.variable.name
+        if name not in variables:
+            _refuse_unbound(path.variable, list(variables))
+        if path.fields:
+            if name in self.predicate_variables:
+                raise UnknownReference(
+                    f"?{name} is the name of a predicate and has no fields.",
+                    hint=f"Use ?{name} alone.",
+                )
+            _check_fields(path)
+        return ir.Field(name, path.fields)
+
+    def condition(self, node: ast.Condition, visible: frozenset[str]) -> ir.Condition:
+        match node:
+            case ast.Comparison(operator, left, right):
+                return ir.Compare(
+                    operator, self._operand(left, visible), self._operand(right, visible)
+                )
+            case ast.Membership(operand, values):
+                return ir.OneOf(self._operand(operand, visible), self._list(values))
+            case ast.NullTest(operand, negated):
+                test = ir.IsNull(self._operand(operand, visible))
+                return ir.Inverse(test) if negated else test
+            case ast.TextTest(function, operand, argument):
+                return ir.TextTest(
+                    function, self._operand(operand, visible), self._operand(argument, visible)
+                )
+            case ast.Negation(inner):
+                return ir.Inverse(self.condition(inner, visible))
+            case ast.Conjunction(conditions):
+                return ir.All(tuple(self.condition(each, visible) for each in conditions))
+            case ast.Disjunction(conditions):
+                return ir.AnyOf(tuple(self.condition(each, visible) for each in conditions))
+            case _:
+                assert_never(node)
+
+    def _operand(self, node: ast.Operand, visible: frozenset[str]) -> ir.Operand:
+        if isinstance(node, ast.Path):
+            return self.path(node, visible)
+        return self._value(node)
+
+
+def _flat(condition: ir.Condition) -> tuple[ir.Condition, ...]:
+    """The conditions of a conjunction, each on its own: they can then be tested apart."""
+    if isinstance(condition, ir.All):
+        return tuple(flat for each in condition.conditions for flat in _flat(each))
+    return (condition,)
+
+
+def _check_fields(path: ast.Path) -> None:
+    first, *rest = path.fields
+    name = path.variable.name
+    if first not in ELEMENT_FIELDS:
+        close = did_you_mean(first, list(ELEMENT_FIELDS))
+        raise UnknownReference(
+            f"?{name}.{first}: elements have no field {first!r}.",
+            hint=f"{close} Fields are id, type, name (concepts), id, subject, predicate, object"
+            f" (links), attributes.KEY and metadata.KEY; perhaps ?{name}.attributes.{first}.".strip(),
+        )
+    if rest and first not in _OPEN_FIELDS:
+        raise UnknownReference(
+            f"?{name}.{'.'.join(path.fields)}: {first!r} is a text and has no fields.",
+            hint=f"Use ?{name}.{first}; to go on along a link, bind its end to a variable.",
+        )
+
+
+def _refuse_unbound(variable: ast.Variable, bound: list[str]) -> NoReturn:
+    close = did_you_mean(variable.name, bound)
+    listed = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
+    raise UnknownReference(
+        f"?{variable.name} is bound by no pattern that can be seen from here.",
+        hint=f"{close} Variables bound here: {listed}. Add a pattern such as"
+        f' ?{variable.name} {{type: "…"}}.'.strip(),
+    )

@@ -1,0 +1,55 @@
+"""What binding and planning ask about the graph. The store implements both protocols."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from mycel.kip import ast
+
+
+class Values(Protocol):
+    """The values of one command, parameters in the place of placeholders."""
+
+    def value(self, node: ast.Value) -> Any:
+        """The JSON value that a node stands for."""
+
+    def text(self, node: ast.Text, what: str) -> str:
+        """A string; `what` names it in an error."""
+
+
+class PredicateFacts(NamedTuple):
+    """What a pattern needs to know about its predicate."""
+
+    number: int
+    is_symmetric: bool
+
+
+class Catalog(Protocol):
+    """Names that are defined now."""
+
+    def type_number(self, name: str) -> int:
+        """The number of a defined type. Raises TypeMismatch, with the closest names."""
+
+    def predicate(self, name: str) -> PredicateFacts:
+        """What is known of a defined predicate. Raises TypeMismatch, with the closest names."""
+
+    def symmetric_predicates(self) -> tuple[int, ...]:
+        """The numbers of all symmetric predicates."""
+
+
+class Spread(NamedTuple):
+    """How many links there are, and among how many different elements at each end."""
+
+    links: float
+    subjects: float
+    objects: float
+
+
+class Statistics(Protocol):
+    """How many there are, roughly: enough to tell a good order of joins from a bad one."""
+
+    def concepts(self, type_number: int | None) -> float:
+        """Concepts of a type, or of all types."""
+
+    def links(self, predicate: int | None) -> Spread:
+        """Links with a predicate, or all of them."""

@@ -1,0 +1,35 @@
+"""Rewrites of a bound query: one ordered tuple of named passes. Each can be switched off.
+
+Every pass takes a query and gives one with the same answer:
+
+- `ground`        a FILTER that names a concept becomes part of its pattern, so an index finds it
+- `trim`          an OPTIONAL that binds nothing is dropped
+- `semijoin`      patterns that only have to exist are tested, not joined
+- `order_joins`   patterns in the order that statistics say is cheapest
+- `gather_early`  groups are formed by element first, and only then by what the elements say
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from mycel.ir import query as ir
+from mycel.plan.catalog import Statistics
+from mycel.plan.rewrites.gather_early import gather_early
+from mycel.plan.rewrites.ground import ground
+from mycel.plan.rewrites.order_joins import order_joins
+from mycel.plan.rewrites.semijoin import semijoin
+from mycel.plan.rewrites.trim import trim
+
+Pass = Callable[[ir.Query, Statistics], ir.Query]
+
+PASSES: Final[tuple[Pass, ...]] = (ground, trim, semijoin, order_joins, gather_early)
+
+
+def rewrite(query: ir.Query, statistics: Statistics, *, off: Collection[str] = ()) -> ir.Query:
+    """The query after all passes but those in `off`."""
+    for each in PASSES:
+        if each.__name__ not in off:
+            query = each(query, statistics)
+    return query

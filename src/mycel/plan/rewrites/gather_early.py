@@ -1,0 +1,27 @@
+"""Group by the elements first, and only then by what they say.
+
+`FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) }` groups by name. The links of one element all have
+the same name, so they are counted by element, in the order of an index, and each name is read
+once; the few groups are then united by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mycel.ir import query as ir
+from mycel.plan.catalog import Statistics
+
+
+def gather_early(query: ir.Query, _: Statistics) -> ir.Query:
+    """Mark a query whose groups gather many solutions of one element."""
+    keys = [output for output in query.outputs if isinstance(output, ir.Field)]
+    made = [*query.outputs, *(key.output for key in query.sort)]
+    totals = [each for each in made if isinstance(each, ir.Total)]
+    grouped = {key.variable for key in keys}
+    pays = (
+        any(key.path for key in keys)
+        and not any(each.distinct for each in totals)
+        and any(each.argument.variable not in grouped for each in totals)
+    )
+    return replace(query, gathers_early=pays)

@@ -1,0 +1,182 @@
+"""Patterns in the order that statistics say is cheapest.
+
+Cost is the number of rows looked at. For up to `EXACT_MAX` patterns every order is considered
+(dynamic programming over subsets); beyond that, the cheapest next one is taken each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple, assert_never
+
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables, condition_variables
+from mycel.plan.catalog import Spread, Statistics
+from mycel.plan.rewrites.blocks import each_block
+
+EXACT_MAX: Final = 8
+
+_EQUAL: Final = 0.1
+_OTHER: Final = 0.4
+_UNBOUNDED_HOPS: Final = 6
+_REACH_MAX: Final = 1e6
+
+
+class _Step(NamedTuple):
+    """What joining an atom does to one row: how many rows come out, and how much is looked at."""
+
+    rows: float
+    looked_at: float
+
+
+class _Order(NamedTuple):
+    cost: float
+    rows: float
+    places: tuple[int, ...]
+
+
+def order_joins(query: ir.Query, statistics: Statistics) -> ir.Query:
+    """Put the atoms of every block into order."""
+    estimate = _Estimate(statistics)
+    return each_block(query, lambda block: _ordered(block, estimate))
+
+
+def _ordered(block: ir.Block, estimate: _Estimate) -> ir.Block:
+    if len(block.atoms) < 2:
+        return block
+    outer = frozenset() if block.independent else block.sees
+    filters = [
+        (condition_variables(each), _selectivity(each))
+        for each in block.conditions
+        if not isinstance(each, ir.Inverse)
+    ]
+    search = _exact if len(block.atoms) <= EXACT_MAX else _greedy
+    places = search(block.atoms, outer, filters, estimate)
+    return replace(block, atoms=tuple(block.atoms[place] for place in places))
+
+
+Filters = Sequence[tuple[frozenset[ir.Variable], float]]
+
+
+def _extended(
+    order: _Order,
+    place: int,
+    atoms: Sequence[ir.Atom],
+    outer: frozenset[ir.Variable],
+    filters: Filters,
+    estimate: _Estimate,
+) -> _Order:
+    before = outer.union(*(atom_variables(atoms[at]) for at in order.places))
+    after = before.union(atom_variables(atoms[place]))
+    step = estimate.step(atoms[place], before)
+    rows = order.rows * step.rows
+    for variables, kept in filters:
+        if variables <= after and not variables <= before:
+            rows *= kept
+    cost = order.cost + order.rows * step.looked_at + rows
+    return _Order(cost, max(rows, 1e-9), (*order.places, place))
+
+
+def _exact(
+    atoms: Sequence[ir.Atom], outer: frozenset[ir.Variable], filters: Filters, estimate: _Estimate
+) -> tuple[int, ...]:
+    best: dict[int, _Order] = {0: _Order(0.0, 1.0, ())}
+    for mask in range(1, 1 << len(atoms)):
+        candidates = [
+            _extended(best[mask & ~(1 << at)], at, atoms, outer, filters, estimate)
+            for at in range(len(atoms))
+            if mask >> at & 1
+        ]
+        best[mask] = min(candidates, key=lambda order: (order.cost, order.places))
+    return best[(1 << len(atoms)) - 1].places
+
+
+def _greedy(
+    atoms: Sequence[ir.Atom], outer: frozenset[ir.Variable], filters: Filters, estimate: _Estimate
+) -> tuple[int, ...]:
+    order = _Order(0.0, 1.0, ())
+    waiting = set(range(len(atoms)))
+    while waiting:
+        order = min(
+            (_extended(order, at, atoms, outer, filters, estimate) for at in waiting),
+            key=lambda each: (each.cost, each.places),
+        )
+        waiting.discard(order.places[-1])
+    return order.places
+
+
+def _selectivity(condition: ir.Condition) -> float:
+    match condition:
+        case ir.Compare("==", _, _):
+            return _EQUAL
+        case _:
+            return _OTHER
+
+
+class _Estimate:
+    """Turns statistics into what one join does."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self.statistics: Final = statistics
+
+    def step(self, atom: ir.Atom, bound: frozenset[ir.Variable]) -> _Step:
+        match atom:
+            case ir.ConceptAtom():
+                return self._concept(atom, bound)
+            case ir.LinkAtom():
+                return self._link(atom, bound)
+            case ir.LinkByNumber():
+                return _Step(1.0, 1.0)
+            case ir.WalkAtom():
+                return self._walk(atom, bound)
+            case _:
+                assert_never(atom)
+
+    def _concept(self, atom: ir.ConceptAtom, bound: frozenset[ir.Variable]) -> _Step:
+        of_type = self.statistics.concepts(atom.type)
+        if atom.variable in bound:
+            if atom.number is not None or atom.name is not None:
+                return _Step(1.0 / of_type, 1.0)
+            share = min(of_type / self.statistics.concepts(None), 1.0)
+            return _Step(max(share, 1e-6) ** 0.5, 1.0)  # What a link reaches is of few types.
+        if atom.number is not None or (atom.name is not None and atom.type is not None):
+            return _Step(1.0, 1.0)
+        return _Step(2.0, 2.0) if atom.name is not None else _Step(of_type, of_type)
+
+    def _spread(self, predicates: tuple[int, ...] | None) -> Spread:
+        if predicates is None:
+            return self.statistics.links(None)
+        parts = [self.statistics.links(each) for each in predicates]
+        return Spread(*(sum(column) for column in zip(*parts, strict=True)))
+
+    def _link(self, atom: ir.LinkAtom, bound: frozenset[ir.Variable]) -> _Step:
+        spread = self._spread(atom.predicates)
+        ways = 2.0 if atom.mirrored else 1.0
+        if atom.link in bound:
+            return _Step(1.0, 1.0)
+        match atom.subject in bound, atom.object in bound:
+            case True, True:
+                return _Step(min(spread.links / (spread.subjects * spread.objects), 1.0), ways)
+            case True, False:
+                rows = spread.links / spread.subjects * ways
+            case False, True:
+                rows = spread.links / spread.objects * ways
+            case _:
+                rows = spread.links * ways
+        return _Step(rows, rows + 1.0)
+
+    def _walk(self, atom: ir.WalkAtom, bound: frozenset[ir.Variable]) -> _Step:
+        spread = self.statistics.links(atom.predicate)
+        forward = atom.subject in bound or atom.object not in bound
+        fan = spread.links / (spread.subjects if forward else spread.objects)
+        fan *= 2.0 if atom.mirrored else 1.0
+        hops = _UNBOUNDED_HOPS if atom.maximum is None else min(atom.maximum, _UNBOUNDED_HOPS)
+        reach = min(sum(fan**hop for hop in range(1, hops + 1)), spread.links, _REACH_MAX) + 1.0
+        match atom.subject in bound, atom.object in bound:
+            case True, True:
+                return _Step(0.5, reach)
+            case False, False:
+                return _Step(spread.subjects * reach, spread.subjects * reach)
+            case _:
+                return _Step(reach, reach)

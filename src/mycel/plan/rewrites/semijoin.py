@@ -1,0 +1,52 @@
+"""Patterns that only have to exist are tested, not joined.
+
+In `?d {type: "Drug"} (?d, "treats", {type: "Symptom"})` the symptom has no name. Joining it would
+make one row for each symptom, to be made distinct again afterwards; testing that there is one stops
+at the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables, is_determined
+from mycel.plan.catalog import Statistics
+from mycel.plan.rewrites.blocks import each_block
+
+
+def semijoin(query: ir.Query, _: Statistics) -> ir.Query:
+    """Turn groups of atoms that hang together by unnamed variables into tests of existence."""
+    return each_block(query, _tested)
+
+
+def _tested(block: ir.Block) -> ir.Block:
+    known = block.binds | block.sees
+    if not block.atoms or is_determined(replace(block, attempts=()), known):
+        return block
+    atoms, conditions = list(block.atoms), list(block.conditions)
+    for group in _groups(block.atoms):
+        inner = replace(block, atoms=tuple(group), attempts=(), conditions=())
+        if is_determined(inner, known):
+            continue
+        rest = [atom for atom in atoms if atom not in group]
+        bound = {name for atom in rest for name in atom_variables(atom)} | block.sees
+        named = {name for atom in group for name in atom_variables(atom) if ir.is_named(name)}
+        if named and named <= bound:
+            atoms = rest
+            seen = ir.Block(tuple(group), sees=frozenset(bound | known))
+            conditions.append(ir.Exists((seen,)))
+    return replace(block, atoms=tuple(atoms), conditions=tuple(conditions))
+
+
+def _groups(atoms: tuple[ir.Atom, ...]) -> list[list[ir.Atom]]:
+    """Atoms that share unnamed variables, directly or through others."""
+    groups: list[tuple[set[ir.Variable], list[ir.Atom]]] = []
+    for atom in atoms:
+        unnamed = {name for name in atom_variables(atom) if not ir.is_named(name)}
+        joined = [group for group in groups if group[0] & unnamed]
+        others = [group for group in groups if not group[0] & unnamed]
+        names = unnamed.union(*(group[0] for group in joined))
+        members = [each for group in joined for each in group[1]] + [atom]
+        groups = [*others, (names, members)]
+    return [members for _, members in groups]

@@ -1,0 +1,332 @@
+"""What the definition of a type or predicate says, and whether an instance agrees with it.
+
+Definitions are concepts (KIP §2.9): people and models write them, and improve them later. So they
+are read with patience. An entry that makes no sense demands nothing, and no definition, however
+odd, is an error here. What a definition does say counts:
+
+    instance_schema      attribute -> {type, item_type, is_required, default_value, enum}
+    schema_enforcement   "strict": what is otherwise only a warning refuses the write
+    subject_types, object_types   names of types, or "*"; without them, anything
+    is_symmetric, is_transitive   only `true` is true
+
+A `type` is one of JSON's (`string number boolean array object null`), `integer`, or `any`; several
+are joined with `|` or listed. `string[]` and `array<string>` say `item_type` in one word.
+
+An attribute is missing when it is required, is not there, and has no `default_value`: a default
+says what its absence means. An attribute that is not in the schema may hold anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mycel.errors import InvalidValueType
+from mycel.model.names import shorten
+
+ANY: Final = "*"
+"""In a list of types: every concept of every type, and every link."""
+
+_JSON_TYPES: Final = frozenset(
+    ("string", "number", "integer", "boolean", "array", "object", "null")
+)
+_OTHER_NAMES: Final = {
+    "str": "string",
+    "text": "string",
+    "float": "number",
+    "int": "integer",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "map": "object",
+}
+_ITEMS: Final = re.compile(r"(?:array|list)\s*<(?P<inner>[^<>]*)>|(?P<name>\w+)\s*\[\s*\]")
+_ARTICLES: Final = {"array": "an", "integer": "an", "object": "an", "null": ""}
+
+_Types = frozenset[str]
+"""JSON types that are allowed; an empty set allows all."""
+_ANYTHING: Final[_Types] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRule:
+    """What `instance_schema` says about one attribute."""
+
+    name: str
+    types: _Types = _ANYTHING
+    item_types: _Types = _ANYTHING
+    is_required: bool = False
+    has_default: bool = False
+    enum: tuple[Any, ...] = ()
+    """The values that are expected; empty if any will do."""
+    description: str = ""
+
+    @property
+    def allows_null(self) -> bool:
+        """An attribute that may be absent may also be null."""
+        return not self.is_required or self.has_default or not self.types or "null" in self.types
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptDefinition:
+    """What a `$ConceptType` says about concepts of its type."""
+
+    name: str
+    description: str = ""
+    rules: tuple[AttributeRule, ...] = ()
+    is_strict: bool = False
+    key_instances: tuple[str, ...] = ()
+
+    @property
+    def takes_anything(self) -> bool:
+        return not any(rule.types or rule.is_required or rule.enum for rule in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateDefinition:
+    """What a `$PropositionType` says about links with its predicate."""
+
+    name: str
+    description: str = ""
+    subject_types: tuple[str, ...] = (ANY,)
+    object_types: tuple[str, ...] = (ANY,)
+    is_symmetric: bool = False
+    is_transitive: bool = False
+
+    @property
+    def takes_anything(self) -> bool:
+        return ANY in self.subject_types and ANY in self.object_types
+
+
+# From the attributes of a definition.
+
+
+def concept_definition(name: str, attributes: Mapping[str, Any]) -> ConceptDefinition:
+    """Read the attributes of a `$ConceptType`."""
+    schema = attributes.get("instance_schema")
+    entries = schema.items() if isinstance(schema, Mapping) else ()
+    return ConceptDefinition(
+        name=name,
+        description=_text(attributes.get("description")),
+        rules=tuple(_rule(key, entry) for key, entry in entries if isinstance(entry, Mapping)),
+        is_strict=attributes.get("schema_enforcement") == "strict",
+        key_instances=_names(attributes.get("key_instances")),
+    )
+
+
+def predicate_definition(name: str, attributes: Mapping[str, Any]) -> PredicateDefinition:
+    """Read the attributes of a `$PropositionType`."""
+    return PredicateDefinition(
+        name=name,
+        description=_text(attributes.get("description")),
+        subject_types=_names(attributes.get("subject_types")) or (ANY,),
+        object_types=_names(attributes.get("object_types")) or (ANY,),
+        is_symmetric=attributes.get("is_symmetric") is True,
+        is_transitive=attributes.get("is_transitive") is True,
+    )
+
+
+def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
+    types, items = _types(entry.get("type"))
+    enum = entry.get("enum")
+    return AttributeRule(
+        name=name,
+        types=types,
+        item_types=_types(entry.get("item_type"))[0] or items,
+        is_required=entry.get("is_required") is True,
+        has_default=entry.get("default_value") is not None,
+        enum=tuple(enum) if isinstance(enum, list) else (),
+        description=_text(entry.get("description")),
+    )
+
+
+def _types(said: object) -> tuple[_Types, _Types]:
+    """The types that a schema allows for a value, and for the items of an array.
+
+    One word that is not understood and everything is allowed: better than to refuse what the
+    author of the schema meant to permit.
+    """
+    words = said.split("|") if isinstance(said, str) else said
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return _ANYTHING, _ANYTHING
+    types: set[str] = set()
+    items: _Types = _ANYTHING
+    for word in (each.strip().lower() for each in words):
+        if inner := _ITEMS.fullmatch(word):
+            types.add("array")
+            items = _types(inner["inner"] or inner["name"])[0]
+            continue
+        json_type = _OTHER_NAMES.get(word, word)
+        if json_type not in _JSON_TYPES:
+            return _ANYTHING, _ANYTHING
+        types.add(json_type)
+    return frozenset(types), items
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _names(value: object) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list):
+        return ()
+    return tuple(each for each in listed if isinstance(each, str) and each)
+
+
+# Whether an instance agrees.
+
+
+def check_values(
+    definition: ConceptDefinition,
+    name: str,
+    attributes: Mapping[str, Any],
+    before: Mapping[str, Any] | None = None,
+) -> None:
+    """Refuse an attribute whose JSON type contradicts the schema.
+
+    What has the same value as `before` was accepted under an earlier definition, and stays.
+
+    Raises:
+        InvalidValueType: the first that does, in the order of the schema.
+    """
+    for rule in definition.rules:
+        if rule.name not in attributes:
+            continue
+        wrong = _contradiction(rule, attributes[rule.name])
+        if wrong is None or is_unchanged(rule.name, attributes, before or {}):
+            continue
+        place, expected, actual = wrong
+        raise InvalidValueType(
+            f"{place} of {definition.name} {quoted(name)} must be {_either(expected)},"
+            f" not {_with_article(actual)}.",
+            hint=f"Correct the value; {see(definition)}",
+            data={
+                "type": definition.name,
+                "attribute": rule.name,
+                "expected": sorted(expected),
+                "actual": actual,
+            },
+        )
+
+
+def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether an attribute is there on both sides with the same JSON value.
+
+    Compared as text, because to Python `true` and `1` are equal.
+    """
+    if key not in before or key not in after:
+        return False
+    return json.dumps(after[key], sort_keys=True) == json.dumps(before[key], sort_keys=True)
+
+
+def _contradiction(rule: AttributeRule, value: object) -> tuple[str, _Types, str] | None:
+    """Where a value contradicts its rule, what is expected there, and what it is."""
+    if value is None and rule.allows_null:
+        return None
+    if not _is_one_of(value, rule.types):
+        return f"The attribute {quoted(rule.name)}", rule.types, json_type(value)
+    if isinstance(value, list) and rule.item_types:
+        for at, item in enumerate(value):
+            if not _is_one_of(item, rule.item_types):
+                place = f"Item {at} of the attribute {quoted(rule.name)}"
+                return place, rule.item_types, json_type(item)
+    return None
+
+
+def _is_one_of(value: object, types: _Types) -> bool:
+    if not types:
+        return True
+    actual = json_type(value)
+    if actual == "number" and "integer" in types:
+        return (
+            "number" in types
+            or isinstance(value, int)
+            or (isinstance(value, float) and value.is_integer())
+        )
+    return actual in types
+
+
+def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The required attributes that are not there."""
+    return tuple(
+        rule.name
+        for rule in definition.rules
+        if rule.is_required
+        and not rule.has_default
+        and (
+            rule.name not in attributes or (attributes[rule.name] is None and not rule.allows_null)
+        )
+    )
+
+
+def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The attributes whose value is none of those that the schema lists for them.
+
+    An array may also hold several of them.
+    """
+    return tuple(
+        rule.name
+        for rule in definition.rules
+        if rule.enum
+        and (value := attributes.get(rule.name)) is not None
+        and not _is_listed(value, rule.enum)
+    )
+
+
+def _is_listed(value: object, enum: tuple[Any, ...]) -> bool:
+    if any(_same(value, each) for each in enum):
+        return True
+    return isinstance(value, list) and all(_is_listed(item, enum) for item in value)
+
+
+def _same(one: object, other: object) -> bool:
+    """Equality of JSON: `true` is no number, although Python says that it is 1."""
+    return json_type(one) == json_type(other) and one == other
+
+
+# Words for messages.
+
+
+def json_type(value: object) -> str:
+    """What JSON calls a value.
+
+    >>> json_type(True), json_type(1.5), json_type([])
+    ('boolean', 'number', 'array')
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"
+
+
+def quoted(name: str) -> str:
+    """A name as it stands in KIP, cut if it is long."""
+    return json.dumps(shorten(name), ensure_ascii=False)
+
+
+def see(definition: ConceptDefinition | PredicateDefinition) -> str:
+    """The end of a hint: the command that shows a definition."""
+    kind = "CONCEPT" if isinstance(definition, ConceptDefinition) else "PROPOSITION"
+    name = json.dumps(definition.name, ensure_ascii=False)
+    return f"DESCRIBE {kind} TYPE {name} shows what is expected."
+
+
+def _either(types: _Types) -> str:
+    return " or ".join(_with_article(each) for each in sorted(types))
+
+
+def _with_article(json_type_: str) -> str:
+    return f"{_ARTICLES.get(json_type_, 'a')} {json_type_}".strip()

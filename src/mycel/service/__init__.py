@@ -1,0 +1,4 @@
+"""What every adapter calls: requests in, responses out, and never an exception.
+
+- `envelope`  the request and response structure of KIP
+"""

@@ -1,0 +1,266 @@
+"""Requests and responses of KIP (§6): one command or a batch, and never an exception.
+
+A request is an object with `command` or `commands`, `parameters` and `dry_run`; a response is
+`{result, next_cursor?, warnings?}` or `{error}`. A batch answers with an array of such responses:
+
+- commands run in order, each as a transaction of its own;
+- one that writes and fails ends the batch: what comes after it may rely on what it wrote;
+- any other failure, a text that is no command included, stands in its place and the batch goes on;
+- through a read-only door a batch with a command that writes is refused as a whole: that command
+  says why, the others say that they were not run.
+
+What is wrong with the request itself is a syntax error, `KIP_1001`. What nobody has foreseen is
+logged and answered with `KIP_4003`, without a word about the inside.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from mycel.engine.outcome import Outcome
+from mycel.errors import (
+    ImmutableTarget,
+    InternalError,
+    InvalidIdentifier,
+    InvalidSyntax,
+    MycelError,
+    ResourceExhausted,
+)
+from mycel.kip import is_write, parse
+from mycel.model.limits import BATCH_COMMANDS_MAX
+from mycel.model.names import kind_of, shorten
+
+Response = dict[str, Any]
+
+_KEYS: Final = ("command", "commands", "parameters", "dry_run")
+_ELEMENT_KEYS: Final = ("command", "parameters")
+_SHAPE_HINT: Final = (
+    'Send {"command": "…"} or {"commands": ["…", …]}, and beside it "parameters": {…} if the'
+    ' text has placeholders, "dry_run": true to validate only.'
+)
+_WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
+
+_log = logging.getLogger(__name__)
+
+
+class Executor(Protocol):
+    """What runs one command."""
+
+    def run(
+        self, command_text: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+    ) -> Outcome:
+        """Run a command.
+
+        With `readonly` one that writes is refused; with `dry_run` it is checked and nothing is
+        written.
+
+        Raises:
+            MycelError: it cannot be run, or failed.
+        """
+        ...
+
+
+class _Command(NamedTuple):
+    text: str
+    parameters: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+class _Request(NamedTuple):
+    commands: Sequence[_Command | MycelError]
+    """In the place of an element that is no command stands what is wrong with it."""
+    is_batch: bool
+    dry_run: bool
+    warnings: tuple[str, ...]
+
+
+def respond(executor: Executor, request: Mapping[str, Any], *, readonly: bool) -> Response:
+    """Answer a request, whatever it is."""
+    try:
+        asked = _read(request)
+        if asked.is_batch:
+            told: Response = {"result": _run_batch(executor, asked, readonly=readonly)}
+        else:
+            told = _run(executor, asked.commands[0], readonly=readonly, dry_run=asked.dry_run)
+        return _with_warnings(told, asked.warnings)
+    except MycelError as error:
+        return _failed(error)
+    except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
+        return _unforeseen()
+
+
+def read_only(message: str) -> MycelError:
+    """The error for a command that writes, sent through a door for reading."""
+    return ImmutableTarget(
+        message, hint="This door only reads. Send commands that write through execute_kip."
+    )
+
+
+def writes(text: str) -> bool:
+    """Whether a text is a command that writes. One that cannot be parsed does not."""
+    try:
+        command = parse(text)
+    except (InvalidSyntax, InvalidIdentifier):
+        return False
+    except MycelError:  # Too large to be parsed: its first word has to tell.
+        return text.lstrip()[:6].strip() in _WRITES
+    return is_write(command)
+
+
+# Running.
+
+
+def _run_batch(executor: Executor, asked: _Request, *, readonly: bool) -> list[Response]:
+    if readonly and (refused := _refusals(asked.commands)):
+        return refused
+    responses = []
+    for command in asked.commands:
+        response = _run(executor, command, readonly=readonly, dry_run=asked.dry_run)
+        responses.append(response)
+        if "error" in response and isinstance(command, _Command) and writes(command.text):
+            break
+    return responses
+
+
+def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:
+    """A response for each, if there is one among them that writes; otherwise none."""
+    writing = {
+        place
+        for place, command in enumerate(commands, 1)
+        if isinstance(command, _Command) and writes(command.text)
+    }
+    if not writing:
+        return []
+    others = read_only(f"Not run: command {min(writing)} of this read-only batch writes.")
+    own = read_only("This command writes, and the request came through a door for reading.")
+    return [_failed(own if place in writing else others) for place in range(1, len(commands) + 1)]
+
+
+def _run(
+    executor: Executor, command: _Command | MycelError, *, readonly: bool, dry_run: bool
+) -> Response:
+    if isinstance(command, MycelError):
+        return _failed(command)
+    try:
+        outcome = executor.run(command.text, command.parameters, readonly=readonly, dry_run=dry_run)
+    except MycelError as error:
+        return _with_warnings(_failed(error), command.warnings)
+    except Exception:  # noqa: BLE001 - The edge: the other commands of a batch still count.
+        return _unforeseen()
+    response: Response = {"result": outcome.result}
+    if outcome.next_cursor is not None:
+        response["next_cursor"] = outcome.next_cursor
+    return _with_warnings(response, (*command.warnings, *outcome.warnings))
+
+
+def _with_warnings(response: Response, warnings: Sequence[str]) -> Response:
+    if warnings:
+        response["warnings"] = [*warnings, *response.get("warnings", ())]
+    return response
+
+
+def _failed(error: MycelError) -> Response:
+    return {"error": _sendable(error.to_dict())}
+
+
+def _unforeseen() -> Response:
+    _log.exception("A command failed in a way that nobody has foreseen.")
+    return _failed(InternalError("The command failed for a reason inside the engine."))
+
+
+def _sendable(value: Any) -> Any:
+    """Part of an error, with nothing that JSON cannot carry: messages quote what was sent."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {_sendable(str(key)): _sendable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_sendable(item) for item in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return _sendable(repr(value))
+
+
+# Reading the request.
+
+
+def _read(request: object) -> _Request:
+    """What a request asks for.
+
+    Raises:
+        InvalidSyntax: it is no request.
+        ResourceExhausted: the batch is too long.
+    """
+    if not isinstance(request, Mapping):
+        raise _malformed(f"A request is an object, not {kind_of(request)}.")
+    command, commands = request.get("command"), request.get("commands")
+    if (command is None) == (commands is None):
+        said = "neither `command` nor" if command is None else "both `command` and"
+        raise _malformed(f"The request has {said} `commands`.")
+    dry_run = request.get("dry_run")
+    if dry_run is not None and not isinstance(dry_run, bool):
+        raise _malformed(f"`dry_run` is true or false, not {kind_of(dry_run)}.")
+    shared = _parameters(request.get("parameters"))
+    if commands is None:
+        return _Request(
+            (_element(command, shared, "`command`", plain=True),),
+            False,
+            bool(dry_run),
+            tuple(_unknown(request, _KEYS)),
+        )
+    if not isinstance(commands, (list, tuple)):
+        raise _malformed(f"`commands` is an array of commands, not {kind_of(commands)}.")
+    if len(commands) > BATCH_COMMANDS_MAX:
+        raise ResourceExhausted(
+            f"The batch has {len(commands)} commands; at most {BATCH_COMMANDS_MAX} are allowed.",
+            hint="Send them in several requests.",
+        )
+    return _Request(
+        [_or_error(each, shared, place) for place, each in enumerate(commands, 1)],
+        True,
+        bool(dry_run),
+        tuple(_unknown(request, _KEYS)),
+    )
+
+
+def _or_error(element: object, shared: Mapping[str, Any], place: int) -> _Command | MycelError:
+    try:
+        return _element(element, shared, f"Command {place} of the batch", plain=False)
+    except MycelError as error:
+        return error
+
+
+def _element(element: object, shared: Mapping[str, Any], what: str, *, plain: bool) -> _Command:
+    if isinstance(element, str):
+        return _Command(element, shared)
+    if plain or not isinstance(element, Mapping):
+        wanted = "a text" if plain else "a text or an object with `command` and `parameters`"
+        raise _malformed(f"{what} is {wanted}, not {kind_of(element)}.")
+    text = element.get("command")
+    if not isinstance(text, str):
+        raise _malformed(f"{what} has no text as its `command`.")
+    own = _parameters(element.get("parameters"))
+    return _Command(text, {**shared, **own}, tuple(_unknown(element, _ELEMENT_KEYS)))
+
+
+def _parameters(given: object) -> Mapping[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise _malformed(f"`parameters` is an object, not {kind_of(given)}.")
+    return given
+
+
+def _unknown(given: Mapping[str, Any], known: Sequence[str]) -> Iterator[str]:
+    for key in given:
+        if key not in known:
+            shown = _sendable(shorten(str(key)))
+            yield f"The key {shown!r} of the request means nothing here and was ignored."
+
+
+def _malformed(message: str) -> InvalidSyntax:
+    return InvalidSyntax(message, hint=_SHAPE_HINT)

@@ -1,0 +1,9 @@
+"""From a logical plan to one SQL statement.
+
+- `sources`     where rows come from: the live tables, or the state at a moment of the past
+- `scope`       what each variable is at a place in the statement; bind parameters
+- `fields`      a part of an element as an expression: a value to compare, or a cell of the result
+- `conditions`  what must hold
+- `patterns`    blocks: joins in the planned order, attempts, walks
+- `compiler`    the whole: solutions, groups, order, limit, and how the cells are to be read
+"""

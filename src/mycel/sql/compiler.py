@@ -1,0 +1,269 @@
+"""A whole query as one statement: solutions, then groups, order and limit, then cells.
+
+Solutions are rows of numbers. Where joins could repeat one, or branches are united, they are made
+distinct first. What the caller sees of an element is looked up last, after sorting and cutting, so
+that nothing is assembled only to be thrown away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from mycel.ir import query as ir
+from mycel.ir.facts import is_determined
+from mycel.sql import totals
+from mycel.sql.fields import Access, Output
+from mycel.sql.patterns import Patterns, Select
+from mycel.sql.scope import Bindings, Cell, CellKind, Scope
+from mycel.sql.sources import Sources
+
+LIMIT: Final = ir.Given("#limit", "number")
+OFFSET: Final = ir.Given("#offset", "number")
+MOMENT: Final = ir.Given("#moment", "number")
+"""What the engine itself gives; no parameter of a command can have such a name."""
+
+_POSITION: Final = "(SELECT max(seq) FROM head)"
+_RANK: Final = (
+    "CASE {type} WHEN 'false' THEN 0 WHEN 'true' THEN 1 WHEN 'integer' THEN 2 WHEN 'real' THEN 2"
+    " WHEN 'text' THEN 3 WHEN 'array' THEN 4 WHEN 'object' THEN 5 END"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL, what to bind, and for each column whether it holds JSON text."""
+
+    text: str
+    bindings: tuple[ir.Value, ...]
+    json_columns: tuple[bool, ...]
+    ties: tuple[ir.Variable, ...] = ()
+    """The variables that break ties, in this order. One column more, the last, is then the journal
+    position of the state."""
+
+
+def compile_query(
+    query: ir.Query,
+    *,
+    limited: bool = False,
+    past: bool = False,
+    ties: tuple[ir.Variable, ...] = (),
+) -> Statement:
+    """The statement of a query.
+
+    With `limited` it gives one page, in a total order: `ties` break ties, by default in the order
+    of the joins, which is nearly free. With `past` it is about the state at a journal position.
+    """
+    return _Compiler(query, past=past, ties=ties).statement(limited=limited)
+
+
+def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
+    """The statement that gives, for each output variable, the numbers it is bound to."""
+    compiler = _Compiler(query)
+    select = compiler.solutions()
+    names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
+    columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
+    order = ", ".join(str(at + 1) for at in range(len(names)))
+    text = f"{select.text(columns, distinct=True)} ORDER BY {order}"
+    if limited:
+        text += f" LIMIT {compiler.bindings.add(LIMIT)}"
+    return Statement(text, tuple(compiler.bindings.values), (False,) * len(names))
+
+
+class _Compiler:
+    def __init__(
+        self, query: ir.Query, *, past: bool = False, ties: tuple[ir.Variable, ...] = ()
+    ) -> None:
+        self.query: Final = query
+        self.ties = ties
+        self.bindings: Final = Bindings()
+        sources = Sources(self.bindings.add(MOMENT) if past else None)
+        self.patterns: Final = Patterns(sources, self.bindings)
+        self.fields: Final = self.patterns.fields
+
+    def statement(self, *, limited: bool) -> Statement:
+        select = self.solutions()
+        if self.query.is_grouped:
+            text, outputs = self._grouped(select, limited=limited)
+        elif self.query.sort and limited and self._shows_elements():
+            text, outputs = self._sorted_then_assembled(select)
+        else:
+            outputs = [self._output(select, each) for each in self._plain()]
+            text = self._ordered(select, _columns(outputs, limited=limited), limited=limited)
+        kinds = tuple(output.is_json for output in outputs)
+        return Statement(text, tuple(self.bindings.values), kinds, self.ties)
+
+    def _shows_elements(self) -> bool:
+        """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
+        return any(not output.path for output in self._plain())
+
+    def _cut(self, *, limited: bool) -> str:
+        if not limited:
+            return ""
+        return f" LIMIT {self.bindings.add(LIMIT)} OFFSET {self.bindings.add(OFFSET)}"
+
+    # Solutions.
+
+    def solutions(self) -> Select:
+        """Each solution once, as a row of numbers."""
+        branches = self.query.branches
+        if len(branches) == 1 and is_determined(branches[0], frozenset(self.query.variables)):
+            return self.patterns.select(branches[0], {})
+        selects = [self.patterns.select(block, {}) for block in branches]
+        rows = " UNION ".join(
+            select.text(self._slots(select.scope), distinct=len(branches) == 1)
+            for select in selects
+        )
+        scope = {
+            name: Cell(f"s.v{at}", _common_kind([select.scope for select in selects], name))
+            for at, name in enumerate(self.query.variables)
+        }
+        return Select(scope, [f" FROM ({rows}) s"])
+
+    def _slots(self, scope: Scope) -> str:
+        slots = [
+            f"{scope[name].number if name in scope else 'NULL'} AS v{at}"
+            for at, name in enumerate(self.query.variables)
+        ]
+        return ", ".join(slots) or "1"
+
+    # Order.
+
+    def _sorted_then_assembled(self, select: Select) -> tuple[str, list[Output]]:
+        used = dict.fromkeys(output.variable for output in self._plain())
+        slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
+        text = self._ordered(select, slots, limited=True)
+        scope = {name: Cell(f"s.k{at}", select.scope[name].kind) for at, name in enumerate(used)}
+        outer = Select(scope, [f" FROM ({text}) s"])
+        outputs = [self._output(outer, each) for each in self._plain()]
+        # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
+        return outer.text(_columns(outputs, limited=True)) + " LIMIT -1", outputs
+
+    def _ordered(self, select: Select, columns: str, *, limited: bool) -> str:
+        keys = [
+            order
+            for key in self.query.sort
+            if isinstance(key.output, ir.Field)
+            for order in sort_terms(self._access(select, key.output), key.descending)
+        ]
+        if limited:
+            self.ties = self.ties or tuple(
+                name for name in select.scope if name in self.query.variables
+            )
+            keys += [select.scope[name].number for name in self.ties]
+        order = f" ORDER BY {', '.join(keys)}" if keys else ""
+        return select.text(columns) + order + self._cut(limited=limited)
+
+    def _plain(self) -> list[ir.Field]:
+        return [output for output in self.query.outputs if isinstance(output, ir.Field)]
+
+    def _access(self, select: Select, output: ir.Field) -> Access:
+        cell = self.patterns.at_hand(select, select.scope[output.variable], output.path)
+        return self.fields.access(cell, output.path)
+
+    def _output(self, select: Select, output: ir.Field) -> Output:
+        cell = self.patterns.at_hand(select, select.scope[output.variable], output.path)
+        return self.fields.output(cell, output.path)
+
+    # Groups.
+
+    def _grouped(self, select: Select, *, limited: bool) -> tuple[str, list[Output]]:
+        keys = self._plain()
+        if self.query.gathers_early:
+            return self._gathered_early(select, keys, limited=limited)
+        made = [
+            self._output(select, each)
+            if isinstance(each, ir.Field)
+            else Output(totals.total(each, self._access(select, each.argument)), is_json=False)
+            for each in self.query.outputs
+        ]
+        order = [
+            term
+            for key in self.query.sort
+            for term in (
+                sort_terms(self._access(select, key.output), key.descending)
+                if isinstance(key.output, ir.Field)
+                else _total_terms(
+                    totals.total(key.output, self._access(select, key.output.argument)),
+                    key.descending,
+                )
+            )
+        ]
+        groups = [totals.group_key(self._access(select, each)) for each in keys]
+        return self._group_text(select, made, groups, order, limited=limited), made
+
+    def _group_text(
+        self,
+        select: Select,
+        made: list[Output],
+        groups: list[str],
+        order: list[str],
+        *,
+        limited: bool,
+    ) -> str:
+        text = select.text(_columns(made, limited=limited))
+        if groups:
+            text += f" GROUP BY {', '.join(groups)}"
+            order = [*order, *groups] if limited or order else []
+        text += f" ORDER BY {', '.join(order)}" if order and groups else ""
+        return text + self._cut(limited=limited)
+
+    def _totals(self) -> list[ir.Output]:
+        return [*self.query.outputs, *(key.output for key in self.query.sort)]
+
+    def _gathered_early(
+        self, select: Select, keys: list[ir.Field], *, limited: bool
+    ) -> tuple[str, list[Output]]:
+        grouped = dict.fromkeys(key.variable for key in keys)
+        numbers = [select.scope[name].number for name in grouped]
+        columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
+        wanted = dict.fromkeys(each for each in self._totals() if isinstance(each, ir.Total))
+        merged: dict[ir.Total, str] = {}
+        for at, total in enumerate(wanted):
+            parts, whole = totals.in_two_steps(
+                total, self._access(select, total.argument), f"t{at}", "s"
+            )
+            columns += parts
+            merged[total] = whole
+        inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
+        scope = {name: Cell(f"s.k{at}", select.scope[name].kind) for at, name in enumerate(grouped)}
+        outer = Select(scope, [f" FROM ({inner}) s"])
+        made = [
+            self._output(outer, each)
+            if isinstance(each, ir.Field)
+            else Output(merged[each], is_json=False)
+            for each in self.query.outputs
+        ]
+        order = [
+            term
+            for key in self.query.sort
+            for term in (
+                sort_terms(self._access(outer, key.output), key.descending)
+                if isinstance(key.output, ir.Field)
+                else _total_terms(merged[key.output], key.descending)
+            )
+        ]
+        groups = [totals.group_key(self._access(outer, each)) for each in keys]
+        return self._group_text(outer, made, groups, order, limited=limited), made
+
+
+def _columns(outputs: list[Output], *, limited: bool) -> str:
+    columns = [output.expression for output in outputs]
+    return ", ".join([*columns, _POSITION] if limited else columns)
+
+
+def _common_kind(scopes: list[Scope], name: ir.Variable) -> CellKind:
+    kinds = {scope[name].kind for scope in scopes if name in scope}
+    return kinds.pop() if len(kinds) == 1 else "element"
+
+
+def sort_terms(access: Access, descending: bool) -> list[str]:
+    """What to sort by: nulls last both ways, and kinds of values apart."""
+    way = " DESC" if descending else ""
+    if access.kind == "json":
+        return [f"{_RANK.format(type=access.type)}{way} NULLS LAST", f"{access.value}{way}"]
+    return [f"{access.value}{way} NULLS LAST"]
+
+
+def _total_terms(total: str, descending: bool) -> list[str]:
+    return [f"{total}{' DESC' if descending else ''} NULLS LAST"]

@@ -1,0 +1,161 @@
+"""What must hold, as SQL. Every condition is true, or it is false or NULL, which count alike.
+
+Values of different JSON types are never equal and never ordered (KIP notes). SQLite would compare
+a number with a text, and sees booleans as numbers and arrays as texts; so where a value comes from
+a stored document, its JSON type is tested too. The comparison comes first: it fails for most rows,
+and then the type is never looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from mycel.ir import query as ir
+from mycel.sql.fields import Access
+
+NEVER: Final = "0"
+_NUMBER: Final = "IN ('integer', 'real')"
+_OPERATORS: Final = {"==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
+_TYPE_NAMES: Final = {
+    "number": _NUMBER,
+    "text": "= 'text'",
+    "true": "= 'true'",
+    "false": "= 'false'",
+}
+
+
+def negated(condition: str) -> str:
+    """True where the condition is false or NULL."""
+    return f"({condition}) IS NOT TRUE"
+
+
+def compare(operator: str, left: Access, right: Access) -> str:
+    """One of the six comparisons."""
+    if operator == "!=":
+        return negated(equal(left, right))
+    if operator == "==":
+        return equal(left, right)
+    return _ordered(operator, left, right)
+
+
+def equal(left: Access, right: Access) -> str:
+    """The same JSON value, or both null."""
+    if right.kind == "null":
+        return f"{left.value} IS NULL"
+    if left.is_constant and not right.is_constant:
+        left, right = right, left
+    if right.is_constant:
+        return _equals_constant(left, right)
+    if left.kind == right.kind and left.kind in ("text", "number", "element"):
+        return f"{left.value} IS {right.value}"
+    letter = left.letter
+    return (
+        f"(({letter}) = ({right.letter}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
+        f" mycel_json_equal({_json(left)}, {_json(right)}) ELSE {left.value} = {right.value} END"
+        f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
+    )
+
+
+def _equals_constant(left: Access, constant: Access) -> str:
+    if left.kind == constant.kind and left.kind in ("text", "number"):
+        return f"{left.value} = {constant.value}"
+    if left.kind == "null":
+        return NEVER
+    if left.kind == "json":
+        match constant.kind:
+            case "number" | "text":
+                test = _TYPE_NAMES[constant.kind]
+                return f"({left.value} = {constant.value} AND {left.type} {test})"
+            case "true" | "false":
+                return f"{left.type} {_TYPE_NAMES[constant.kind]}"
+            case "document":
+                return (
+                    f"({left.type} IN ('array', 'object')"
+                    f" AND mycel_json_equal({left.text}, {constant.value}))"
+                )
+    if left.kind == constant.kind == "document":
+        return f"mycel_json_equal({left.value}, {constant.value})"
+    return "1" if left.kind == constant.kind and left.kind in ("true", "false") else NEVER
+
+
+def _ordered(operator: str, left: Access, right: Access) -> str:
+    symbol = _OPERATORS[operator]
+    test = f"{left.value} {symbol} {right.value}"
+    kinds = {left.kind, right.kind}
+    if kinds <= {"text"} or kinds <= {"number"}:
+        return test
+    if kinds == {"json"}:
+        letter = left.letter
+        return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter}))"
+    if kinds in ({"json", "number"}, {"json", "text"}):
+        document = left if left.kind == "json" else right
+        other = right if left.kind == "json" else left
+        return f"({test} AND {document.type} {_TYPE_NAMES[other.kind]})"
+    return NEVER
+
+
+def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
+    """The operand equals one of the values of a list, which is bound as JSON text."""
+    inside = f"{operand.value} IN (SELECT e.value FROM json_each({placeholder}) e)"
+    match values.kind:
+        case "texts" | "numbers" as kind:
+            single = "text" if kind == "texts" else "number"
+            if operand.kind == single:
+                return inside
+            return (
+                f"({inside} AND {operand.type} {_TYPE_NAMES[single]})"
+                if (operand.kind == "json")
+                else NEVER
+            )
+        case _:
+            return f"mycel_json_member({_json(operand)}, {placeholder})"
+
+
+def text_test(function: str, operand: Access, argument: Access) -> str:
+    """CONTAINS and its kin: both must be texts; CONTAINS also looks into an array."""
+    tests = [] if argument.kind == "text" else _is_text(argument)
+    texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
+    alternatives = []
+    if texts:
+        test = _TEXT_TESTS[function].format(text=operand.value, part=argument.value)
+        tests = [*_is_text(operand), *tests, test]
+        alternatives.append(" AND ".join(tests))
+    if function == "CONTAINS" and operand.kind == "json":
+        alternatives.append(
+            f"{operand.type} = 'array' AND mycel_json_member({_json(argument)}, {operand.text})"
+        )
+    return f"({' OR '.join(alternatives)})" if alternatives else NEVER
+
+
+_TEXT_TESTS: Final = {
+    "CONTAINS": "instr({text}, {part}) > 0",
+    "STARTS_WITH": "substr({text}, 1, length({part})) = {part}",
+    "ENDS_WITH": "(length({text}) >= length({part})"
+    " AND substr({text}, length({text}) - length({part}) + 1) = {part})",
+    "REGEX": "mycel_regex({part}, {text})",
+}
+
+
+def _is_text(access: Access) -> list[str]:
+    return [f"{access.type} = 'text'"] if access.kind == "json" else []
+
+
+def _json(access: Access) -> str:
+    """A value as JSON text, NULL for null."""
+    match access.kind:
+        case "json":
+            return access.text
+        case "document":
+            return access.value
+        case "text":
+            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE json_quote({access.value}) END"
+        case "number":
+            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE json_quote({access.value}) END"
+        case "true" | "false":
+            return f"'{access.kind}'"
+        case "element":  # It equals no JSON value, and the empty text is none.
+            return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE '' END"
+        case "null":
+            return "NULL"
+        case _:
+            assert_never(access.kind)

@@ -1,0 +1,219 @@
+"""A part of an element as SQL: a value to compare, or a cell of the result.
+
+Whole elements and JSON values leave the statement as JSON text, spliced from what is stored, so
+that nothing is parsed and printed again on the way to the caller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from mycel.sql.scope import Cell
+from mycel.sql.sources import Sources
+
+AccessKind = Literal["text", "number", "json", "element", "true", "false", "null", "document"]
+"""What a value is if it is not null. `json`: only the stored document can tell."""
+
+CLASS: Final = (
+    "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
+    " WHEN 'true' THEN 't' WHEN 'false' THEN 'f' WHEN 'array' THEN 'a' WHEN 'object' THEN 'o' END"
+)
+"""JSON types as one letter each, both kinds of number being one."""
+
+_TIME: Final = (
+    "strftime('%Y-%m-%dT%H:%M:%S', {row}.updated_at / 1000000, 'unixepoch')"
+    " || printf('.%06dZ', {row}.updated_at % 1000000)"
+)
+_METADATA: Final = (
+    '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || '
+    + _TIME
+    + " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
+    " ELSE ',' || substr({row}.metadata, 2) END"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A value in a statement."""
+
+    kind: AccessKind
+    value: str
+    """The value as SQLite compares it; of an element, its number."""
+    type: str = ""
+    """SQLite's name of the JSON type, for `json`."""
+    text: str = ""
+    """The value as JSON text, for `json` and `document`."""
+    is_constant: bool = False
+
+    @property
+    def letter(self) -> str:
+        """An expression for the class of the value; NULL if it is null."""
+        match self.kind:
+            case "json":
+                return CLASS.format(type=self.type)
+            case "text":
+                return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 's' END"
+            case "number":
+                return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 'n' END"
+            case "true":
+                return "'t'"
+            case "false":
+                return "'f'"
+            case "document":
+                return f"substr(json_type({self.value}), 1, 1)"
+            case "element":
+                return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 'e' END"
+            case "null":
+                return "NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A cell of the result: JSON text, or a text or number as it is."""
+
+    expression: str
+    is_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Reads parts of elements from the rows at hand, or looks them up by number."""
+
+    sources: Sources
+
+    def access(self, cell: Cell, path: tuple[str, ...]) -> Access:
+        """A part of what a cell is bound to, to compare."""
+        if cell.kind == "predicate":
+            return Access("text", self._predicate_name(cell.number))
+        match path:
+            case ():
+                return Access("element", cell.number)
+            case ("id",):
+                return Access("text", self._outer_id(cell))
+            case ("name",):
+                return Access("text", self._of_concept(cell, "{row}.name"))
+            case ("type",):
+                type_name = "(SELECT t.name FROM type t WHERE t.id = {row}.type)"
+                return Access("text", self._of_concept(cell, type_name))
+            case ("predicate",):
+                return Access("text", self._of_link(cell, self._predicate_name("{row}.predicate")))
+            case ("subject" | "object" as end,):
+                return Access("text", self._of_link(cell, self.element_id(f"{{row}}.{end}")))
+            case ("metadata", "_version"):
+                return Access("number", self._of_either(cell, "{row}.version"))
+            case ("metadata", "_updated_at"):
+                return Access("text", self._of_either(cell, _TIME))
+            case ("metadata",):
+                return self._document(self._of_either(cell, _METADATA), "$")
+            case (part, *keys):
+                return self._document(
+                    self._of_either(cell, f"{{row}}.{part}"), ".".join(("$", *keys))
+                )
+            case _:
+                return Access("null", "NULL")
+
+    @staticmethod
+    def _document(text: str, path: str) -> Access:
+        return Access(
+            "json",
+            f"json_extract({text}, '{path}')",
+            f"json_type({text}, '{path}')",
+            text if path == "$" else f"{text} -> '{path}'",
+        )
+
+    def output(self, cell: Cell, path: tuple[str, ...]) -> Output:
+        """A part of what a cell is bound to, to return."""
+        if not path and cell.kind != "predicate":
+            return Output(self._element(cell), is_json=True)
+        access = self.access(cell, path)
+        if access.kind == "json":
+            return Output(access.text, is_json=True)
+        return Output(access.value, is_json=False)
+
+    def element_id(self, number: str) -> str:
+        """The id that people see."""
+        return (
+            f"CASE WHEN {number} & 1 THEN 'P:' || {number} || ':' || (SELECT r.name FROM"
+            f" {self.sources.links('y')} JOIN predicate r ON r.id = y.predicate"
+            f" WHERE y.id = {number}) ELSE 'C:' || {number} END"
+        )
+
+    # The three ways to reach a column: the row is at hand, or its concept half, or by number.
+
+    def _of_concept(self, cell: Cell, template: str) -> str:
+        if cell.kind == "link":
+            return "NULL"
+        if cell.row is not None:
+            return template.format(row=cell.row)
+        return self._look_up(self.sources.concepts("x"), cell.number, template)
+
+    def _of_link(self, cell: Cell, template: str) -> str:
+        if cell.kind == "concept":
+            return "NULL"
+        if cell.kind == "link" and cell.row is not None:
+            return template.format(row=cell.row)
+        return self._look_up(self.sources.links("x"), cell.number, template)
+
+    def _of_either(self, cell: Cell, template: str) -> str:
+        if cell.kind != "element":
+            if cell.row is not None:
+                return template.format(row=cell.row)
+            source = self.sources.concepts if cell.kind == "concept" else self.sources.links
+            return self._look_up(source("x"), cell.number, template)
+        link = self._look_up(self.sources.links("x"), cell.number, template)
+        return (
+            f"CASE WHEN {cell.number} & 1 THEN {link} ELSE {self._of_concept(cell, template)} END"
+        )
+
+    @staticmethod
+    def _look_up(source: str, number: str, template: str) -> str:
+        return f"(SELECT {template.format(row='x')} FROM {source} WHERE x.id = {number})"
+
+    def _outer_id(self, cell: Cell) -> str:
+        if cell.kind == "concept":
+            return f"'C:' || {cell.number}"
+        if cell.kind == "link" and cell.row is not None:
+            return (
+                f"'P:' || {cell.number} || ':' || {self._predicate_name(cell.row + '.predicate')}"
+            )
+        return self.element_id(cell.number)
+
+    @staticmethod
+    def _predicate_name(number: str) -> str:
+        return f"(SELECT r.name FROM predicate r WHERE r.id = {number})"
+
+    def _element(self, cell: Cell) -> str:
+        if cell.kind == "concept":
+            return self._of_concept(cell, _concept_json())
+        if cell.kind == "link":
+            return self._of_link(cell, self._link_json())
+        link = self._look_up(self.sources.links("x"), cell.number, self._link_json())
+        concept = self._of_concept(cell, _concept_json())
+        return f"CASE WHEN {cell.number} & 1 THEN {link} ELSE {concept} END"
+
+    def _link_json(self) -> str:
+        return (
+            '\'{{"_type":"PropositionLink","id":"P:\' || {row}.id || \':\' || '
+            + self._predicate_name("{row}.predicate")
+            + ' || \'","subject":"\' || '
+            + self.element_id("{row}.subject")
+            + ' || \'","predicate":"\' || '
+            + self._predicate_name("{row}.predicate")
+            + ' || \'","object":"\' || '
+            + self.element_id("{row}.object")
+            + ' || \'","attributes":\' || {row}.attributes || \',"metadata":\' || '
+            + _METADATA
+            + " || '}}'"
+        )
+
+
+def _concept_json() -> str:
+    return (
+        '\'{{"_type":"ConceptNode","id":"C:\' || {row}.id || \'","type":"\' ||'
+        " (SELECT t.name FROM type t WHERE t.id = {row}.type)"
+        ' || \'","name":\' || json_quote({row}.name)'
+        " || ',\"attributes\":' || {row}.attributes || ',\"metadata\":' || "
+        + _METADATA
+        + " || '}}'"
+    )

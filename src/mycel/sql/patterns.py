@@ -1,0 +1,437 @@
+"""Blocks as joins: atoms in the planned order, then attempts, with conditions as early as can be.
+
+The order of joins is the planner's: `CROSS JOIN` keeps SQLite from choosing another. An attempt
+(OPTIONAL) of one atom is a LEFT JOIN. A larger one cannot be joined directly, because a subquery in
+FROM may not look at its neighbours; a table-valued function may, so such an attempt, and likewise a
+walk, is gathered into a JSON array of numbers that `json_each` opens again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
+
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables, condition_variables
+from mycel.sql import conditions, walks
+from mycel.sql.fields import Access, Fields
+from mycel.sql.scope import Bindings, Cell, Names, Scope
+from mycel.sql.sources import Sources
+
+_NOTHING: Final = "(SELECT 1)"
+
+
+@dataclass(slots=True)
+class Select:
+    """A SELECT in the making: what it joins, what must hold, and what its variables are."""
+
+    scope: Scope
+    tables: list[str] = field(default_factory=list)
+    where: list[str] = field(default_factory=list)
+    halves: dict[str, str] = field(default_factory=dict)
+    """Concept rows that were joined to read columns of a variable that might be a link."""
+
+    def join(self, table: str) -> None:
+        self.tables.append(f" CROSS JOIN {table}" if self.tables else f" FROM {table}")
+
+    def left_join(self, table: str, on: str) -> None:
+        if not self.tables:
+            self.tables.append(f" FROM {_NOTHING}")
+        self.tables.append(f" LEFT JOIN {table} ON {on}")
+
+    def text(self, columns: str, *, distinct: bool = False) -> str:
+        where = f" WHERE {' AND '.join(self.where)}" if self.where else ""
+        return f"SELECT {'DISTINCT ' if distinct else ''}{columns}{''.join(self.tables)}{where}"
+
+
+class Patterns:
+    """Compiles blocks of one statement."""
+
+    def __init__(self, sources: Sources, bindings: Bindings) -> None:
+        self.sources: Final = sources
+        self.bindings: Final = bindings
+        self.names: Final = Names()
+        self.fields: Final = Fields(sources)
+
+    def select(self, block: ir.Block, scope: Scope) -> Select:
+        """A block joined to what is around it (`scope`)."""
+        if block.independent:
+            return self._independent(block, scope)
+        select = Select(dict(scope))
+        waiting = list(block.conditions)
+        waiting = self._settle(select, waiting, block)
+        for atom in block.atoms:
+            self._atom(select, atom)
+            waiting = self._settle(select, waiting, block)
+        for attempt in block.attempts:
+            self._attempt(select, attempt)
+        for condition in waiting:
+            select.where.append(self.condition(select, condition))
+        return select
+
+    def _independent(self, block: ir.Block, scope: Scope) -> Select:
+        """A branch of UNION inside another block: it runs alone, and is then joined by name."""
+        firm = {name for atom in block.atoms for name in atom_variables(atom) if ir.is_named(name)}
+        inner = {name: cell for name, cell in scope.items() if name in firm}
+        select = self.select(replace(block, independent=False), inner)
+        for name in (block.binds & scope.keys()) - firm:
+            select.where.append(f"{select.scope[name].number} = {scope[name].number}")
+        return select
+
+    def _settle(
+        self, select: Select, waiting: list[ir.Condition], block: ir.Block
+    ) -> list[ir.Condition]:
+        """Test every condition whose variables are all there; return the others."""
+        visible = block.binds | block.sees
+        later = []
+        for condition in waiting:
+            if condition_variables(condition) & visible <= select.scope.keys():
+                select.where.append(self.condition(select, condition))
+            else:
+                later.append(condition)
+        return later
+
+    # Atoms.
+
+    def _atom(self, select: Select, atom: ir.Atom) -> None:
+        match atom:
+            case ir.ConceptAtom():
+                self._concept(select, atom)
+            case ir.LinkAtom():
+                self._link(select, atom)
+            case ir.LinkByNumber():
+                row = self.names.fresh("p")
+                select.join(self.sources.links(row))
+                select.where += self._by_number(row, atom)
+                self._bind_link(select, atom.link, row)
+            case ir.WalkAtom():
+                self._walk(select, atom)
+            case _:
+                assert_never(atom)
+
+    def _concept(self, select: Select, atom: ir.ConceptAtom) -> None:
+        known = select.scope.get(atom.variable)
+        if known is not None and known.kind == "concept" and known.row is not None:
+            select.where += self._concept_tests(known.row, atom)
+            return
+        row = self.names.fresh("c")
+        select.join(self.sources.concepts(row))
+        if known is not None:
+            select.where.append(f"{row}.id = {known.number}")
+        tests = self._concept_tests(row, atom)
+        select.where += tests
+        select.scope[atom.variable] = Cell(f"{row}.id", "concept", row, self._ground(atom))
+
+    def _ground(self, atom: ir.ConceptAtom) -> str | None:
+        if atom.number is None and (atom.type is None or atom.name is None):
+            return None
+        tests = " AND ".join(self._concept_tests("g", atom))
+        return f"(SELECT g.id FROM {self.sources.concepts('g')} WHERE {tests})"
+
+    def _concept_tests(self, row: str, atom: ir.ConceptAtom) -> list[str]:
+        tests = []
+        if atom.number is not None:
+            tests.append(f"{row}.id = {self.bindings.add(atom.number)}")
+        if atom.name is not None:
+            tests.append(f"{row}.name = {self.bindings.add(atom.name)}")
+        if atom.type is not None:
+            # By number there is one row at most: the index on types would only mislead.
+            column = f"{row}.type" if atom.number is None else f"+{row}.type"
+            tests.append(f"{column} = {atom.type}")
+        return tests
+
+    def _by_number(self, row: str, atom: ir.LinkByNumber) -> list[str]:
+        name = self.bindings.add(atom.predicate)
+        return [
+            f"{row}.id = {self.bindings.add(atom.number)}",
+            f"+{row}.predicate = (SELECT r.id FROM predicate r WHERE r.name = {name})",
+        ]
+
+    def _bind_link(self, select: Select, link: ir.Variable, row: str) -> None:
+        known = select.scope.get(link)
+        if known is not None:
+            select.where.append(f"{row}.id = {known.number}")
+        select.scope[link] = Cell(f"{row}.id", "link", row)
+
+    def _link(self, select: Select, atom: ir.LinkAtom) -> None:
+        row = self.names.fresh("p")
+        select.join(self.sources.links(row))
+        select.where += self._link_tests(select, atom, row)
+
+    def _link_tests(self, select: Select, atom: ir.LinkAtom, row: str) -> list[str]:
+        """What makes a link row match, binding the variables that are new."""
+        scope = select.scope
+        tests = []
+        known = scope.get(atom.link)
+        if known is not None:
+            tests.append(f"{row}.id = {known.number}")
+        if atom.mirrored:
+            tests.append(self._mirrored_ends(select, atom, row))
+        else:
+            tests += _among(row, atom.predicates)
+            # The object first: that is the order in which the index by predicate gives new ones.
+            for variable, column in ((atom.object, "object"), (atom.subject, "subject")):
+                end = scope.get(variable)
+                if end is None:
+                    scope[variable] = Cell(f"{row}.{column}")
+                else:
+                    tests.append(f"{row}.{column} = {end.number}")
+        if atom.predicate_variable is not None:
+            bound = scope.get(atom.predicate_variable)
+            if bound is None:
+                scope[atom.predicate_variable] = Cell(f"{row}.predicate", "predicate")
+            else:
+                tests.append(f"{row}.predicate = {bound.number}")
+        scope[atom.link] = Cell(f"{row}.id", "link", row)
+        return tests
+
+    def _mirrored_ends(self, select: Select, atom: ir.LinkAtom, row: str) -> str:
+        """Either way round. Each way has its own test, so that each can use its own index."""
+        scope = select.scope
+        straight = _among(row, atom.predicates)
+        turned = _among(row, atom.mirrored)
+        subject, object_ = scope.get(atom.subject), scope.get(atom.object)
+        if subject is None and object_ is None:
+            way = self.names.fresh("t")
+            select.join(f"(SELECT 0 AS turned UNION ALL SELECT 1) {way}")
+            scope[atom.subject] = Cell(
+                f"CASE {way}.turned WHEN 0 THEN {row}.subject ELSE {row}.object END"
+            )
+            if atom.object != atom.subject:
+                scope[atom.object] = Cell(
+                    f"CASE {way}.turned WHEN 0 THEN {row}.object ELSE {row}.subject END"
+                )
+            straight.append(f"{way}.turned = 0")
+            turned.append(f"{way}.turned = 1")
+            if atom.object == atom.subject:
+                straight.append(conditions.NEVER)
+                turned.append(conditions.NEVER)
+        elif subject is not None:
+            straight.append(f"{row}.subject = {subject.number}")
+            turned.append(f"{row}.object = {subject.number}")
+            if object_ is None:
+                scope[atom.object] = Cell(
+                    f"CASE WHEN {row}.subject = {subject.number}"
+                    f" THEN {row}.object ELSE {row}.subject END"
+                )
+            else:
+                straight.append(f"{row}.object = {object_.number}")
+                turned.append(f"{row}.subject = {object_.number}")
+        elif object_ is not None:
+            straight.append(f"{row}.object = {object_.number}")
+            turned.append(f"{row}.subject = {object_.number}")
+            scope[atom.subject] = Cell(
+                f"CASE WHEN {row}.object = {object_.number}"
+                f" THEN {row}.subject ELSE {row}.object END"
+            )
+        return f"(({' AND '.join(straight)}) OR ({' AND '.join(turned)}))"
+
+    # Walks.
+
+    def _walk(self, select: Select, atom: ir.WalkAtom) -> None:
+        scope = select.scope
+        if atom.subject not in scope and atom.object not in scope:
+            row = self.names.fresh("d")
+            select.join(f"{walks.starts(self.sources, atom)} {row}")
+            scope[atom.subject] = Cell(f"{row}.id")
+        forward = atom.subject in scope
+        start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
+        known = scope.get(end)
+        if atom.link is not None:
+            if not forward:  # The last link is told by walks that begin at the subject.
+                self._walk(select, replace(atom, link=None))
+            self._walk_with_link(select, atom)
+            return
+        name = self.names.fresh("w")
+        reached = f"{name}.d >= {atom.minimum}"
+        ground = scope[start].ground
+        if ground is not None and known is None:
+            # It begins at one place: no need to gather what it reaches for every row.
+            row = self.names.fresh("j")
+            walk = walks.recursion(self.sources, name, ground, atom, forward=forward)
+            select.join(f"({walk} SELECT DISTINCT {name}.n FROM {name} WHERE {reached}) {row}")
+            scope[end] = Cell(f"{row}.n")
+            return
+        walk = walks.recursion(self.sources, name, scope[start].number, atom, forward=forward)
+        if known is not None:
+            select.where.append(
+                f"EXISTS ({walk} SELECT 1 FROM {name}"
+                f" WHERE {reached} AND {name}.n = {known.number})"
+            )
+            return
+        row = self.names.fresh("j")
+        distinct = f"SELECT json_group_array(DISTINCT {name}.n) FROM {name} WHERE {reached}"
+        select.join(f"json_each(({walk} {distinct})) {row}")
+        scope[end] = Cell(f"{row}.value")
+
+    def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:
+        scope = select.scope
+        row = self.names.fresh("j")
+        moment = self.sources.moment or "-1"
+        maximum = -1 if atom.maximum is None else atom.maximum
+        select.join(
+            f"json_each(mycel_walks({scope[atom.subject].number}, {atom.predicate},"
+            f" {atom.minimum}, {maximum}, {int(atom.mirrored)}, {moment})) {row}"
+        )
+        for variable, place in ((atom.object, 0), (atom.link, 1)):
+            number = f"({row}.value ->> {place})"
+            if variable in scope:
+                select.where.append(f"{number} = {scope[variable].number}")
+            elif variable is not None:
+                scope[variable] = Cell(number)
+
+    # Attempts.
+
+    def _attempt(self, select: Select, attempt: ir.Attempt) -> None:
+        fresh = dict.fromkeys(
+            name
+            for block in attempt.branches
+            for name in sorted(block.binds)
+            if name not in select.scope
+        )
+        if not fresh:
+            return  # It binds nothing, and takes nothing away.
+        single = _single_atom(attempt)
+        if single is not None:
+            self._left_join(select, single, attempt.branches[0])
+            return
+        row = self.names.fresh("j")
+        rows = " UNION ".join(
+            self._gather(block, select.scope, list(fresh)) for block in attempt.branches
+        )
+        count = len(fresh)
+        columns = ", ".join(f"g.v{at}" for at in range(count))
+        packed = "g.v0" if count == 1 else f"json_array({columns})"
+        select.left_join(
+            f"json_each((SELECT json_group_array({packed}) FROM ({rows}) g)) {row}", "1"
+        )
+        kinds = self._kinds(attempt, fresh)
+        for at, name in enumerate(fresh):
+            number = f"{row}.value" if count == 1 else f"({row}.value ->> {at})"
+            select.scope[name] = Cell(number, "predicate" if name in kinds else "element")
+
+    def _gather(self, block: ir.Block, scope: Scope, fresh: list[ir.Variable]) -> str:
+        inner = self.select(block, scope)
+        columns = ", ".join(
+            f"{inner.scope[name].number if name in inner.scope else 'NULL'} AS v{at}"
+            for at, name in enumerate(fresh)
+        )
+        return inner.text(columns)
+
+    @staticmethod
+    def _kinds(attempt: ir.Attempt, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
+        """Which of the new variables are names of predicates."""
+        found: set[ir.Variable] = set()
+        waiting = list(attempt.branches)
+        while waiting:
+            block = waiting.pop()
+            waiting += [branch for inner in block.attempts for branch in inner.branches]
+            found |= {
+                atom.predicate_variable
+                for atom in block.atoms
+                if isinstance(atom, ir.LinkAtom) and atom.predicate_variable in fresh
+            }
+        return found
+
+    def _left_join(
+        self, select: Select, atom: ir.ConceptAtom | ir.LinkAtom, block: ir.Block
+    ) -> None:
+        inner = Select(dict(select.scope))
+        if isinstance(atom, ir.ConceptAtom):
+            row = self.names.fresh("c")
+            table, tests = self.sources.concepts(row), self._concept_tests(row, atom)
+            inner.scope[atom.variable] = Cell(f"{row}.id", "concept", row)
+        else:
+            row = self.names.fresh("p")
+            table, tests = self.sources.links(row), self._link_tests(inner, atom, row)
+        tests += [self.condition(inner, each, by_number=True) for each in block.conditions]
+        select.left_join(table, " AND ".join(tests) or "1")
+        for name in inner.scope.keys() - select.scope.keys():
+            select.scope[name] = inner.scope[name]
+
+    # Conditions.
+
+    def condition(self, select: Select, node: ir.Condition, *, by_number: bool = False) -> str:
+        """A condition; with `by_number`, without joining anything for it."""
+        match node:
+            case ir.Compare(operator, left, right):
+                return conditions.compare(
+                    operator,
+                    self._operand(select, left, by_number),
+                    self._operand(select, right, by_number),
+                )
+            case ir.OneOf(operand, values):
+                access = self._operand(select, operand, by_number)
+                return conditions.one_of(access, values, self.bindings.add(values))
+            case ir.IsNull(operand):
+                return f"{self._operand(select, operand, by_number).value} IS NULL"
+            case ir.TextTest(function, operand, argument):
+                return conditions.text_test(
+                    function,
+                    self._operand(select, operand, by_number),
+                    self._operand(select, argument, by_number),
+                )
+            case ir.Never():
+                return conditions.NEVER
+            case ir.Inverse(inner):
+                return conditions.negated(self.condition(select, inner, by_number=by_number))
+            case ir.All(inner):
+                tests = [self.condition(select, each, by_number=by_number) for each in inner]
+                return f"({' AND '.join(tests)})"
+            case ir.AnyOf(inner):
+                tests = [f"({self.condition(select, each, by_number=by_number)})" for each in inner]
+                return f"({' OR '.join(tests)})"
+            case ir.Exists(branches):
+                texts = [
+                    f"EXISTS ({self.select(block, select.scope).text('1')})" for block in branches
+                ]
+                return f"({' OR '.join(texts)})"
+            case _:
+                assert_never(node)
+
+    def _operand(self, select: Select, operand: ir.Operand, by_number: bool) -> Access:
+        if isinstance(operand, ir.Field):
+            cell = select.scope[operand.variable]
+            return self.fields.access(
+                cell if by_number else self.at_hand(select, cell, operand.path), operand.path
+            )
+        placeholder = self.bindings.add(operand)
+        kind = "document" if operand.kind == "json" else operand.kind
+        if kind in ("text", "number", "true", "false", "null", "document"):
+            return Access(kind, "NULL" if kind == "null" else placeholder, is_constant=True)
+        raise AssertionError(operand)  # Lists stand in OneOf only.
+
+    def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
+        """The cell with a row to read columns from, joined if there is none."""
+        if cell.row is not None or cell.kind in ("link", "predicate") or path in ((), ("id",)):
+            return cell
+        if path[0] in ("subject", "predicate", "object"):
+            return cell
+        half = select.halves.get(cell.number)
+        if half is None:
+            half = self.names.fresh("h")
+            select.left_join(self.sources.concepts(half), f"{half}.id = {cell.number}")
+            select.halves[cell.number] = half
+        return replace(cell, row=half)
+
+
+def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:
+    """The only atom of an attempt that can be joined as it is."""
+    block = attempt.branches[0]
+    if len(attempt.branches) > 1 or len(block.atoms) > 1 or block.attempts or block.independent:
+        return None
+    match block.atoms:
+        case (ir.ConceptAtom() as atom,):
+            return atom
+        case (ir.LinkAtom() as atom,) if not atom.mirrored:
+            return atom
+        case _:
+            return None
+
+
+def _among(row: str, predicates: tuple[int, ...] | None) -> list[str]:
+    if predicates is None:
+        return []
+    if len(predicates) == 1:
+        return [f"{row}.predicate = {predicates[0]}"]
+    return [f"{row}.predicate IN ({', '.join(map(str, predicates))})"]

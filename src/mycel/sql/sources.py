@@ -1,0 +1,36 @@
+"""Where rows come from: the live tables, or the state at a moment of the past.
+
+Live tables hold only live rows, so a pattern is a table. A past state is the live rows written by
+then and the past rows in force then; SQLite moves the conditions of a join into both halves, so
+the indexes still serve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CONCEPT = "id, type, name, attributes, metadata, version, updated_at"
+_LINK = "id, subject, predicate, object, attributes, metadata, version, updated_at"
+
+
+def _past(table: str, columns: str, moment: str) -> str:
+    return (
+        f"(SELECT {columns} FROM {table} WHERE seq <= {moment}"
+        f" UNION ALL SELECT {columns} FROM {table}_past WHERE from_seq <= {moment}"
+        f" AND to_seq > {moment} AND tombstoned_at IS NULL)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The two tables of a statement; `moment` is the bind parameter of a journal position."""
+
+    moment: str | None = None
+
+    def concepts(self, alias: str) -> str:
+        table = "concept" if self.moment is None else _past("concept", _CONCEPT, self.moment)
+        return f"{table} {alias}"
+
+    def links(self, alias: str) -> str:
+        table = "proposition" if self.moment is None else _past("proposition", _LINK, self.moment)
+        return f"{table} {alias}"

@@ -1,0 +1,61 @@
+"""Aggregates, in one step or in two, and what rows are grouped by."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.ir import query as ir
+from mycel.sql.fields import Access
+
+_KEY: Final = (
+    "CASE {type} WHEN 'text' THEN 's' || {value} WHEN 'true' THEN 't' WHEN 'false' THEN 'f'"
+    " WHEN 'array' THEN 'a' || {value} WHEN 'object' THEN 'o' || {value} ELSE {value} END"
+)
+"""A value that is equal where the JSON values are: numbers as they are, all others marked."""
+
+_FUNCTIONS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
+
+
+def group_key(access: Access) -> str:
+    """What makes two rows one group."""
+    if access.kind == "json":
+        return _KEY.format(type=access.type, value=access.value)
+    return access.value
+
+
+def total(node: ir.Total, access: Access) -> str:
+    """An aggregate over the rows of a group."""
+    distinct = "DISTINCT " if node.distinct else ""
+    return f"{_FUNCTIONS[node.function]}({distinct}{_argument(node, access)})"
+
+
+def _argument(node: ir.Total, access: Access) -> str:
+    if node.function == "COUNT":
+        return group_key(access) if node.distinct else access.value
+    if node.function in ("SUM", "AVG"):
+        match access.kind:
+            case "number":
+                return access.value
+            case "json":
+                return f"CASE WHEN {access.type} IN ('integer', 'real') THEN {access.value} END"
+            case _:
+                return "NULL"
+    match access.kind:
+        case "number" | "text":
+            return access.value
+        case "json":
+            kinds = "('integer', 'real', 'text')"
+            return f"CASE WHEN {access.type} IN {kinds} THEN {access.value} END"
+        case _:
+            return "NULL"
+
+
+def in_two_steps(node: ir.Total, access: Access, column: str, table: str) -> tuple[list[str], str]:
+    """The columns of the first grouping, and how the second one makes the whole of them."""
+    if node.function == "AVG":
+        argument = _argument(node, access)
+        parts = [f"sum({argument}) AS {column}", f"count({argument}) AS {column}n"]
+        return parts, f"sum({table}.{column}) * 1.0 / sum({table}.{column}n)"
+    parts = [f"{total(node, access)} AS {column}"]
+    merge = "sum" if node.function in ("COUNT", "SUM") else _FUNCTIONS[node.function]
+    return parts, f"{merge}({table}.{column})"

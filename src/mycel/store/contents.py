@@ -1,0 +1,58 @@
+"""What attributes and metadata become: texts that are stored, merged and indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mycel.errors import InternalError, VersionConflict
+from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
+
+COMPUTED_METADATA: Final = ("_version", "_updated_at")
+"""Metadata that readers see and nobody stores."""
+
+
+def expect(expected: int | None, actual: int, what: str) -> None:
+    """Refuse to go on unless the version is the expected one; 0 means that there is no element."""
+    if expected is not None and expected != actual:
+        raise VersionConflict(
+            f"Expected version {expected} of {what}, but it is {actual or 'not there'}.",
+            data={"expected": expected, "actual": actual},
+        )
+
+
+def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
+    """The object after a shallow merge (KIP §2.10) and the removal of keys."""
+    new = {} if given is None else given
+    new_text = checked_metadata(new) if what == "metadata" else object_text(new, what)
+    dropped = {drop} if isinstance(drop, str) else set(drop)
+    if not given and not dropped:
+        return old_text
+    both = parse_object(old_text) | parse_object(new_text)
+    return object_text({key: both[key] for key in both if key not in dropped}, what)
+
+
+def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
+    """Metadata with keys that only the engine writes.
+
+    Raises:
+        InternalError: a key is not reserved, or is computed and never stored.
+    """
+    for key in reserved:
+        if not key.startswith("_") or key in COMPUTED_METADATA:
+            raise InternalError(f"The engine does not keep a metadata key {key!r}.")
+    return object_text(parse_object(metadata_text) | dict(reserved), "metadata")
+
+
+def has_text(attributes_text: str) -> bool:
+    """Whether a link carries text worth indexing: a string somewhere in its attributes."""
+    return '":"' in attributes_text or '["' in attributes_text or ',"' in attributes_text
+
+
+def checked_metadata(metadata: Mapping[str, Any]) -> str:
+    """The text of a metadata object that a caller sent."""
+    if metadata.__class__ is dict and not metadata:
+        return EMPTY_OBJECT
+    checked = object_text(metadata, "metadata")
+    check_metadata_keys(metadata)
+    return checked

@@ -1,0 +1,150 @@
+"""What SQLite lacks, as functions of every connection.
+
+JSON equality, regular expressions in linear time, and walks that remember their last link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.errors import InvalidSyntax
+from mycel.model.names import shorten
+
+PATTERNS_CACHED_MAX: Final = 256
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the functions that compiled statements call."""
+
+    def walks(*arguments: Any) -> str:
+        start, predicate, minimum, maximum, mirrored, moment = arguments
+        way = _Way(predicate, bool(mirrored), moment)
+        return _walks(connection, start, minimum, maximum, way)
+
+    for name, function, arguments in (
+        ("mycel_json_equal", json_equal, 2),
+        ("mycel_json_member", json_member, 2),
+        ("mycel_regex", matches, 2),
+        ("mycel_walks", walks, 6),
+    ):
+        typed: Callable[..., Any] = function
+        connection.create_scalar_function(name, typed, arguments, deterministic=True)
+
+
+def json_equal(left: str | None, right: str | None) -> bool:
+    """Whether two JSON texts are the same value; numbers compare by value, null is null."""
+    if left == right:
+        return True
+    if left is None or right is None:
+        return (left or right) == "null"
+    return bool(left) and bool(right) and same(orjson.loads(left), orjson.loads(right))
+
+
+def json_member(value: str | None, items: str) -> bool:
+    """Whether a JSON text is one of the values of a JSON array."""
+    if value == "":  # What is no JSON value.
+        return False
+    wanted = None if value is None else orjson.loads(value)
+    return any(same(wanted, item) for item in orjson.loads(items))
+
+
+def same(left: Any, right: Any) -> bool:
+    """The same JSON value. Python takes True for 1; JSON does not."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    return type(left) is type(right) and bool(left == right)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a regular expression matches somewhere in a text, in time linear in its length.
+
+    Raises:
+        InvalidSyntax: the pattern cannot be compiled.
+    """
+    return compiled(pattern).search(text) is not None
+
+
+@lru_cache(PATTERNS_CACHED_MAX)
+def compiled(pattern: str) -> Any:
+    """A pattern, compiled once."""
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - few commands need it, and starting should be quick.
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 8 << 20
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        said = error.args[0] if error.args else ""
+        said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        raise InvalidSyntax(
+            f"REGEX cannot use the pattern {shorten(pattern)!r}: {said}.",
+            hint="Write it in RE2 syntax: no look-around and no back-references.",
+        ) from None
+
+
+class _Way(NamedTuple):
+    """How a walk goes on from an element; the moment is -1 for the present."""
+
+    predicate: int
+    mirrored: bool
+    moment: int
+
+
+def _walks(
+    connection: apsw.Connection, start: int | None, minimum: int, maximum: int, way: _Way
+) -> str:
+    """Every element that a walk of an allowed length reaches, with the last link of a shortest one.
+
+    A JSON array of [element, link]; the link is null where the walk has no hops. A state is an
+    element and the length of the walk, counted up to the minimum only if there is no maximum:
+    longer walks are then alike.
+    """
+    if start is None:
+        return "[]"
+    found: dict[int, int | None] = {start: None} if minimum == 0 else {}
+    level = {start}
+    seen: set[tuple[int, int]] = {(start, 0)}
+    length = 0
+    while level and (maximum < 0 or length < maximum):
+        length += 1
+        counted = min(length, max(minimum, 1)) if maximum < 0 or minimum <= 1 else length
+        reached: dict[int, int] = {}
+        for link, other in _steps(connection, level, way):
+            if (other, counted) not in seen or other in reached:
+                seen.add((other, counted))
+                reached[other] = min(link, reached.get(other, link))
+        if length >= minimum:
+            for other, link in reached.items():
+                found.setdefault(other, link)
+        level = set(reached)
+    return orjson.dumps(list(found.items())).decode()
+
+
+def _steps(
+    connection: apsw.Connection, level: Iterable[int], way: _Way
+) -> Iterable[tuple[int, int]]:
+    ends = (("subject", "object"), ("object", "subject"))
+    for near, far in ends if way.mirrored else ends[:1]:
+        live = f"SELECT id, {far} FROM proposition WHERE {near} = ?1 AND predicate = ?2"
+        past = (
+            f"{live} AND seq <= ?3 UNION ALL SELECT id, {far} FROM proposition_past WHERE"
+            f" {near} = ?1 AND predicate = ?2 AND from_seq <= ?3 AND to_seq > ?3"
+            " AND tombstoned_at IS NULL"
+        )
+        for number in level:
+            if way.moment < 0:
+                yield from connection.execute(live, (number, way.predicate))
+            else:
+                yield from connection.execute(past, (number, way.predicate, way.moment))

@@ -1,0 +1,86 @@
+"""Guards: rules on every write, whatever door it came through.
+
+Schema, protection of what the system needs, constraints of a graph: none of them is the store's
+business, but all of them must hold for every change. So a transaction asks its guards before it
+writes. Most guards have nothing to say about most elements, and a bulk load cannot afford to ask
+about each of a million: a guard first says, once for a type or predicate, whether it *concerns*
+this guard at all. Changes that concern none cost a look into a dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+
+from mycel.model.elements import Element
+from mycel.model.values import JsonObject
+
+if TYPE_CHECKING:
+    from mycel.store.transaction import Transaction
+
+ChangeKind = Literal["create", "update", "retire"]
+
+
+class Change(NamedTuple):
+    """What a primitive is about to write; guards see it first.
+
+    `attributes` and `metadata` are those after the change. A link that is pointed elsewhere is an
+    `update` whose `name_or_ends` differs from the ends of `before`.
+    """
+
+    kind: ChangeKind
+    before: Element | None
+    type_or_predicate: str
+    name_or_ends: str | tuple[str, str]
+    attributes: JsonObject
+    metadata: JsonObject
+    number: int | None
+    """The element's number; None for one that has none yet."""
+
+
+class Guard(Protocol):
+    """A rule on every write, whatever door it came through: schema, protection, constraints."""
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether this guard has anything to say about elements of this type.
+
+        With `link`, about links with this predicate. The answer is kept for the transaction, until
+        a definition changes within it. It may be asked about names that are not defined.
+        """
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Raise to refuse a change before it is written; asked only about what concerns it."""
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Raise to refuse the transaction as a whole, just before it is closed."""
+
+
+class Guards:
+    """The guards of one transaction, and which of them each type and predicate concerns."""
+
+    def __init__(self, guards: Sequence[Guard]) -> None:
+        self._all: Final = guards
+        self._of_type: Final[dict[str, tuple[Guard, ...]]] = {}
+        self._of_predicate: Final[dict[str, tuple[Guard, ...]]] = {}
+
+    def concerned(self, tx: Transaction, name: str, *, link: bool) -> tuple[Guard, ...]:
+        """The guards that elements of this type, or links with this predicate, concern."""
+        if not self._all:
+            return ()
+        known = self._of_predicate if link else self._of_type
+        found = known.get(name)
+        if found is None:
+            found = known[name] = tuple(
+                guard for guard in self._all if guard.concerns(tx, name, link=link)
+            )
+        return found
+
+    def forget(self) -> None:
+        """A definition has changed: what concerns whom has to be asked again."""
+        self._of_type.clear()
+        self._of_predicate.clear()
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Ask all of them about the whole."""
+        for guard in self._all:
+            guard.check_commit(tx)

@@ -1,0 +1,154 @@
+"""Candidates for a search: elements whose text, name, predicate or ends match a question.
+
+Filters are part of each query, so a limit counts what passes them. How good a candidate is in the
+end, the caller decides; from here it gets BM25 and the share of the question's terms that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any, Final, Literal, NamedTuple
+
+import apsw
+
+from mycel.model import ids
+from mycel.model.values import parse_object
+from mycel.search.analysis import document_text
+from mycel.store import text
+from mycel.store.layout import FTS
+from mycel.store.rows import Row, every, first
+
+Table = Literal["concept", "proposition"]
+
+_LAST_CHARACTER: Final = "\U0010ffff"
+_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+
+
+class Match(NamedTuple):
+    """An element that has some of the terms."""
+
+    number: int
+    bm25: float
+    """Greater is better."""
+    coverage: float
+    """The share of the terms that it has."""
+
+
+def matches(
+    connection: apsw.Connection, expression: str, table: Table, kind: int | None, limit: int
+) -> list[Match]:
+    """Concepts or links whose text matches an FTS5 expression, best first.
+
+    `kind` is the number of a type or predicate that they must have. Elements that are not folded
+    into the index yet are found too; how they rank against the others is then an estimate.
+    """
+    aside = {number for number in text.pending(connection) if _is_of(number, table)}
+    found = _match(connection, expression, limit + len(aside), table, kind)
+    found = [each for each in found if each.number not in aside]
+    if aside:
+        wanted = (number for number in sorted(aside) if _has_kind(connection, number, table, kind))
+        documents = ((number, text.live_text(connection, number)) for number in wanted)
+        found += rank(documents, expression, limit)
+    return sorted(found, key=lambda each: (-each.bm25, each.number))[:limit]
+
+
+def rank(documents: Iterable[tuple[int, str]], expression: str, limit: int) -> list[Match]:
+    """The best among documents that are in no index."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute(FTS)
+        text.index(connection, documents)
+        return _match(connection, expression, limit)
+
+
+def _match(
+    connection: apsw.Connection,
+    expression: str,
+    limit: int,
+    table: Table | None = None,
+    kind: int | None = None,
+) -> list[Match]:
+    connection.register_fts5_function("coverage", _coverage)
+    # Joined, never asked with IN: FTS5 would look up each element of the list, term by term.
+    join = "" if kind is None else f"CROSS JOIN {table} e ON e.id = text.rowid"
+    conditions = ["text MATCH ?1"]
+    if table is not None:
+        conditions.append(f"text.rowid & 1 = {0 if table == 'concept' else 1}")
+    if table is not None and kind is not None:
+        conditions.append(f"e.{_KIND[table]} = ?3")
+    rows = every(
+        connection,
+        f"SELECT text.rowid, -bm25(text), coverage(text) FROM text {join}"
+        f" WHERE {' AND '.join(conditions)} ORDER BY rank LIMIT ?2",
+        (expression, limit) if kind is None else (expression, limit, kind),
+    )
+    return [Match(*row) for row in rows]
+
+
+def _coverage(api: apsw.FTS5ExtensionApi, *_: Any) -> float:
+    """The share of a query's phrases that a row has. Asked for rows of the result only."""
+    phrases = api.phrase_count
+    return sum(bool(api.phrase_columns(phrase)) for phrase in range(phrases)) / phrases
+
+
+def _is_of(number: int, table: Table) -> bool:
+    return ids.is_concept(number) == (table == "concept")
+
+
+def _has_kind(connection: apsw.Connection, number: int, table: Table, kind: int | None) -> bool:
+    if kind is None:
+        return True
+    query = f"SELECT 1 FROM {table} WHERE id = ? AND {_KIND[table]} = ?"
+    return first(connection, query, (number, kind)) is not None
+
+
+def named_from(
+    connection: apsw.Connection, beginning: str, type_number: int | None, limit: int
+) -> list[int]:
+    """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
+    kind = "" if type_number is None else "AND type = ?4"
+    bindings: Row = (beginning, beginning + _LAST_CHARACTER, limit)
+    rows = every(
+        connection,
+        f"SELECT id FROM concept WHERE name >= ?1 AND name < ?2 {kind}"
+        " ORDER BY name, type LIMIT ?3",
+        bindings if type_number is None else (*bindings, type_number),
+    )
+    return [number for (number,) in rows]
+
+
+def links_with(connection: apsw.Connection, predicate: int, limit: int) -> list[int]:
+    """Some links of a predicate."""
+    query = "SELECT id FROM proposition WHERE predicate = ? ORDER BY object, subject LIMIT ?"
+    return [number for (number,) in every(connection, query, (predicate, limit))]
+
+
+def links_at(
+    connection: apsw.Connection, number: int, predicate: int | None, limit: int
+) -> list[int]:
+    """Some links that leave or reach an element, perhaps of one predicate only."""
+    kind = "" if predicate is None else "AND predicate = ?3"
+    bindings: Row = (number, limit) if predicate is None else (number, limit, predicate)
+    found: list[int] = []
+    for near in ("subject", "object"):
+        query = f"SELECT id FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2"
+        found += [link for (link,) in every(connection, query, bindings)]
+    return found
+
+
+def link_text(
+    connection: apsw.Connection, number: int, predicate_name: Callable[[int], str]
+) -> str:
+    """A link as a sentence: its subject, predicate and object by name, then its attributes."""
+    row = first(
+        connection,
+        "SELECT p.predicate, s.name, o.name, p.attributes FROM proposition p"
+        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
+        " WHERE p.id = ?",
+        (number,),
+    )
+    if row is None:
+        return ""
+    predicate, subject, object_, attributes = row
+    words = (subject or "", predicate_name(predicate), object_ or "")
+    return document_text(" ".join(words), parse_object(attributes))

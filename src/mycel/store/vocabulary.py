@@ -1,0 +1,58 @@
+"""The types and predicates that are defined now: what binding a command asks for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from mycel.errors import TypeMismatch, did_you_mean
+from mycel.model.names import shorten
+from mycel.plan.catalog import PredicateFacts
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.rows import every
+
+_TYPES: Final = (
+    "SELECT n.name, n.id FROM concept c JOIN type n ON n.name = c.name"
+    f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
+)
+_PREDICATES: Final = (
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM concept c"
+    f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+)
+
+
+class Vocabulary:
+    """All names that are defined, as one connection sees them. It implements `plan.Catalog`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES))
+        self.predicates: Final = {
+            name: PredicateFacts(number, symmetric == "true")
+            for name, number, symmetric in every(connection, _PREDICATES)
+        }
+        self._symmetric: Final = tuple(
+            sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
+        )
+
+    def type_number(self, name: str) -> int:
+        number = self.types.get(name)
+        if number is None:
+            raise undefined("concept type", name, list(self.types), "DESCRIBE CONCEPT TYPES")
+        return number
+
+    def predicate(self, name: str) -> PredicateFacts:
+        facts = self.predicates.get(name)
+        if facts is None:
+            raise undefined("predicate", name, list(self.predicates), "DESCRIBE PROPOSITION TYPES")
+        return facts
+
+    def symmetric_predicates(self) -> tuple[int, ...]:
+        return self._symmetric
+
+
+def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:
+    """The error for a name that nothing defines, with the closest names that are defined."""
+    close = did_you_mean(name, known) if len(name) < 256 else ""
+    hint = f"{close} List what is defined with {command}; names are case-sensitive."
+    return TypeMismatch(f"The {what} {shorten(name)!r} is not defined.", hint=hint.strip())

@@ -1,0 +1,7 @@
+"""What the languages share; nothing here knows any one of them.
+
+Modules, lowest first:
+
+- `source`       a text, places in it, lines, columns, and excerpts with a caret
+- `diagnostics`  errors that show where in a text they are
+"""

@@ -1,0 +1,43 @@
+"""Errors that show where in a text they are.
+
+The reader is often a model that will try again: it gets the line, the column and the excerpt both
+in the message, for reading, and in `data`, for programs. Any stage that holds a node's span and the
+text it came from can say where its complaint belongs.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from mycel.errors import MycelError
+from mycel.syntax.source import NOWHERE, Source, Span
+
+Error = TypeVar("Error", bound=MycelError)
+
+
+def locate(
+    error_class: type[Error], message: str, text: str, span: Span, hint: str | None = None
+) -> Error:
+    r"""An error at a place in a text, to be raised.
+
+    A node that was made by a program stands `NOWHERE`: its error has the message alone.
+
+    >>> from mycel.errors import InvalidSyntax
+    >>> error = locate(InvalidSyntax, "Expected WHERE, found WHER.", "FIND(?x)\nWHER", Span(9, 13))
+    >>> print(error.message)
+    Line 2, column 1: Expected WHERE, found WHER.
+    2 | WHER
+      | ^^^^
+    >>> error.data["line"], error.data["column"]
+    (2, 1)
+    """
+    if span == NOWHERE:
+        return error_class(message, hint=hint)
+    source = Source(text)
+    line, column = source.position(span.start)
+    excerpt = source.excerpt(span)
+    return error_class(
+        f"Line {line}, column {column}: {message}\n{excerpt}",
+        hint=hint,
+        data={"line": line, "column": column, "excerpt": excerpt},
+    )

@@ -1,0 +1,107 @@
+"""Where things stand in a text, and how to show it.
+
+Offsets count characters. Lines end with a line feed; lines and columns count from one, as editors
+do. An excerpt is for a reader with a fixed-width font: one line of the text and a caret under the
+span. Whatever could disturb that picture (tabs, control characters, lone surrogates, lines a
+thousand characters long) is replaced or cut, so an excerpt can be printed and sent as JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from unicodedata import category, east_asian_width
+
+EXCERPT_CHARACTERS_MAX: Final = 96
+"""How much of one line an excerpt shows."""
+
+_ELLIPSIS = "…"
+
+
+class Span(NamedTuple):
+    """From `start` up to, not including, `end`: offsets in characters."""
+
+    start: int
+    end: int
+
+
+NOWHERE: Final = Span(0, 0)
+"""The span of a node that was not read from a text."""
+
+
+class Position(NamedTuple):
+    """A line and a column, both from one."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that a command or a file was read from."""
+
+    text: str
+
+    def position(self, offset: int) -> Position:
+        r"""The line and column of an offset; one beyond the end stands after the last character.
+
+        >>> Source("one\ntwo").position(5)
+        Position(line=2, column=2)
+        """
+        offset = min(max(offset, 0), len(self.text))
+        start = self.text.rfind("\n", 0, offset) + 1
+        return Position(self.text.count("\n", 0, start) + 1, offset - start + 1)
+
+    def excerpt(self, span: Span) -> str:
+        r"""The line on which the span begins, and carets under as much of it as that line holds.
+
+        >>> print(Source("FIND(?x)\nWHER { }").excerpt(Span(9, 13)))
+        2 | WHER { }
+          | ^^^^
+        """
+        line, column = self.position(span.start)
+        start = min(max(span.start, 0), len(self.text)) - (column - 1)
+        stop = self.text.find("\n", start)
+        full = self.text[start : stop if stop >= 0 else len(self.text)].removesuffix("\r")
+        before, marked, after = _window(full, column - 1, max(span.end - span.start, 1))
+        gutter = str(line)
+        shown = f"{before}{marked}{after}"
+        carets = " " * _width(before) + "^" * max(_width(marked), 1)
+        return f"{gutter} | {shown}\n{' ' * len(gutter)} | {carets}"
+
+
+def _window(line: str, column: int, length: int) -> tuple[str, str, str]:
+    """The part of a line around `column`: what stands before the span, the span, what follows."""
+    low, high = 0, len(line)
+    if high > EXCERPT_CHARACTERS_MAX:
+        low = max(min(column - EXCERPT_CHARACTERS_MAX // 2, high - EXCERPT_CHARACTERS_MAX), 0)
+        high = low + EXCERPT_CHARACTERS_MAX
+    end = min(column + length, high)
+    before = (_ELLIPSIS if low else "") + _printable(line[low:column])
+    after = _printable(line[max(end, column) : high]) + (_ELLIPSIS if high < len(line) else "")
+    return before, _printable(line[column:end]), after
+
+
+def _printable(text: str) -> str:
+    """The text with one plain character for each that would move the caret or cannot be sent."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character == "\t":
+        return " "
+    # Control characters, surrogates and unassigned code points; format characters such as the
+    # byte order mark and direction marks would be invisible, or turn the line around.
+    return "\N{REPLACEMENT CHARACTER}" if category(character)[0] == "C" else character
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: East Asian wide characters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if east_asian_width(each) in "WF" else 0 if category(each) in {"Mn", "Me"} else 1
+        for each in text
+    )

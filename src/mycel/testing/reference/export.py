@@ -1,0 +1,61 @@
+"""EXPORT: elements as a capsule that makes them again elsewhere."""
+
+from __future__ import annotations
+
+from mycel import kip
+from mycel.kip import ast
+from mycel.testing.reference.graph import Concept, Element, Graph, JsonObject, Link
+
+
+def export(numbers: list[int], graph: Graph) -> JsonObject:
+    """A capsule with a block for each element; ends that are not among them are named outright."""
+    elements = [graph.elements[number] for number in numbers]
+    concepts = [each for each in elements if isinstance(each, Concept)]
+    # A link can only be about one that is older, so in this order each finds its ends.
+    links = [each for each in elements if isinstance(each, Link)]
+    blocks: tuple[ast.ConceptBlock | ast.PropositionBlock, ...] = (
+        *map(_concept_block, concepts),
+        *(_proposition_block(link, graph) for link in links),
+    )
+    capsule = kip.format(ast.Capsule((ast.Upsert(blocks),))) if blocks else ""
+    return {"capsule": capsule, "concepts": len(concepts), "propositions": len(links)}
+
+
+def _concept_block(concept: Concept) -> ast.ConceptBlock:
+    return ast.ConceptBlock(
+        None,
+        _matcher(concept),
+        attributes=_attributes(concept),
+        metadata=_metadata(concept),
+    )
+
+
+def _proposition_block(link: Link, graph: Graph) -> ast.PropositionBlock:
+    return ast.PropositionBlock(
+        None, _pattern(link, graph), attributes=_attributes(link), metadata=_metadata(link)
+    )
+
+
+def _attributes(element: Element) -> ast.Literal | None:
+    return ast.Literal(element.attributes) if element.attributes else None
+
+
+def _metadata(element: Element) -> ast.Literal | None:
+    """The metadata, without what only an engine writes."""
+    metadata = {key: value for key, value in element.metadata.items() if not key.startswith("_")}
+    return ast.Literal(metadata) if metadata else None
+
+
+def _matcher(concept: Concept) -> ast.ConceptMatcher:
+    return ast.ConceptMatcher(type=ast.Literal(concept.type), name=ast.Literal(concept.name))
+
+
+def _pattern(link: Link, graph: Graph) -> ast.LinkPattern:
+    return ast.LinkPattern(
+        _endpoint(link.subject, graph), ast.Literal(link.predicate), _endpoint(link.object, graph)
+    )
+
+
+def _endpoint(number: int, graph: Graph) -> ast.Endpoint:
+    element = graph.elements[number]
+    return _matcher(element) if isinstance(element, Concept) else _pattern(element, graph)

@@ -1,0 +1,55 @@
+"""What nobody may change or remove (KIP §4.2.4 and Appendix 4, KIP_3004)."""
+
+from __future__ import annotations
+
+from mycel.errors import ImmutableTarget
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
+from mycel.testing.reference.graph import Concept, Element, Graph
+from mycel.testing.reference.json_values import identical
+
+CORE_DOMAIN = ("Domain", "CoreSchema")
+
+FOUNDATION = {
+    (CONCEPT_TYPE, CONCEPT_TYPE),
+    (CONCEPT_TYPE, PROPOSITION_TYPE),
+    (CONCEPT_TYPE, "Domain"),
+    (PROPOSITION_TYPE, "belongs_to_domain"),
+    CORE_DOMAIN,
+}
+"""Definitions that all others stand on, and their domain."""
+
+ACTORS = {("Person", "$self"), ("Person", SYSTEM_ACTOR)}
+
+DIRECTIVES = "core_directives"
+
+
+def check_change(before: Element, after: Element, actor: str) -> None:
+    """Refuse a change to the foundation, or to the directives of an actor.
+
+    Raises:
+        ImmutableTarget: it is one, and it is not `$system` that evolves a definition.
+    """
+    if not isinstance(before, Concept):
+        return
+    identity = (before.type, before.name)
+    if identity in FOUNDATION and actor != SYSTEM_ACTOR:
+        raise ImmutableTarget(f"{before.name} is part of the foundation.")
+    old, new = before.attributes.get(DIRECTIVES), after.attributes.get(DIRECTIVES)
+    may_give_them = old is None and actor == SYSTEM_ACTOR
+    if identity in ACTORS and not identical(old, new) and not may_give_them:
+        raise ImmutableTarget(f"The core directives of {before.name} cannot be changed.")
+
+
+def check_removal(element: Element, graph: Graph) -> None:
+    """Refuse to remove the foundation, an actor, or a link that genesis gave to the foundation.
+
+    Raises:
+        ImmutableTarget: it is one of those.
+    """
+    if isinstance(element, Concept):
+        if (element.type, element.name) in FOUNDATION | ACTORS:
+            raise ImmutableTarget(f"{element.name} cannot be removed.")
+        return
+    subject, predicate, object_ = graph.identity(element.number)
+    if subject in FOUNDATION and predicate == "belongs_to_domain" and object_ == CORE_DOMAIN:
+        raise ImmutableTarget(f"{element.predicate} of {subject[1]} cannot be removed.")

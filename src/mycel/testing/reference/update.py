@@ -1,0 +1,148 @@
+"""UPDATE: new values for many elements, given or computed from the old ones."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import isfinite
+from typing import Any, assert_never
+
+from mycel.errors import ConstraintViolation, UnknownReference
+from mycel.kip import ast
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.testing.reference.conditions import Conditions
+from mycel.testing.reference.draft import Draft
+from mycel.testing.reference.graph import Graph, JsonObject
+from mycel.testing.reference.json_values import kind
+from mycel.testing.reference.parameters import Parameters
+from mycel.testing.reference.patterns import Row
+from mycel.testing.reference.scopes import check_path
+from mycel.testing.reference.targets import required_targets
+
+Changes = tuple[tuple[str, ast.Change], ...] | ast.Placeholder | None
+
+
+class _NoNumber(Exception):  # noqa: N818  it is no error
+    """An operand is neither a number nor null, or a result is no number that JSON has."""
+
+
+def update(draft: Draft, update_: ast.Update, parameters: Parameters) -> JsonObject:
+    """Change every target; expressions see the elements as they were before the command."""
+    for change in (*_entries(update_.attributes), *_entries(update_.metadata)):
+        _check(change[1], update_.target, parameters)
+    numbers = required_targets(update_.target, update_.where, draft.graph, parameters)
+    if update_.limit is not None:
+        numbers = numbers[: parameters.positive(update_.limit)]
+    before = draft.graph.copy()
+    updated = 0
+    for number in numbers:
+        row: Row = {update_.target.name: number}
+        attributes = _computed(update_.attributes, row, before, parameters)
+        metadata = _computed(update_.metadata, row, before, parameters)
+        updated += draft.merge_keys(number, attributes, metadata)
+    return {"updated": updated, "matched": len(numbers)}
+
+
+def _entries(changes: Changes) -> tuple[tuple[str, ast.Change], ...]:
+    if changes is None:
+        return ()
+    return (("", changes),) if isinstance(changes, ast.Placeholder) else changes
+
+
+def _computed(changes: Changes, row: Row, graph: Graph, parameters: Parameters) -> JsonObject:
+    """The keys to set on one element, with their values. What cannot be computed is left alone."""
+    if isinstance(changes, ast.Placeholder):
+        return parameters.mapping(changes)
+    look = Conditions(graph, parameters)
+    values = {}
+    for key, change in changes or ():
+        if isinstance(change, ast.Arithmetic):
+            with suppress(_NoNumber):
+                if (number := _number(change, row, look)) is not None:
+                    values[key] = number
+        else:
+            values[key] = parameters.value(change)
+    return values
+
+
+def _number(node: ast.Arithmetic | ast.Path | ast.Number, row: Row, look: Conditions) -> Any:
+    """A number, or null."""
+    match node:
+        case ast.Arithmetic(function, arguments):
+            return _combined(function, [_number(each, row, look) for each in arguments])
+        case ast.Path():
+            value = look.value(node, row)
+        case ast.Literal() | ast.Placeholder():
+            value = look.parameters.value(node)
+        case _:
+            assert_never(node)
+    if kind(value) not in ("number", "null"):
+        raise _NoNumber
+    return value
+
+
+def _combined(function: ast.ArithmeticName, numbers: list[Any]) -> Any:
+    """What a function makes of its operands; of null it makes null, except for COALESCE."""
+    if function == "COALESCE":
+        value, otherwise = numbers
+        return otherwise if value is None else value
+    if None in numbers:
+        return None
+    match function:
+        case "ADD":
+            return _fitting(numbers[0] + numbers[1])
+        case "MUL":
+            return _fitting(numbers[0] * numbers[1])
+        case "CLAMP":
+            value, low, high = numbers
+            if low > high:
+                raise _NoNumber
+            return min(max(value, low), high)
+        case _:
+            assert_never(function)
+
+
+def _fitting(number: int | float) -> int | float:
+    """An integer that fits 64 bits, otherwise a finite float."""
+    if isinstance(number, int) and INTEGER_MIN <= number <= INTEGER_MAX:
+        return number
+    if not isfinite(number):
+        raise _NoNumber
+    return float(number)
+
+
+# Checks.
+
+
+def _check(change: ast.Change | ast.Path, target: ast.Variable, parameters: Parameters) -> None:
+    """Refuse what is wrong whatever the elements are.
+
+    Raises:
+        UnknownReference: a path on another variable, or a parameter that is missing.
+        InvalidValueType: a parameter in a computation is no number.
+        ConstraintViolation: bounds that are the wrong way round.
+    """
+    match change:
+        case ast.Arithmetic(_, arguments):
+            for argument in arguments:
+                if isinstance(argument, ast.Literal | ast.Placeholder):
+                    parameters.number(argument)
+                else:
+                    _check(argument, target, parameters)
+            _check_bounds(change, parameters)
+        case ast.Path(variable):
+            if variable != target:
+                raise UnknownReference(
+                    f"?{variable.name} is not the target.",
+                    hint=f"Compute from ?{target.name} itself.",
+                )
+            check_path(change, {target.name}, set())
+        case _:
+            parameters.value(change)
+
+
+def _check_bounds(expression: ast.Arithmetic, parameters: Parameters) -> None:
+    """Refuse bounds between which nothing lies, whatever the elements are."""
+    given = [each for each in expression.arguments[1:] if isinstance(each, ast.Number)]
+    bounds = [parameters.number(each) for each in given]
+    if expression.function == "CLAMP" and len(bounds) == 2 and bounds[0] > bounds[1]:
+        raise ConstraintViolation(f"Nothing lies between {bounds[0]} and {bounds[1]}.")

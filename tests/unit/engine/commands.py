@@ -1,0 +1,104 @@
+"""A graph without guards, and KML commands that run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+
+from mycel import kip
+from mycel.engine.delete import delete_concept, delete_keys, delete_propositions
+from mycel.engine.merge import merge
+from mycel.engine.outcome import Outcome
+from mycel.engine.update import update
+from mycel.engine.upsert import upsert
+from mycel.engine.values import Values
+from mycel.errors import MycelError
+from mycel.kip import ast
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.ids import parse_id
+from mycel.store.database import Store
+from mycel.store.guards import Guard
+from mycel.store.transaction import Transaction
+
+Error = TypeVar("Error", bound=MycelError)
+
+_STATEMENTS: dict[type, Callable[[Transaction, Any, Values], Outcome]] = {
+    ast.Capsule: upsert,
+    ast.Update: update,
+    ast.Merge: merge,
+    ast.DeleteKeys: delete_keys,
+    ast.DeletePropositions: delete_propositions,
+    ast.DeleteConcept: delete_concept,
+}
+
+
+class Graph:
+    """A graph in memory with some types and predicates."""
+
+    def __init__(self, guards: Sequence[Guard] = ()) -> None:
+        self.store = Store(":memory:", guards=guards)
+        with self.store.transaction(actor="tester", message="") as tx:
+            for name in ("City", "River"):
+                tx.define_type(name)
+            for name in ("near", "flows_through", "says"):
+                tx.define_predicate(name, {"is_symmetric": name == "near"})
+
+    def run(self, text: str, **parameters: object) -> Any:
+        node = kip.parse(text)
+        with self.store.transaction(actor="tester", message="") as tx:
+            return _STATEMENTS[type(node)](tx, node, Values(parameters)).result
+
+    def refuses(self, error: type[Error], text: str, **parameters: object) -> Error:
+        """The error of a command that has to fail and to leave nothing."""
+        before = self.everything(), self.entries
+        with pytest.raises(error) as caught:
+            self.run(text, **parameters)
+        assert (self.everything(), self.entries) == before
+        return caught.value
+
+    @property
+    def entries(self) -> int:
+        """How long the journal is."""
+        return self.store.snapshot().entries
+
+    def everything(self) -> dict[str, Any]:
+        """All live elements as they would be sent, without the times of their changes."""
+        with self.store.reading() as reader:
+            tables = reader.connection.execute(
+                "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
+            ).fetchall()
+            elements = [reader.element(int(str(number))) for (number,) in tables]
+        wires = [element.to_dict() for element in elements if element is not None]
+        for wire in wires:
+            del wire["metadata"]["_updated_at"]
+        return {wire["id"]: wire for wire in wires}
+
+    def concept(self, name: str, type_name: str = "City") -> Concept:
+        with self.store.reading() as reader:
+            number = reader.registry.type_number(reader.connection, type_name)
+            found = reader.concept_named(number, name)
+        assert found is not None
+        return found
+
+    def get(self, id_: str) -> Element | None:
+        with self.store.reading() as reader:
+            return reader.element(parse_id(id_))
+
+    def link(self, id_: str) -> Proposition:
+        found = self.get(id_)
+        assert isinstance(found, Proposition)
+        return found
+
+    def links(self) -> set[str]:
+        """All links, with the names of their ends: `Aare flows_through Bern`."""
+        all_ = self.everything()
+
+        def shown(id_: str) -> str:
+            wire = all_[id_]
+            if wire["_type"] == "ConceptNode":
+                return str(wire["name"])
+            return f"({shown(wire['subject'])} {wire['predicate']} {shown(wire['object'])})"
+
+        return {shown(id_)[1:-1] for id_ in all_ if id_.startswith("P:")}

@@ -1,0 +1,120 @@
+"""How long and how deep a command may be."""
+
+import gc
+import sys
+
+import pytest
+
+from mycel.errors import ResourceExhausted
+from mycel.kip import ast, format, parse  # noqa: A004  The verb of the stage.
+from mycel.model.limits import (
+    CAPSULE_BYTES_MAX,
+    COMMAND_BYTES_MAX,
+    JSON_DEPTH_MAX,
+    NESTING_DEPTH_MAX,
+)
+from tests.unit.kip.refusals import filtered, refusal, where, with_value
+
+
+def padded(size: int, character: str = " ") -> str:
+    command = "DESCRIBE PRIMER //"
+    return command + character * ((size - len(command)) // len(character.encode()))
+
+
+def test_a_command_may_be_as_long_as_the_limit_in_bytes() -> None:
+    assert parse(padded(COMMAND_BYTES_MAX)) == ast.DescribePrimer()
+    assert parse(padded(COMMAND_BYTES_MAX, "é")) == ast.DescribePrimer()
+
+
+@pytest.mark.parametrize("character", [" ", "é", "🍄"])
+def test_a_longer_command_is_refused(character: str) -> None:
+    with pytest.raises(ResourceExhausted, match="longer than 262144 bytes"):
+        parse(padded(COMMAND_BYTES_MAX + 8, character))
+
+
+def test_a_capsule_may_be_longer_when_that_is_asked_for() -> None:
+    text = padded(COMMAND_BYTES_MAX + 8)
+    assert parse(text, bytes_max=CAPSULE_BYTES_MAX) == ast.DescribePrimer()
+    with pytest.raises(ResourceExhausted):
+        parse("DESCRIBE PRIMER", bytes_max=5)
+
+
+LEAF = '?x {type: "T"}'
+
+# Each makes a command that nests to a depth.
+NESTS = {
+    "blocks": lambda depth: where("NOT { " * (depth - 1) + LEAF + " }" * (depth - 1)),
+    "patterns": lambda depth: where('(?a, "p", ' * (depth - 1) + "?b" + ")" * (depth - 1)),
+    "named patterns": lambda depth: where(
+        "?x " + '(?a, "p", ' * (depth - 1) + "?b" + ")" * (depth - 1)
+    ),
+    "parentheses": lambda depth: filtered("(" * (depth - 2) + "IS_NULL(?x)" + ")" * (depth - 2)),
+    "negations": lambda depth: filtered("!" * (depth - 2) + "IS_NULL(?x)"),
+    "negated comparisons": lambda depth: filtered("!" * (depth - 2) + "?x.name == 1"),
+    "negated parentheses": lambda depth: filtered(
+        "!(" * (depth - 2) + "?x.name == 1" + ")" * (depth - 2)
+    ),
+    "arrays": lambda depth: with_value("[" * (depth - 1) + "]" * (depth - 1)),
+    "objects": lambda depth: with_value("{a: " * (depth - 1) + "1" + "}" * (depth - 1)),
+    "templates": lambda depth: with_value("[" * (depth - 1) + ":p" + "]" * (depth - 1)),
+    "arithmetic": lambda depth: (
+        "UPDATE ?x SET ATTRIBUTES {a: "
+        + "ADD(1, " * (depth - 1)
+        + "1"
+        + ")" * (depth - 1)
+        + f"}} WHERE {{ {LEAF} }}"
+    ),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+def test_nesting_to_the_limit_is_fine_and_survives_formatting(nest: object) -> None:
+    assert callable(nest)
+    tree = parse(nest(NESTING_DEPTH_MAX))
+    assert parse(format(tree)) == tree
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+@pytest.mark.parametrize("depth", [NESTING_DEPTH_MAX + 1, 10_000])
+def test_deeper_nesting_is_refused(nest: object, depth: int) -> None:
+    assert callable(nest)
+    error = refusal(nest(depth))
+    assert isinstance(error, ResourceExhausted)
+    assert "deeper than 64 levels" in error.message
+    assert error.data["line"] == 1
+
+
+def test_attributes_as_deep_as_the_store_takes_them_can_be_written() -> None:
+    assert JSON_DEPTH_MAX <= NESTING_DEPTH_MAX
+    parse(with_value("[" * (JSON_DEPTH_MAX - 1) + "]" * (JSON_DEPTH_MAX - 1)))
+
+
+def test_long_chains_are_not_deep() -> None:
+    parse(filtered(" && ".join(["?x.name == 1"] * 2_000)))
+    parse(with_value("[" + "1," * 20_000 + "]"))
+
+
+def test_a_stack_that_is_almost_used_up_is_no_crash() -> None:
+    text = with_value("[" * 60 + "]" * 60)
+
+    def descend(levels: int) -> ast.Command:
+        return parse(text) if levels == 0 else descend(levels - 1)
+
+    assert isinstance(descend(0), ast.Capsule)
+    with pytest.raises(ResourceExhausted, match="left of the stack"):
+        descend(sys.getrecursionlimit() - 100)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_large_capsule_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
+    text = padded(COMMAND_BYTES_MAX + 8)
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        parse(text, bytes_max=CAPSULE_BYTES_MAX)
+        assert gc.isenabled() is enabled
+        with pytest.raises(ResourceExhausted):
+            parse(NESTS["arrays"](100) + " " * COMMAND_BYTES_MAX, bytes_max=CAPSULE_BYTES_MAX)
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
