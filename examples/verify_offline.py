@@ -130,18 +130,17 @@ def tree_root(
     key: bytes, steps: list[tuple[int, bytes]], leaves: list[tuple[bytes, bytes]]
 ) -> bytes:
     """The root to which a proof for `key` leads."""
-    if not leaves:
-        require(not steps, "steps that lead nowhere")
-        return EMPTY_TREE
     require(len(leaves) <= 8, "a group of more than eight leaves")
     require(all(one < other for (one, _), (other, _) in pairwise(leaves)), "keys out of order")
     require(all(one < other for (one, _), (other, _) in pairwise(steps)), "bits out of order")
-    require(all(0 <= bit < 256 for bit, _ in steps), "a bit that no key has")
-    current = sha256(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
-    for bit, other in reversed(steps):
-        to_the_right = key[bit // 8] >> (7 - bit % 8) & 1
-        sides = other + current if to_the_right else current + other
-        current = sha256(b"\x01" + bytes((bit,)) + sides).digest()
+    require(all(bit in range(0, 256, 2) for bit, _ in steps), "a bit at which no ways part")
+    current = EMPTY_TREE  # A way that is empty, unless there are leaves on it.
+    if leaves:
+        current = sha256(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
+    for bit, others in reversed(steps):
+        before = 32 * (key[bit // 8] >> (6 - bit % 8) & 3)
+        ways = others[:before] + current + others[before:]
+        current = sha256(b"\x01" + bytes((bit,)) + ways).digest()
     return current
 
 
@@ -230,7 +229,8 @@ def check(
 
 def check_state(proof: dict[str, Any], root: bytes, about: list[str] | None) -> dict[str, Any]:
     namespace, key = proof["namespace"], digest(proof["key"])
-    steps = [(natural(bit), digest(each)) for bit, each in proof["steps"]]
+    steps = [(natural(bit), b"".join(map(digest, ways))) for bit, *ways in proof["steps"]]
+    require(all(len(others) == 96 for _, others in steps), "a step with not three other ways")
     leaves = [(digest(each), digest(record_hash)) for each, record_hash in proof["leaves"]]
     require(tree_root(key, steps, leaves) == root, "the path leads elsewhere")
     if about:

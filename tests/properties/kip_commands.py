@@ -413,7 +413,7 @@ def _path(scope: _Scope, *, sortable: bool = False) -> ast.Path:
         *(("metadata", key) for key in METADATA_KEYS),
     ]
     if not sortable:
-        fields += [("id",), ("subject",), ("object",), ("id", "more")]
+        fields += [("id",), ("subject",), ("object",)]
     return ast.Path(ast.Variable(name), scope.one_of(*fields))
 
 
@@ -573,6 +573,7 @@ FAULTS = (
     "unbound in FILTER",
     "bound in NOT alone",
     "unknown field",
+    "field of a text",
     "bad id",
     "missing parameter",
     "bad expression",
@@ -604,6 +605,8 @@ def faulty_finds(draw: st.DrawFn) -> Command:
             expression = ast.Path(stranger)
         case "unknown field":
             expression = ast.Path(variable, ("colour",))
+        case "field of a text":
+            expression = ast.Path(variable, ("name", "first"))
         case "bad id":
             extra = ast.ConceptClause(stranger, ast.ConceptMatcher(id=literal("C:one")))
         case "missing parameter":

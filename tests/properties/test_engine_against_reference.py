@@ -149,7 +149,8 @@ def groups_of(command: Command, reference: ReferenceNexus, names: Names) -> list
 def check_rows(rows: list[Any], groups: list[list[Any]], limit: int | None) -> None:
     """The rows are as many as there should be, and come out of each run in turn."""
     total = sum(len(group) for group in groups)
-    assert len(rows) == (total if limit is None else min(limit, total))
+    expected = total if limit is None else min(limit, total)
+    assert len(rows) == expected, f"{len(rows)} rows instead of {expected}"
     for group in groups:
         run, rows = rows[: len(group)], rows[len(group) :]
         missing = Counter(group) - Counter(run)

@@ -23,8 +23,8 @@ from mycel.engine.search import search
 from mycel.engine.update import update
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
-from mycel.kip import ast
 from mycel.errors import ImmutableTarget, InvalidSyntax
+from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
@@ -66,15 +66,17 @@ class Engine:
         prepared = self._commands.get(text)
         if prepared is None:
             prepared = self.prepare(text)
-        command = prepared.command
-        if readonly and is_write(command):
+        if readonly and is_write(prepared.command):
             raise ImmutableTarget(
                 "This command writes, and only reading is allowed here.",
                 hint="This door only reads. Send commands that write through execute_kip.",
             )
-        values = Values(parameters)
-        if command.__class__ is ast.Find and not dry_run:
-            return self._finder.run(prepared, command, values, self._timeout_s)  # type: ignore[arg-type]
+        return self._run(prepared, Values(parameters), actor=actor, dry_run=dry_run)
+
+    def _run(self, prepared: Prepared, values: Values, *, actor: str, dry_run: bool) -> Result:
+        command = prepared.command
+        if isinstance(command, ast.Find) and not dry_run:
+            return self._finder.run(prepared, command, values, self._timeout_s)
         outcome = self._outcome(prepared, command, values, actor=actor, dry_run=dry_run)
         return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
 
@@ -148,7 +150,7 @@ class Engine:
             inner = self.prepare(told["command"])
 
             def run() -> Outcome:
-                result = self.execute(inner.text, values.given, actor=actor, dry_run=dry_run)
+                result = self._run(inner, values, actor=actor, dry_run=dry_run)
                 return Outcome(result.value, result.next_cursor, result.warnings)
 
             told["analyze"] = analyzed(run)
@@ -166,8 +168,7 @@ class Engine:
             warnings = tx.warnings  # Guards add to it until the very end.
             outcome = _manipulate(tx, command, values)
             if dry_run:
-                for guard in tx.guards:
-                    guard.check_commit(tx)
+                tx.check()
                 raise _RolledBackError(outcome)
             return outcome
 

@@ -145,6 +145,8 @@ class Selection:
     def _is_included(self, number: int) -> bool:
         """Whether an element is in this capsule or in an earlier one: a link is if its ends are."""
         known, waiting = self._included, [number]
+        if number in known or ids.is_concept(number):  # The usual cases.
+            return known.get(number, False)
         while waiting:
             at = waiting[-1]
             ends = () if ids.is_concept(at) or at in known else self._ends(at)

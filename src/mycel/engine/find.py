@@ -30,6 +30,7 @@ from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
+from mycel.store.rows import only
 
 _NOTHING: Final[dict[str, int]] = {}
 _BYTES_CHECKED_FROM: Final = 1000
@@ -54,9 +55,14 @@ class Finder:
         reader = self._store.take()
         try:
             reader.deadline = monotonic() + timeout_s
-            if find.cursor is None and find.as_of is None:
-                return self._present(reader, prepared, find, values)
-            return self._past(reader, prepared, find, values)
+            page = self._present if find.cursor is None and find.as_of is None else self._past
+            try:
+                return page(reader, prepared, find, values)
+            except apsw.SQLError as error:
+                if prepared.is_exact or "integer overflow" not in str(error):
+                    raise
+                prepared.make_exact()
+                return page(reader, prepared, find, values)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -68,7 +74,7 @@ class Finder:
             plan = prepared.plans.get(prepared.shape(values))
             if plan is not None and plan.definitions == reader.definitions:
                 return plan
-        bound, plan = self._planner.find(reader, find, values)
+        bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact)
         prepared.roles = bound.roles
         prepared.keep(prepared.shape(values), plan)
         return plan
@@ -87,10 +93,11 @@ class Finder:
                 page = None if limit is None else _Page(find, values)
                 return self._result(plan, rows, limit, page)
 
-    def _result(self, plan: FindPlan, rows: list[Any], limit: int | None, page: _Page) -> Result:
-        query = plan.query
+    def _result(
+        self, plan: FindPlan, rows: list[Any], limit: int | None, page: _Page | None
+    ) -> Result:
         cursor = None
-        if limit is not None and len(rows) > limit:
+        if limit is not None and page is not None and len(rows) > limit:
             del rows[limit:]
             position = rows[0][-1] if page.position is None else page.position
             place = [position, page.offset + limit, *(page.ties or plan.live.ties)]
@@ -106,7 +113,7 @@ class Finder:
         connection.execute("BEGIN")
         try:
             plan = self.plan(reader, prepared, find, values)
-            (newest,) = connection.execute("SELECT max(seq) FROM head").fetchone()
+            (newest,) = only(connection, "SELECT max(seq) FROM head")
             if find.cursor is None:
                 page = _Page(find, values, seq_at(connection, _moment(find, values)))
             else:

@@ -8,6 +8,7 @@ from mycel.engine.values import Values
 from mycel.kip import ast
 from mycel.store.connections import translated
 from mycel.store.reader import Reader
+from mycel.store.rows import every
 
 
 def targets(
@@ -28,7 +29,6 @@ def targets(
     statement, _ = Planner().targets(reader, where, nodes, values, limited=limit is not None)
     own = {} if limit is None else {"#limit": limit}
     with translated():
-        rows: list[tuple[int | None, ...]] = reader.connection.execute(
-            statement.text, Binder(statement.bindings).bind(values, own)
-        ).fetchall()
-    return rows
+        return every(
+            reader.connection, statement.text, Binder(statement.bindings).bind(values, own)
+        )

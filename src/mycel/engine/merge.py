@@ -203,6 +203,7 @@ class _Followers:
         self._tx: Final = tx
         self._heirs: Final[dict[str, str]] = {}
         self._waiting: Final[list[str]] = []
+        self._moved: Final[set[str]] = set()
         self.repointed = 0
         self.deduplicated = 0
 
@@ -216,8 +217,12 @@ class _Followers:
                 if link is not None and link.id not in self._heirs:
                     self._move_link(link, old, self._heir(old))
         for loser in self._heirs:
-            if not loser.startswith("C:"):
+            if loser != source and self._is_live(loser):  # It may have gone with another one.
                 self.deduplicated += self._tx.retire(loser).propositions
+        self.repointed = sum(map(self._is_live, self._moved))
+
+    def _is_live(self, link: str) -> bool:
+        return self._tx.ledger.reader.proposition(ids.parse_id(link)) is not None
 
     def _replace(self, old: str, new: str) -> None:
         self._heirs[old] = new
@@ -247,7 +252,7 @@ class _Followers:
         there = self._tx.get_edge(subject, link.predicate, object_)
         if there is None:
             self._tx.relink(link, subject=subject, object_=object_)
-            self.repointed += 1
+            self._moved.add(link.id)
             return
         heir = self._tx.get(self._heir(there.id))
         self._tx.update(

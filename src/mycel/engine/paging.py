@@ -25,7 +25,7 @@ def cursor_after(purpose: str, place: Any) -> str:
     'Drug'
     """
     said = orjson.dumps(place)
-    return urlsafe_b64encode(_check(purpose, said) + said).rstrip(b"=").decode()
+    return _text(_check(purpose, said) + said)
 
 
 def place_of(cursor: str, purpose: str) -> Any:
@@ -37,7 +37,7 @@ def place_of(cursor: str, purpose: str) -> Any:
     try:
         raw = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
         check, said = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
-        if check == _check(purpose, said) and cursor == cursor.strip("="):
+        if check == _check(purpose, said) and cursor == _text(raw):
             return orjson.loads(said)
     except ValueError:  # No base64, no JSON, or no text that could be either.
         pass
@@ -46,6 +46,10 @@ def place_of(cursor: str, purpose: str) -> Any:
         hint="Pass next_cursor of the previous page unchanged, with the same command;"
         " leave CURSOR out to begin again.",
     )
+
+
+def _text(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _check(purpose: str, said: bytes) -> bytes:

@@ -13,6 +13,7 @@ from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
 from mycel.store.reader import Reader
+from mycel.store.rows import only
 from mycel.store.statistics import StoreStatistics
 from mycel.store.vocabulary import Vocabulary
 
@@ -29,12 +30,14 @@ class Planner:
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 
-    def find(self, reader: Reader, find: ast.Find, values: Values) -> tuple[Bound, FindPlan]:
+    def find(
+        self, reader: Reader, find: ast.Find, values: Values, *, exact: bool = False
+    ) -> tuple[Bound, FindPlan]:
         """Plan a FIND on what a reader sees now."""
         definitions = reader.refresh()
         bound = bind_find(find, self.vocabulary(reader, definitions), values)
         query = rewrite(bound.query, self._statistics(reader))
-        statement = compile_query(query, limited=find.limit is not None)
+        statement = compile_query(query, limited=find.limit is not None, exact=exact)
         columns = tuple(expression_name(each) for each in find.expressions)
         plan = FindPlan(
             query,
@@ -44,6 +47,7 @@ class Planner:
             statement,
             Binder(statement.bindings),
             is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
+            is_exact=exact,
         )
         return bound, plan
 
@@ -72,7 +76,7 @@ class Planner:
         return self._vocabulary
 
     def _statistics(self, reader: Reader) -> StoreStatistics:
-        (position,) = reader.connection.execute("SELECT max(seq) FROM head").fetchone()
+        (position,) = only(reader.connection, "SELECT max(seq) FROM head")
         if position > self._counted_at * GROWTH_MAX + 100:
             self._counts, self._counted_at = {}, position
         return StoreStatistics(reader.connection, self._counts)

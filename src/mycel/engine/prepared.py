@@ -38,6 +38,8 @@ class FindPlan:
     binder: Binder
     is_scalar: bool = False
     """Whether there are only totals, and so one row of them."""
+    is_exact: bool = False
+    """Whether sums may go beyond 64 bits."""
     others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
         default_factory=dict
     )
@@ -49,7 +51,9 @@ class FindPlan:
         key = (past, ties)
         found = self.others.get(key)
         if found is None:
-            statement = compile_query(self.query, limited=limited, past=past, ties=ties)
+            statement = compile_query(
+                self.query, limited=limited, past=past, ties=ties, exact=self.is_exact
+            )
             found = self.others[key] = (statement, Binder(statement.bindings))
         return found
 
@@ -111,6 +115,13 @@ class Prepared:
     command: ast.Command
     roles: frozenset[tuple[str, Role]] | None = None
     plans: dict[Shape, FindPlan] = field(default_factory=dict)
+    is_exact: bool = False
+    """Whether its sums are made to go beyond 64 bits, which is slower, because one did."""
+
+    def make_exact(self) -> None:
+        """From now on plan with sums that do not overflow."""
+        self.is_exact = True
+        self.plans.clear()
 
     def shape(self, values: Values) -> Shape:
         """What about the parameters shapes the plan."""

@@ -31,7 +31,7 @@ class Result:
         json_columns: Sequence[bool],
         next_cursor: str | None = None,
         warnings: tuple[str, ...] = (),
-        is_scalar: bool = False,  # noqa: FBT001, FBT002 - made for every command: no keywords
+        is_scalar: bool = False,
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells

@@ -97,7 +97,8 @@ def search(store: Store, node: ast.Search, values: Values) -> Outcome:
     with store.reading() as reader:
         name = None if node.type is None else values.text(node.type, "type of SEARCH")
         kind = None if name is None else _kind(reader, node.kind, name)
-        hits = find(reader, question, node.kind, kind=kind, limit=limit, threshold=threshold)
+        most = min(limit, SEARCH_LIMIT_MAX)
+        hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
     said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
     warnings = (said,) if limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX else ()
     return Outcome([hit.to_dict() for hit in hits], warnings=warnings)
@@ -125,7 +126,6 @@ def find(
 
     `kind` is the number of a type or predicate; it needs an `element_kind`.
     """
-    limit = min(limit, SEARCH_LIMIT_MAX)
     asked = " ".join(normalize("NFC", question[:QUESTION_CHARACTERS_MAX]).split())
     asked = asked.encode(errors="ignore").decode().replace("\0", "")
     hits: list[Hit] = []

@@ -220,18 +220,17 @@ class _Run:
         metadata: _Metadata,
         place: _Place,
     ) -> LinkPut:
-        subject, object_ = self._linkable(subject), self._linkable(object_)
+        subject, object_ = self._ends(subject, object_)
         put = LinkPut(subject, predicate, object_, attributes, metadata, place.named)
         self._batch.put_link(put)
         return put
 
-    def _linkable(self, end: End) -> str | ConceptPut:
-        """An end that a link in the queue may have: anything but a link that waits itself."""
-        end = settled(end)
-        if isinstance(end, LinkPut):
+    def _ends(self, *ends: End) -> Iterator[str | ConceptPut]:
+        """Ends that a link in the queue may have: anything but a link that waits itself."""
+        if any(isinstance(settled(end), LinkPut) for end in ends):
             self._batch.write()
-            return str(end.id)
-        return end
+        for end in map(settled, ends):
+            yield str(end.id) if isinstance(end, LinkPut) else end
 
     # What blocks refer to.
 
@@ -278,7 +277,7 @@ class _Run:
     def _existing_link(self, node: ast.LinkPattern, handles: dict[str, End], place: _Place) -> End:
         """A nested pattern: the link that it describes has to be there."""
         subject, predicate, object_ = self._pattern(node, handles, place)
-        subject, object_ = self._linkable(subject), self._linkable(object_)
+        subject, object_ = self._ends(subject, object_)
         found = self._find_link(subject, predicate, object_)
         if found is None and is_symmetric(self._tx, predicate):
             found = self._find_link(object_, predicate, subject)

@@ -6,14 +6,14 @@ is bound to a value later; a value without placeholders is one `Literal`, howeve
 """
 
 # `field()` behind a name is still `field()`.
-# ruff: noqa: RUF009
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from typing import Literal as OneOf
 
+from mycel.syntax.nodes import node
 from mycel.syntax.source import NOWHERE, Span
 
 
@@ -24,7 +24,7 @@ def _span() -> Any:
 # Values.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Variable:
     """`?name`. In KML blocks it is called a handle."""
 
@@ -32,7 +32,7 @@ class Variable:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Placeholder:
     """`:name`, a value that is given beside the command."""
 
@@ -40,7 +40,7 @@ class Placeholder:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Literal:
     """A JSON value with no placeholder in it: a scalar, a list or a dict."""
 
@@ -48,7 +48,7 @@ class Literal:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ArrayTemplate:
     """An array with a placeholder somewhere in it."""
 
@@ -56,7 +56,7 @@ class ArrayTemplate:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ObjectTemplate:
     """An object with a placeholder somewhere in it. Keys are distinct."""
 
@@ -76,7 +76,7 @@ Map = Literal | ObjectTemplate | Placeholder
 """An object, or a placeholder for one."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Path:
     """`?v` (no fields) or a dot path such as `?v.attributes.dosage.strength`."""
 
@@ -88,7 +88,7 @@ class Path:
 AggregateName = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Aggregate:
     """`COUNT(?v)`, `SUM(DISTINCT ?v.attributes.x)` and so on."""
 
@@ -103,7 +103,7 @@ Expression = Path | Aggregate
 # Patterns.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ConceptMatcher:
     """`{id: …}`, `{type: …}`, `{name: …}` or `{type: …, name: …}`; at least one is given."""
 
@@ -113,7 +113,7 @@ class ConceptMatcher:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PredicateHops:
     """`"p"{m,n}`; `maximum` is None for `{m,}`."""
 
@@ -123,7 +123,7 @@ class PredicateHops:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PredicateChoice:
     """`"a" | "b"`: two or more names."""
 
@@ -135,7 +135,7 @@ Predicate = Literal | Placeholder | PredicateHops | PredicateChoice | Variable
 """A plain predicate is its name: a `Literal` or `Placeholder`."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LinkPattern:
     """`(subject, predicate, object)`."""
 
@@ -145,7 +145,7 @@ class LinkPattern:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LinkById:
     """`(id: "P:12:treats")`."""
 
@@ -156,7 +156,7 @@ class LinkById:
 Endpoint = Variable | ConceptMatcher | LinkPattern | LinkById
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ConceptClause:
     """`?v {type: "Drug"}`."""
 
@@ -165,7 +165,7 @@ class ConceptClause:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LinkClause:
     """`(?s, "p", ?o)`, `?link (?s, "p", ?o)` or `?link (id: "P:12:treats")`."""
 
@@ -181,7 +181,7 @@ TextFunction = OneOf["CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"]
 Operand = Path | Value
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Comparison:
     """`left == right` and the like; either side may be a path or a value."""
 
@@ -191,7 +191,7 @@ class Comparison:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Membership:
     """`IN(operand, [v, …])`; `values` is a non-empty list, or a placeholder for one."""
 
@@ -200,7 +200,7 @@ class Membership:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class NullTest:
     """`IS_NULL(operand)`, or with `negated` `IS_NOT_NULL(operand)`."""
 
@@ -209,7 +209,7 @@ class NullTest:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TextTest:
     """`CONTAINS(text, part)` and its kin."""
 
@@ -219,7 +219,7 @@ class TextTest:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Negation:
     """`!condition`."""
 
@@ -227,7 +227,7 @@ class Negation:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Conjunction:
     """`a && b && …`: two or more, never a conjunction directly inside."""
 
@@ -235,7 +235,7 @@ class Conjunction:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Disjunction:
     """`a || b || …`: two or more, never a disjunction directly inside."""
 
@@ -249,7 +249,7 @@ Condition = Comparison | Membership | NullTest | TextTest | Negation | Conjuncti
 # Clauses of WHERE. A block is a tuple of clauses, and not empty.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Filter:
     """`FILTER(condition)`."""
 
@@ -257,7 +257,7 @@ class Filter:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Not:
     """`NOT { … }`."""
 
@@ -265,7 +265,7 @@ class Not:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Optional:
     """`OPTIONAL { … }`."""
 
@@ -273,7 +273,7 @@ class Optional:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Union:
     """`UNION { … }`."""
 
@@ -288,7 +288,7 @@ Block = tuple[Clause, ...]
 # KQL.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OrderKey:
     """One key of `ORDER BY`."""
 
@@ -297,7 +297,7 @@ class OrderKey:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Find:
     """`FIND(…) [AS OF moment] WHERE { … } [ORDER BY …] [LIMIT n] [CURSOR c]`.
 
@@ -316,7 +316,7 @@ class Find:
 # KML.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SetProposition:
     """One entry of `SET PROPOSITIONS`: `("p", target) [WITH METADATA { … }]`."""
 
@@ -326,7 +326,7 @@ class SetProposition:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ConceptBlock:
     """`CONCEPT ?h { matcher [EXPECT VERSION n] [SET ATTRIBUTES …] [SET PROPOSITIONS …] } …`.
 
@@ -342,7 +342,7 @@ class ConceptBlock:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PropositionBlock:
     """`PROPOSITION ?h { (s, "p", o) | (id: …) [EXPECT VERSION n] [SET ATTRIBUTES …] } …`."""
 
@@ -354,7 +354,7 @@ class PropositionBlock:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Upsert:
     """One `UPSERT { … } [WITH METADATA { … }]`. Handles live within it."""
 
@@ -363,7 +363,7 @@ class Upsert:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Capsule:
     """One or more `UPSERT` statements that run in order, as one transaction."""
 
@@ -371,7 +371,7 @@ class Capsule:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DeleteKeys:
     """`DELETE ATTRIBUTES|METADATA { "key", … } FROM ?target WHERE { … }`."""
 
@@ -382,7 +382,7 @@ class DeleteKeys:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DeletePropositions:
     """`DELETE PROPOSITIONS ?link WHERE { … }`."""
 
@@ -391,7 +391,7 @@ class DeletePropositions:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DeleteConcept:
     """`DELETE CONCEPT ?node DETACH WHERE { … }`."""
 
@@ -403,7 +403,7 @@ class DeleteConcept:
 ArithmeticName = OneOf["ADD", "MUL", "CLAMP", "COALESCE"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Arithmetic:
     """`ADD(a, b)`, `MUL(a, b)`, `CLAMP(x, low, high)`, `COALESCE(x, otherwise)`; they nest."""
 
@@ -416,7 +416,7 @@ Change = Value | Arithmetic
 """What UPDATE gives a key: a value, or something computed from the element itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Update:
     """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } WHERE { … } [LIMIT n]`.
 
@@ -431,7 +431,7 @@ class Update:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Merge:
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
 
@@ -444,14 +444,14 @@ class Merge:
 # META.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DescribePrimer:
     """`DESCRIBE PRIMER`."""
 
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DescribeDomains:
     """`DESCRIBE DOMAINS`."""
 
@@ -461,7 +461,7 @@ class DescribeDomains:
 ElementKind = OneOf["CONCEPT", "PROPOSITION"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DescribeTypes:
     """`DESCRIBE CONCEPT|PROPOSITION TYPES [LIMIT n] [CURSOR c]`."""
 
@@ -471,7 +471,7 @@ class DescribeTypes:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DescribeType:
     """`DESCRIBE CONCEPT|PROPOSITION TYPE "name"`."""
 
@@ -483,7 +483,7 @@ class DescribeType:
 Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Search:
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`."""
 
@@ -496,7 +496,7 @@ class Search:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Export:
     """`EXPORT ?t WHERE { … } [LIMIT n] [CURSOR c]`."""
 
@@ -514,7 +514,7 @@ Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Updat
 Introspection = Describe | Search | Export
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Explain:
     """`EXPLAIN [ANALYZE] command`, our extension. Without ANALYZE nothing runs."""
 

@@ -22,7 +22,7 @@ from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import Source, Span
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_PLAIN_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\[^\x00-\x1f])*')
+_WHOLE_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
 _QUERY_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
 
@@ -68,7 +68,7 @@ def unexpected(tokens: Tokens, *expected: str, hint: str | None = None) -> Mycel
     it is used unless the token itself tells more.
     """
     token = tokens.tokens[tokens.at]
-    if token == '"':
+    if token[0] == '"' and is_broken(token):
         return broken_string(tokens, tokens.at)
     advice = (
         _about_character(tokens, token)
@@ -236,14 +236,18 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
 # Strings.
 
 
+def is_broken(token: str) -> bool:
+    """Whether a token that starts like a string is not closed. Its escapes are another matter."""
+    return len(token) == 1 or token[-1] != '"' or _WHOLE_STRING.fullmatch(token) is None
+
+
 def broken_string(tokens: Tokens, at: int) -> MycelError:
     """The string token at a place is no JSON string: say where it breaks."""
     start = tokens.starts[at]
     token = tokens.tokens[at]
-    if token != '"':
+    if not is_broken(token):
         return _bad_escape(tokens, start, token)
-    plain = _PLAIN_STRING.match(tokens.text, start)
-    stop = plain.end() if plain else start + 1
+    stop = tokens.ends[at]
     if stop >= len(tokens.text) or tokens.text[stop] in "\r\n\\":
         return locate(
             InvalidSyntax,

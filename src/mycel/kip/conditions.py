@@ -10,6 +10,7 @@ from mycel.kip import ast, values
 from mycel.kip.complaints import fail, too_deep, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
+from mycel.model.names import shorten
 
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
@@ -106,7 +107,7 @@ def _comparison(tokens: Tokens) -> ast.Condition:
 
 def _operator_hint(tokens: Tokens, first: int) -> str | None:
     token = tokens.tokens[tokens.at]
-    operand_text = tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]]
+    operand_text = shorten(tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]])
     if token in {")", "&&", "||"}:
         return f"A value alone is no condition: write {operand_text} == true, for example."
     if token in _TEXT_TESTS or token == "IN":

@@ -9,6 +9,7 @@ from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.where import limit, where
 from mycel.model.limits import NESTING_DEPTH_MAX
+from mycel.model.names import shorten
 
 _ARITY = {"ADD": 2, "MUL": 2, "CLAMP": 3, "COALESCE": 2}
 
@@ -70,7 +71,7 @@ def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
             tokens,
             "DETACH",
             hint="DETACH confirms that the links of the concept go with it: "
-            f"DELETE CONCEPT ?{target.name} DETACH WHERE {{ … }}.",
+            f"DELETE CONCEPT ?{shorten(target.name)} DETACH WHERE {{ … }}.",
         )
     tokens.at += 1
     clauses = where(tokens)
@@ -138,7 +139,7 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
             tokens,
             "a JSON value, a placeholder",
             *_ARITY,
-            hint=f"A path stands inside a function: COALESCE(?{target}.attributes.key, 0).",
+            hint=f"Paths stand inside a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
         )
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":
         raise unexpected(tokens, "a JSON value, a placeholder", *_ARITY)
@@ -188,8 +189,8 @@ def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Num
         tokens.at -= 1
         raise fail(
             tokens,
-            f"`{token}` is a whole element, and no number.",
-            f"Name one of its values: {token}.attributes.key.",
+            f"`{shorten(token)}` is a whole element, and no number.",
+            f"Name one of its values: {shorten(token)}.attributes.key.",
         )
     return found
 

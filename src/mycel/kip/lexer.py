@@ -6,7 +6,7 @@ character says what it is, and punctuation and keywords are compared as they are
 parsing a capsule of megabytes a matter of a second.
 
     first character            the token is
-    "                          a string; a lone quote is a string that is broken
+    "                          a string, or what there is of one that is broken
     ?                          a variable or a dot path (checked where it is used)
     letter or _                a keyword, a bare key or the name of a placeholder
     digit, or a sign or dot    a number (checked where it is used)
@@ -36,7 +36,8 @@ END: Final = "\n"
 
 # White space and comments before a token, then the token. Possessive quantifiers (`*+`): a comment
 # must not be given back to be read as tokens. Words and numbers take more than the rules allow, so
-# that `foo-bar` or `9x` is one wrong name and not a puzzle of right ones.
+# that `foo-bar` or `9x` is one wrong name and not a puzzle of right ones. A string that is not
+# closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
 _TOKEN = re.compile(
     r"""
     ([ \t\r\n]*+(?://[^\n]*+[ \t\r\n]*+)*+)
@@ -46,7 +47,7 @@ _TOKEN = re.compile(
     | [?A-Za-z_][\w.$-]*+
     | [-+]?\.?[0-9](?:[eE][-+]|[\w.$])*+
     | && | \|\| | [=!<>]=?
-    | "[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+"
+    | "[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+"?
     | [^\W\d][\w.$-]*+
     | [^ \t\r\n]
     | \Z

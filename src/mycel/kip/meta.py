@@ -9,6 +9,7 @@ from mycel.kip import ast, values
 from mycel.kip.complaints import fail, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.where import cursor, limit, where
+from mycel.model.names import shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
 
@@ -97,7 +98,7 @@ def _mode(tokens: Tokens) -> ast.Text:
     if isinstance(mode, ast.Literal) and mode.value not in SEARCH_MODES:
         raise fail(
             tokens,
-            f'There is no search mode "{mode.value}".',
+            f'There is no search mode "{shorten(mode.value)}".',
             f'The modes are "keyword", "semantic" and "hybrid". '
             f"{did_you_mean(mode.value, list(SEARCH_MODES))}".rstrip(),
             at=at,

@@ -10,6 +10,7 @@ from mycel.kip import ast, values
 from mycel.kip.complaints import fail, too_deep, unexpected
 from mycel.kip.lexer import Tokens, new_span
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
+from mycel.model.names import shorten
 from mycel.syntax.source import Span
 
 _MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
@@ -86,7 +87,7 @@ def _no_matcher_key(tokens: Tokens, token: str, *, exact: bool) -> Exception:
     if token[0] == '"' and token[1:-1] in {"type", "name", "id"}:
         return fail(tokens, "Keys of a matcher have no quotes.", f"Write `{token[1:-1]}:`.")
     if token[0].isalpha() or (token[0] in '"_' and len(token) > 1):
-        key = token.strip('"')
+        key = shorten(token.strip('"'))
         return fail(
             tokens,
             f"A matcher has no key `{key}`.",

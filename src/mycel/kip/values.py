@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from mycel.errors import InvalidIdentifier
 from mycel.kip import ast
-from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
+from mycel.kip.complaints import broken_string, fail, is_broken, too_deep, unexpected
 from mycel.kip.lexer import Tokens, new_span
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, NESTING_DEPTH_MAX
+from mycel.model.names import shorten
 from mycel.syntax.source import Span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
@@ -51,7 +52,7 @@ def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
         if not (part.isascii() and part.isidentifier()):
             raise fail(
                 tokens,
-                f"`{token}` is not a valid {'path' if fields else 'variable'}.",
+                f"`{shorten(token)}` is not a valid {'path' if fields else 'variable'}.",
                 "After `?`, and after each dot of a path, stands a letter or underscore and "
                 "then letters, digits or underscores, without white space.",
                 error=InvalidIdentifier,
@@ -70,8 +71,8 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
     if fields:
         raise fail(
             tokens,
-            f"Expected a variable, found the path `{token}`.",
-            f"Write `?{name}` here; paths belong in FIND, FILTER, ORDER BY and UPDATE values.",
+            f"Expected a variable, found the path `{shorten(token)}`.",
+            f"Write `?{shorten(name)}` here; paths stand in FIND, FILTER, ORDER BY and UPDATE.",
         )
     tokens.at = at + 1
     return ast.Variable(name, new_span(Span, (tokens.starts[at], tokens.ends[at])))
@@ -102,7 +103,7 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
     if not (name.isascii() and name.isidentifier()):
         raise fail(
             tokens,
-            f"`:{name.strip()}` is not a valid placeholder.",
+            f"`:{shorten(name.strip())}` is not a valid placeholder.",
             "After `:` stands a letter or underscore, then letters, digits or underscores.",
             error=InvalidIdentifier,
             length=2,
@@ -117,15 +118,15 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
 def string_at(tokens: Tokens, at: int) -> str:
     """The value of the string token at a place."""
     token = tokens.tokens[at]
-    if "\\" not in token and ":" not in token and len(token) > 1:
+    if "\\" not in token and ":" not in token and token[-1] == '"' and len(token) > 1:
         return token[1:-1]
-    if len(token) == 1:
+    if is_broken(token):
         raise broken_string(tokens, at)
     if ":" in token and (mention := MENTIONED.search(token)):
+        mentioned = shorten(mention.group().strip('"'))
         raise fail(
             tokens,
-            f"The placeholder `{mention.group()[mention.group().index(':') :]}` is inside a string,"
-            " where it would be plain text.",
+            f"The placeholder `{mentioned}` is inside a string, where it would be plain text.",
             "Pass the whole text as one parameter (`name: :name`); if the colon is meant "
             "literally, write it as \\u003a.",
             at=at,
@@ -155,7 +156,7 @@ def number_at(tokens: Tokens, at: int) -> int | float:
     if match is None:
         raise fail(
             tokens,
-            f"`{token}` is not a number.",
+            f"`{shorten(token)}` is not a number.",
             "Numbers are JSON numbers: no leading zeros or plus sign, digits on both sides of the "
             "dot. Dates and other texts stand in double quotes.",
             at=at,
@@ -213,7 +214,7 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
     if not isinstance(value, int) or value < minimum:
         raise fail(
             tokens,
-            f"{what} takes {kind}, not {token}.",
+            f"{what} takes {kind}, not {shorten(token)}.",
             "Leave LIMIT out to get everything." if what == "LIMIT" else None,
         )
     tokens.at = at + 1
@@ -346,11 +347,12 @@ def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
     elif token.isidentifier() and token.isascii():
         name = token
     elif token[0].isalnum() or token[0] == "$":
-        raise fail(tokens, f"`{token}` is not a valid key.", _BARE_HINT, error=InvalidIdentifier)
+        message = f"`{shorten(token)}` is not a valid key."
+        raise fail(tokens, message, _BARE_HINT, error=InvalidIdentifier)
     else:
         raise unexpected(tokens, "a key", "}")
     if name in known:
-        raise fail(tokens, f"The key `{name}` stands here twice.", "Keep one of the two.")
+        raise fail(tokens, f"The key `{shorten(name)}` stands here twice.", "Keep one of the two.")
     tokens.at = at + 1
     if tokens.tokens[at + 1] != ":":
         raise unexpected(tokens, ":", hint="Between a key and its value stands a colon.")

@@ -8,6 +8,7 @@ from mycel.kip.conditions import condition
 from mycel.kip.lexer import END, Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.model.limits import NESTING_DEPTH_MAX
+from mycel.model.names import shorten
 
 _BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
     "NOT": ast.Not,
@@ -75,12 +76,13 @@ def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
     if token == "(":
         pattern = link(tokens, depth)
         return ast.LinkClause(name, pattern, tokens.span(first))
+    label = f"?{shorten(name.name)}"
     raise unexpected(
         tokens,
         "{",
         "(",
-        hint=f'After ?{name.name} says what it is: ?{name.name} {{type: "…"}} for a concept, or '
-        f'?{name.name} (?s, "…", ?o) for a link.',
+        hint=f'After the variable stands what it is: {label} {{type: "…"}} for a concept, or '
+        f'{label} (?s, "…", ?o) for a link.',
     )
 
 

@@ -92,6 +92,9 @@ class Snapshot:
         return made
 
 
+_STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
+
+
 @dataclass(frozen=True, slots=True)
 class StateProof:
     """That a record is part of the state, or (`record` is None) that no record has this key."""
@@ -122,14 +125,14 @@ class StateProof:
             "namespace": self.namespace,
             "key": self.key.hex(),
             "record": None if self.record is None else self.record.hex(),
-            "steps": [[bit, sibling.hex()] for bit, sibling in self.tree.steps],
+            "steps": [[bit, *_ways(others)] for bit, others in self.tree.steps],
             "leaves": [[key.hex(), digest.hex()] for key, digest in self.tree.leaves],
             "snapshot": self.snapshot.to_dict(),
         }
 
     def to_bytes(self) -> bytes:
         """The shortest form: CBOR, hashes as byte strings."""
-        steps = b"".join(bytes((bit,)) + sibling for bit, sibling in self.tree.steps)
+        steps = b"".join(bytes((bit,)) + others for bit, others in self.tree.steps)
         snapshot = self.snapshot
         return cbor.encode(
             [
@@ -161,14 +164,17 @@ class StateProof:
         namespace, key, record, steps, leaves, entries, time_us, roots = parts
         steps, leaves = _byte_string(steps), _byte_string(leaves)
         roots = _byte_string(roots, 3 * log.HASH_SIZE)
-        if len(steps) % 33 or len(leaves) % 64:
-            raise ValueError("a step has 33 bytes and a leaf 64")
+        if len(steps) % _STEP_BYTES or len(leaves) % 64:
+            raise ValueError(f"a step has {_STEP_BYTES} bytes and a leaf 64")
         return cls(
             _namespace(namespace),
             _byte_string(key, log.HASH_SIZE),
             None if record is None else _byte_string(record),
             sparse.SparseProof(
-                tuple((steps[at], steps[at + 1 : at + 33]) for at in range(0, len(steps), 33)),
+                tuple(
+                    (steps[at], steps[at + 1 : at + _STEP_BYTES])
+                    for at in range(0, len(steps), _STEP_BYTES)
+                ),
                 tuple(
                     (leaves[at : at + 32], leaves[at + 32 : at + 64])
                     for at in range(0, len(leaves), 64)
@@ -191,7 +197,7 @@ class StateProof:
                 _hash(wire["key"]),
                 None if wire["record"] is None else bytes.fromhex(wire["record"]),
                 sparse.SparseProof(
-                    tuple((_bit(bit), _hash(sibling)) for bit, sibling in _list(wire["steps"])),
+                    tuple((_bit(bit), _others(ways)) for bit, *ways in _list(wire["steps"])),
                     tuple((_hash(key), _hash(digest)) for key, digest in _list(wire["leaves"])),
                 ),
                 Snapshot.from_dict(wire["snapshot"]),
@@ -353,6 +359,16 @@ def _hash(text: str) -> bytes:
     if len(content) != 32:
         raise ValueError("a hash has 32 bytes")
     return content
+
+
+def _others(hashes: list[str]) -> bytes:
+    if len(hashes) != 3:
+        raise ValueError("a step has a bit and the hashes of three ways")
+    return b"".join(map(_hash, hashes))
+
+
+def _ways(others: bytes) -> list[str]:
+    return [others[at : at + 32].hex() for at in range(0, len(others), 32)]
 
 
 def _natural(number: object) -> int:

@@ -4,20 +4,20 @@ For: committing to a whole namespace (all concepts, or all edges) so that anyone
 can check offline that a record is in it, or that no record with a key is. Not for: history (that
 is `log`), and not for storage: pages are read and written through `TreeNodes`.
 
-The one idea: the tree is binary over the 256 bits of the key, but only *branching points* exist,
-and few leaves are one hash. A subtree with up to eight leaves is a **group**: one hash over all of
-them, so a subtree with one leaf is that leaf. A subtree whose leaves all lie on one side is that
-side. A branching point hashes the bit at which its sides part.
+The one idea: the tree has four ways at every second of the 256 bits of the key, but only *branching
+points* exist, and few leaves are one hash. A subtree with up to eight leaves is a **group**: one
+hash over all of them, so a subtree with one leaf is that leaf. A subtree whose leaves all go one
+way is what lies there. A branching point hashes the bit at which its ways part, and all four.
 
     group = SHA-256(00 || key || record hash || key || record hash || ...)   in key order
-    inner = SHA-256(01 || bit || left || right)
+    inner = SHA-256(01 || bit || way 00 || way 01 || way 10 || way 11)
     empty = 32 zero bytes
 
 Hashes are kept in **pages**, so that an update touches few of them. A page stands every four bits.
 While its subtree has up to 32 leaves it is a *bucket*, which lists them; its hash joins groups at
-the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the
-2 + 4 + 8 + 16 positions below it, whatever their number of leaves. So pages and root depend on the
-set of leaves alone, never on the order in which they came or on leaves that are gone.
+the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the 4 + 16
+positions below it, whatever their number of leaves. So pages and root depend on the set of leaves
+alone, never on the order in which they came or on leaves that are gone.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
 to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound (but
@@ -34,7 +34,7 @@ from itertools import islice, pairwise
 from typing import Protocol, cast
 
 EMPTY = bytes(32)
-"""The hash of a tree, or of a side of one, that holds nothing."""
+"""The hash of a tree, or of a way in one, that holds nothing."""
 
 HASH_BYTES = 32
 KEY_BITS = 256
@@ -42,22 +42,24 @@ GROUP_LEAVES_MAX = 8
 BUCKET_LEAVES_MAX = 32
 BRANCH_BIT_MAX = 52
 ROOT_PAGE = 1
+OTHER_WAYS_BYTES = 3 * HASH_BYTES
 FEW_CHANGES = 16
 """Up to here changes are made one after the other."""
 
 _LEAF = 64
+_WAYS_BYTES = 4 * HASH_BYTES
 _BUCKET = b"\x00"
 _BRANCH = b"\x01"
-_BRANCH_BYTES = 1 + 31 * HASH_BYTES
+_CHILDREN = 1 + _WAYS_BYTES
+"""Where the hashes of the sixteen children begin in a branch."""
+_BRANCH_BYTES = _CHILDREN + 16 * HASH_BYTES
 _GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * _LEAF
 _BUCKET_BYTES_MAX = 1 + BUCKET_LEAVES_MAX * _LEAF
 _INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
-_INNER_FROM = tuple(tuple(_INNER[bit + level] for level in (3, 2, 1, 0)) for bit in range(253))
-"""The prefixes of the four levels that a branch covers, the lowest first."""
 
-Branch = list[bytes]
-"""A heap of hashes: slot 1 is the page's own, slots 2k and 2k + 1 lie below slot k, slots 16 to 31
-are those of the child pages. Slot 0 is not used. A branch is changed in place, then put."""
+Branch = bytearray
+"""The byte 01, the hashes of its four ways, and those of its sixteen children. A branch is changed
+in place, then put."""
 
 Page = Branch | bytes
 """A branch, or a bucket: the byte 00, then key and record hash of each leaf in key order. A bucket
@@ -76,7 +78,7 @@ class TreeNodes(Protocol):
 
 def pack(body: Page) -> bytes:
     """A page as bytes, for storing."""
-    return body if isinstance(body, bytes) else _BRANCH + b"".join(body[1:])
+    return bytes(body)
 
 
 def unpack(stored: bytes) -> Page:
@@ -86,8 +88,7 @@ def unpack(stored: bytes) -> Page:
         ValueError: they are neither a branch nor a bucket.
     """
     if stored[:1] == _BRANCH and len(stored) == _BRANCH_BYTES:
-        slots = [stored[at : at + 32] for at in range(1, _BRANCH_BYTES, 32)]
-        return [b"", *(EMPTY if each == EMPTY else each for each in slots)]
+        return bytearray(stored)
     if stored[:1] == _BUCKET and len(stored) > 1 and len(stored) % _LEAF == 1:
         return stored
     raise ValueError("neither a branch nor a bucket")
@@ -100,8 +101,9 @@ def unpack(stored: bytes) -> Page:
 class SparseProof:
     """The way from the root to the one group where a key could be.
 
-    `steps` are (bit, hash of the other side) from the root down; `leaves` are (key, record hash) of
-    the group at the end, in order. In an empty tree there are neither.
+    `steps` are (bit, hashes of the three other ways, joined in order) from the root down; `leaves`
+    are (key, record hash) of the group at the end, in order. There are none if the last way is
+    empty, or the whole tree.
     """
 
     steps: tuple[tuple[int, bytes], ...]
@@ -116,31 +118,32 @@ def verify_member(root_hash: bytes, key: bytes, record_hash: bytes, proof: Spars
 def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     """Whether the proof shows that no record with this key is in the tree. Never raises.
 
-    Every branching point on the way sends `key` to the side that the proof takes, so if it were
-    anywhere it would be in the group at the end, and there it is not.
+    Every branching point sends `key` the way that the proof takes, so if it were anywhere it would
+    be in the group at the end. There it is not; or there is no group, and the way is empty.
     """
-    if not proof.leaves:
-        return root_hash == EMPTY and not proof.steps and len(key) == HASH_BYTES
     return all(each != key for each, _ in proof.leaves) and _leads_to_root(root_hash, key, proof)
 
 
 def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     bits = [bit for bit, _ in proof.steps]
-    hashes = [key, *(sibling for _, sibling in proof.steps)]
-    hashes += [each for leaf in proof.leaves for each in leaf]
+    hashes = [key, *(each for leaf in proof.leaves for each in leaf)]
     keys = [each for each, _ in proof.leaves]
     if (
         any(len(each) != HASH_BYTES for each in hashes)
-        or any(not 0 <= bit < KEY_BITS for bit in bits)
+        or any(len(others) != OTHER_WAYS_BYTES for _, others in proof.steps)
+        or any(not 0 <= bit < KEY_BITS or bit & 1 for bit in bits)
         or any(upper >= lower for upper, lower in pairwise(bits))
         or any(left >= right for left, right in pairwise(keys))
-        or not 0 < len(keys) <= GROUP_LEAVES_MAX
+        or len(keys) > GROUP_LEAVES_MAX
     ):
         return False
-    current = sha256(_BUCKET + b"".join([part for leaf in proof.leaves for part in leaf])).digest()
-    for bit, sibling in reversed(proof.steps):
-        pair = sibling + current if _bit(key, bit) else current + sibling
-        current = sha256(_INNER[bit] + pair).digest()
+    current = EMPTY
+    if proof.leaves:
+        group = _BUCKET + b"".join([part for leaf in proof.leaves for part in leaf])
+        current = sha256(group).digest()
+    for bit, others in reversed(proof.steps):
+        at = HASH_BYTES * _way(key, bit)
+        current = sha256(_INNER[bit] + others[:at] + current + others[at:]).digest()
     return current == root_hash
 
 
@@ -156,7 +159,7 @@ def root(nodes: TreeNodes) -> bytes:
 def get(nodes: TreeNodes, key: bytes) -> bytes | None:
     """The record hash stored under `key`, or None."""
     page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), list):
+    while isinstance(body := nodes.get(page), bytearray):
         page, bit = page << 4 | _nibble(key, bit), bit + 4
     if body is None:
         return None
@@ -170,52 +173,51 @@ def leaves(nodes: TreeNodes, page: int = ROOT_PAGE) -> Iterator[tuple[bytes, byt
     if isinstance(body, bytes):
         yield from _listed(body)
     elif body is not None:
-        for slot in range(16, 32):
-            if body[slot] != EMPTY:
-                yield from leaves(nodes, page << 4 | slot & 15)
+        for nibble in _children(body):
+            yield from leaves(nodes, page << 4 | nibble)
 
 
 def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
     """The proof for `key`, of membership or of absence, whichever is true."""
     steps: list[tuple[int, bytes]] = []
     page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), list):
-        page, bit = page << 4 | _descend_branch(body, bit, key, steps), bit + 4
+    while isinstance(body := nodes.get(page), bytearray):
+        upper = _descend(bytes(body[1:_CHILDREN]), bit, key, steps)
+        if upper is None:
+            return SparseProof(tuple(steps), ())
+        start = _CHILDREN + _WAYS_BYTES * upper
+        lower = _descend(bytes(body[start : start + _WAYS_BYTES]), bit + 2, key, steps)
+        if lower is None:
+            return SparseProof(tuple(steps), ())
+        page, bit = page << 4 | upper << 2 | lower, bit + 4
     if body is None:
         return SparseProof((), ())
-    group = _descend_bucket(body, bit, key, steps)
+    group = _descend_bucket(body, key, steps)
     return SparseProof(tuple(steps), group)
 
 
-def _descend_branch(body: Branch, bit: int, key: bytes, steps: list[tuple[int, bytes]]) -> int:
-    """Walk through a branch towards `key`; return the number of the child where it leaves."""
-    slot = 1
-    for level in range(4):
-        left, right = body[2 * slot], body[2 * slot + 1]
-        if EMPTY in (left, right):  # No branching point: there is one way on.
-            side = int(left == EMPTY)
-        else:
-            side = _bit(key, bit + level)
-            steps.append((bit + level, left if side else right))
-        slot = 2 * slot + side
-    return slot & 15
+def _descend(ways: bytes, bit: int, key: bytes, steps: list[tuple[int, bytes]]) -> int | None:
+    """Take the way of `key` among four; None if it is empty. Where there is but one, take it."""
+    filled = _filled(ways)
+    if len(filled) == 1:
+        return filled[0]
+    way = _way(key, bit)
+    at = HASH_BYTES * way
+    steps.append((bit, ways[:at] + ways[at + HASH_BYTES :]))
+    return way if way in filled else None
 
 
 def _descend_bucket(
-    body: bytes, page_bit: int, key: bytes, steps: list[tuple[int, bytes]]
+    body: bytes, key: bytes, steps: list[tuple[int, bytes]]
 ) -> tuple[tuple[bytes, bytes], ...]:
-    """Walk through a bucket towards `key`; return the group where the walk ends."""
-    at = page_bit >> 3
-    tops = body[1 + at :: _LEAF]
+    """Walk through a bucket towards `key`; return the group where the walk ends, if it does."""
     low, high = 0, len(body) // _LEAF
     while high - low > GROUP_LEAVES_MAX:
-        bit, middle = _parting(body, low, high)
-        if _bit(key, bit):
-            steps.append((bit, _run_hash(body, low, middle, tops, at << 3)))
-            low = middle
-        else:
-            steps.append((bit, _run_hash(body, middle, high, tops, at << 3)))
-            high = middle
+        bit, ends = _parting(body, low, high)
+        way = _way(key, bit)
+        runs = [_run_hash(body, start, stop) for start, stop in pairwise(ends)]
+        steps.append((bit, b"".join(runs[:way] + runs[way + 1 :])))
+        low, high = ends[way], ends[way + 1]
     return tuple(_listed(body))[low:high]
 
 
@@ -240,40 +242,50 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
 
     Does what `_Update` does. A small transaction spends most of its time here, so it is one plain
     loop: hashes that several changes share are computed again, which is cheaper than to remember.
+    Only the root page, which all of them share, waits for the end.
     """
-    current = EMPTY
     touched: dict[int, Branch] = {}
+    top = nodes.get(ROOT_PAGE)
     for key, record_hash in zip(keys, hashes, strict=True):
         page, shift, ahead = ROOT_PAGE, 60, int.from_bytes(key[:8])
         way: list[tuple[Branch, int, int]] = []
-        while (body := touched.get(page) or nodes.get(page)).__class__ is list:
-            touched[page] = body
-            slot = 16 | ahead >> shift & 15
-            way.append((body, slot, 60 - shift))
-            page, shift = page << 4 | slot & 15, shift - 4
+        body = top
+        while body.__class__ is bytearray:
+            touched[page] = body  # type: ignore[assignment]  # Just looked at.
+            nibble = ahead >> shift & 15
+            way.append((body, nibble, 60 - shift))  # type: ignore[arg-type]
+            page, shift = page << 4 | nibble, shift - 4
+            body = touched.get(page) or nodes.get(page)
         bit = 60 - shift
-        bucket = _with_leaf(body if isinstance(body, bytes) else _BUCKET, key, record_hash, bit)
+        bucket = _with_leaf(cast("bytes", body) or _BUCKET, key, record_hash, bit)
         if len(bucket) > _BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
             current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:
             nodes.put(page, bucket)
             current = _bucket_hash(bucket, bit)
-        for branch, below, level in reversed(way):
-            slot = below
-            branch[slot] = current
-            for prefix in _INNER_FROM[level]:
-                left, right = branch[slot & 30], branch[slot | 1]
-                slot >>= 1
-                if left is EMPTY:
-                    current = right
-                elif right is EMPTY:
-                    current = left
-                else:
-                    current = sha256(prefix + left + right).digest()
-                branch[slot] = current
+        if not way:
+            top = nodes.get(ROOT_PAGE)
+            continue
+        for branch, nibble, level in way[:0:-1]:
+            at = _CHILDREN + (nibble << 5)
+            branch[at : at + 32] = current
+            start = _CHILDREN + ((nibble & 12) << 5)
+            four = branch[start : start + 128]
+            filled = EMPTY not in four  # Nearly always: then there is nothing to look for.
+            lower = _INNER[level + 2]
+            current = sha256(lower + four).digest() if filled else _join(level + 2, four)
+            at = 1 + (nibble >> 2 << 5)
+            branch[at : at + 32] = current
+            four = branch[1:_CHILDREN]
+            filled = EMPTY not in four
+            current = sha256(_INNER[level] + four).digest() if filled else _join(level, four)
+        branch, nibble, _ = way[0]
+        at = _CHILDREN + (nibble << 5)
+        branch[at : at + 32] = current
+        _rehash_way(branch, 0, nibble >> 2)
     for page, branch in touched.items():
         nodes.put(page, branch)
-    return current
+    return _page_hash(top, 0)  # type: ignore[arg-type]  # There is a leaf now.
 
 
 def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
@@ -302,7 +314,7 @@ class _Update:
 
     def page(self, page: int, bit: int, start: int, stop: int) -> bytes:
         body = self.nodes.get(page)
-        if isinstance(body, list):
+        if isinstance(body, bytearray):
             return self.branch(page, bit, start, stop, body)
         return self.bucket(page, bit, start, stop, body)
 
@@ -318,7 +330,7 @@ class _Update:
             return EMPTY
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
             split = _Update(self.nodes, keys, hashes)
-            return split.branch(page, bit, 0, len(keys), [b"", *[EMPTY] * 31])
+            return split.branch(page, bit, 0, len(keys), bytearray(_BRANCH + bytes(20 * 32)))
         made = _BUCKET + b"".join(
             [part for leaf in zip(keys, hashes, strict=True) for part in leaf if part]
         )
@@ -326,21 +338,22 @@ class _Update:
         return _bucket_hash(made, bit)
 
     def branch(self, page: int, bit: int, start: int, stop: int, body: Branch) -> bytes:
-        touched = []
+        ways: set[int] = set()
         removing = False
         while start < stop:
             nibble = _nibble(self.keys[start], bit)
             end = self.end_of_run(bit, nibble, start, stop)
             removing = removing or None in self.hashes[start:end]
-            slot = 16 | nibble
-            body[slot] = self.page(page << 4 | nibble, bit + 4, start, end)
-            touched.append(slot)
+            at = _CHILDREN + HASH_BYTES * nibble
+            body[at : at + HASH_BYTES] = self.page(page << 4 | nibble, bit + 4, start, end)
+            ways.add(nibble >> 2)
             start = end
         if removing and (gathered := _gather(self.nodes, page, body)) is not None:
             return self.collapse(page, bit, gathered)
-        _rehash(body, bit, touched)
+        for way in ways:
+            _rehash_way(body, bit, way)
         self.nodes.put(page, body)
-        return body[1]
+        return _page_hash(body, bit)
 
     def collapse(self, page: int, bit: int, listed: list[tuple[bytes, bytes]]) -> bytes:
         """So few leaves are left below a branch that it is a bucket again, or nothing."""
@@ -371,78 +384,118 @@ class _Update:
 def _gather(nodes: TreeNodes, page: int, body: Branch) -> list[tuple[bytes, bytes]] | None:
     """The leaves below a branch, if they are few enough for a bucket."""
     found: list[tuple[bytes, bytes]] = []
-    for slot in range(16, 32):
-        if body[slot] != EMPTY:
-            room = BUCKET_LEAVES_MAX + 1 - len(found)
-            found += islice(leaves(nodes, page << 4 | slot & 15), room)
-            if len(found) > BUCKET_LEAVES_MAX:
-                return None
+    for nibble in _children(body):
+        room = BUCKET_LEAVES_MAX + 1 - len(found)
+        found += islice(leaves(nodes, page << 4 | nibble), room)
+        if len(found) > BUCKET_LEAVES_MAX:
+            return None
     return found
 
 
-def _rehash(body: Branch, bit: int, touched: Sequence[int]) -> None:
-    """Recompute the slots of a branch above the `touched` ones."""
-    for prefix in _INNER_FROM[bit]:
-        touched = sorted({slot >> 1 for slot in touched})
-        for slot in touched:
-            left, right = body[2 * slot], body[2 * slot + 1]
-            if left == EMPTY:
-                body[slot] = right
-            elif right == EMPTY:
-                body[slot] = left
-            else:
-                body[slot] = sha256(prefix + left + right).digest()
+def _rehash_way(branch: Branch, bit: int, way: int) -> None:
+    """Recompute one of the four ways of a branch from the four children on it."""
+    start = _CHILDREN + _WAYS_BYTES * way
+    at = 1 + HASH_BYTES * way
+    branch[at : at + HASH_BYTES] = _join(bit + 2, branch[start : start + _WAYS_BYTES])
+
+
+def _join(bit: int, ways: bytes | bytearray) -> bytes:
+    """The hash of a position from those of its four ways."""
+    filled = _filled(ways)
+    if len(filled) > 1:
+        return sha256(_INNER[bit] + ways).digest()
+    return bytes(ways[HASH_BYTES * filled[0] :][:HASH_BYTES]) if filled else EMPTY
+
+
+def _filled(ways: bytes | bytearray) -> list[int]:
+    return [way for way in range(4) if ways[32 * way : 32 * way + 32] != EMPTY]
+
+
+def _children(body: Branch) -> list[int]:
+    """Which children a branch has."""
+    places = ((nibble, _CHILDREN + HASH_BYTES * nibble) for nibble in range(16))
+    return [nibble for nibble, at in places if body[at : at + HASH_BYTES] != EMPTY]
 
 
 # Pages.
 
 
 def _page_hash(body: Page, bit: int) -> bytes:
-    return _bucket_hash(body, bit) if isinstance(body, bytes) else body[1]
+    return _bucket_hash(body, bit) if isinstance(body, bytes) else _join(bit, body[1:_CHILDREN])
 
 
 def _bucket_hash(bucket: bytes, bit: int) -> bytes:
-    """The hash of a bucket at some bit: its leaves agree in all bits before it."""
+    """The hash of a bucket at some bit: its leaves agree in all bits before it.
+
+    What `_run_hash` gives, by looking at the one byte in which keys nearly always part.
+    """
     if len(bucket) <= _GROUP_BYTES_MAX:
         return sha256(bucket).digest()
     at = bit >> 3
-    return _run_hash(bucket, 0, len(bucket) // _LEAF, bucket[1 + at :: _LEAF], at << 3)
+    tops = bucket[1 + at :: _LEAF]
+    count = len(tops)
+    below = ((tops[0] ^ tops[-1]).bit_length() - 1) & ~1
+    if below < 0:
+        return _run_hash(bucket, 0, count)
+    base = tops[0] >> below + 2 << below + 2
+    one = bisect_left(tops, base | 1 << below)
+    two = bisect_left(tops, base | 2 << below)
+    three = bisect_left(tops, base | 3 << below)
+    _check_parts(0, one, two, three, count)
+    ways = [
+        EMPTY
+        if start == stop
+        else sha256(_BUCKET + bucket[1 + _LEAF * start : 1 + _LEAF * stop]).digest()
+        if stop - start <= GROUP_LEAVES_MAX
+        else _run_hash(bucket, start, stop)
+        for start, stop in ((0, one), (one, two), (two, three), (three, count))
+    ]
+    return sha256(_INNER[(at << 3) + 6 - below] + b"".join(ways)).digest()
 
 
-def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`.
-
-    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
-    """
+def _run_hash(bucket: bytes, low: int, high: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`."""
+    if low == high:
+        return EMPTY
     if high - low <= GROUP_LEAVES_MAX:
         return sha256(_BUCKET + bucket[1 + _LEAF * low : 1 + _LEAF * high]).digest()
-    last = tops[high - 1]
-    differing = tops[low] ^ last
-    if differing:
-        below = differing.bit_length() - 1
-        parting, middle = bit + 7 - below, bisect_left(tops, last >> below << below, low, high)
-        if not low < middle < high:
-            raise ValueError("a bucket whose keys are out of order")
-    else:
-        parting, middle = _parting(bucket, low, high)
-    left = _run_hash(bucket, low, middle, tops, bit)
-    return sha256(_INNER[parting] + left + _run_hash(bucket, middle, high, tops, bit)).digest()
+    bit, ends = _parting(bucket, low, high)
+    ways = [_run_hash(bucket, start, stop) for start, stop in pairwise(ends)]
+    return sha256(_INNER[bit] + b"".join(ways)).digest()
 
 
-def _parting(bucket: bytes, low: int, high: int) -> tuple[int, int]:
-    """The first bit in which leaves differ, and the first leaf on its far side.
+def _parting(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, ...]]:
+    """The first bit at which leaves go different ways, and where each way begins and ends.
 
     Raises:
         ValueError: the leaves are not in order, so that there is no way to go on.
     """
     first = int.from_bytes(bucket[1 + _LEAF * low : 33 + _LEAF * low])
     last = int.from_bytes(bucket[1 + _LEAF * (high - 1) : 33 + _LEAF * (high - 1)])
-    below = (first ^ last).bit_length() - 1
-    far = (last >> below << below).to_bytes(HASH_BYTES)
-    middle = _find(bucket, far, low, high)
-    if not low < middle < high:
+    below = ((first ^ last).bit_length() - 1) & ~1
+    if below < 0:
+        raise ValueError("a key twice in a bucket")
+    base = first >> below + 2 << below + 2
+    starts = [(base | way << below).to_bytes(HASH_BYTES) for way in (1, 2, 3)]
+    ends = (low, *(_find(bucket, start, low, high) for start in starts), high)
+    _check_parts(*ends)
+    return KEY_BITS - 2 - below, ends
+
+
+def _check_parts(*ends: int) -> None:
+    """Leaves that are in order part: no way has all of them, and none less than nothing.
+
+    Raises:
+        ValueError: they are not.
+    """
+    low, one, two, three, high = ends
+    if not low <= one <= two <= three <= high or high - low in (
+        one - low,
+        two - one,
+        three - two,
+        high - three,
+    ):
         raise ValueError("keys out of order in a bucket")
-    return KEY_BITS - 1 - below, middle
 
 
 def _find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:
@@ -471,8 +524,9 @@ def _nibble(key: bytes, bit: int) -> int:
     return byte & 15 if bit & 4 else byte >> 4
 
 
-def _bit(key: bytes, bit: int) -> int:
-    return key[bit >> 3] >> (7 - (bit & 7)) & 1
+def _way(key: bytes, bit: int) -> int:
+    """The two bits of `key` from `bit` on, which is even."""
+    return key[bit >> 3] >> (6 - (bit & 7)) & 3
 
 
 # Checking.
@@ -495,16 +549,18 @@ def _check_page(
     if not problem and expected is not None and _page_hash(body, bit) != expected:
         problem = "does not have the hash that the page above it expects"
     yield page, problem
-    if not problem and isinstance(body, list):
-        for slot in range(16, 32):
-            if body[slot] != EMPTY:
-                yield from _check_page(nodes, page << 4 | slot & 15, bit + 4, body[slot])
+    if not problem and isinstance(body, bytearray):
+        for nibble in _children(body):
+            at = _CHILDREN + HASH_BYTES * nibble
+            child = bytes(body[at : at + HASH_BYTES])
+            yield from _check_page(nodes, page << 4 | nibble, bit + 4, child)
 
 
 def _page_problem(body: Page, page: int, bit: int) -> str:
-    if isinstance(body, list):
-        rehashed = list(body)
-        _rehash(rehashed, bit, range(16, 32))
+    if isinstance(body, bytearray):
+        rehashed = bytearray(body)
+        for way in range(4):
+            _rehash_way(rehashed, bit, way)
         return "" if rehashed == body else "holds hashes that do not fit together"
     keys = [key for key, _ in _listed(body)]
     if any(left >= right for left, right in pairwise(keys)):

@@ -11,11 +11,12 @@ CONCEPT_TYPE = "$ConceptType"
 PROPOSITION_TYPE = "$PropositionType"
 SYSTEM_ACTOR = "$system"
 
-_IDENTIFIER = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_META_TYPES = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 
 
 def check_identifier(name: object, what: str) -> str:
-    """A name for a type or predicate.
+    """A name for a type or predicate. A `$` in front is kept for the two meta-types.
 
     Raises:
         InvalidValueType: it is no string.
@@ -23,7 +24,8 @@ def check_identifier(name: object, what: str) -> str:
     """
     if not isinstance(name, str):
         raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
-    if len(name) > IDENTIFIER_BYTES_MAX or not _IDENTIFIER.fullmatch(name):
+    is_valid = _IDENTIFIER.fullmatch(name) or name in _META_TYPES
+    if len(name) > IDENTIFIER_BYTES_MAX or not is_valid:
         raise InvalidIdentifier(f"{shorten(name)!r} is not a valid name for a {what}.")
     return name if type(name) is str else str.__str__(name)
 

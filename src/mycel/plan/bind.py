@@ -464,10 +464,12 @@ def _check_fields(path: ast.Path) -> None:
     name = path.variable.name
     if first not in ELEMENT_FIELDS:
         close = did_you_mean(first, list(ELEMENT_FIELDS))
+        hint = (
+            f"{close} Concepts have id, type and name; links have id, subject, predicate and"
+            f" object; both have attributes and metadata. Perhaps ?{name}.attributes.{first}?"
+        )
         raise UnknownReference(
-            f"?{name}.{first}: elements have no field {first!r}.",
-            hint=f"{close} Fields are id, type, name (concepts), id, subject, predicate, object"
-            f" (links), attributes.KEY and metadata.KEY; perhaps ?{name}.attributes.{first}.".strip(),
+            f"?{name}.{first}: elements have no field {first!r}.", hint=hint.strip()
         )
     if rest and first not in _OPEN_FIELDS:
         raise UnknownReference(

@@ -65,9 +65,9 @@ class AttributeRule:
     description: str = ""
 
     @property
-    def allows_null(self) -> bool:
-        """An attribute that may be absent may also be null."""
-        return not self.is_required or self.has_default or not self.types or "null" in self.types
+    def takes_null(self) -> bool:
+        """Whether null is a value like any other here. Elsewhere it says that there is none."""
+        return not self.types or "null" in self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) 
 
 def _contradiction(rule: AttributeRule, value: object) -> tuple[str, _Types, str] | None:
     """Where a value contradicts its rule, what is expected there, and what it is."""
-    if value is None and rule.allows_null:
+    if value is None:  # As if it were not there; whether it has to be is for `missing` to say.
         return None
     if not _is_one_of(value, rule.types):
         return f"The attribute {quoted(rule.name)}", rule.types, json_type(value)
@@ -251,15 +251,13 @@ def _is_one_of(value: object, types: _Types) -> bool:
 
 
 def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The required attributes that are not there."""
+    """The required attributes that are not there, or null."""
     return tuple(
         rule.name
         for rule in definition.rules
         if rule.is_required
         and not rule.has_default
-        and (
-            rule.name not in attributes or (attributes[rule.name] is None and not rule.allows_null)
-        )
+        and (rule.name not in attributes or (attributes[rule.name] is None and not rule.takes_null))
     )
 
 

@@ -40,6 +40,7 @@ _SHAPE_HINT: Final = (
     'Send {"command": "…"} or {"commands": ["…", …]}, and beside it "parameters": {…} if the'
     ' text has placeholders, "dry_run": true to validate only.'
 )
+_READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
 _log = logging.getLogger(__name__)
@@ -80,10 +81,8 @@ def respond(executor: Executor, request: Mapping[str, Any], *, readonly: bool) -
     """Answer a request, whatever it is."""
     try:
         asked = _read(request)
-        if asked.is_batch:
-            told: Response = {"result": _run_batch(executor, asked, readonly=readonly)}
-        else:
-            told = _run(executor, asked.commands[0], readonly=readonly, dry_run=asked.dry_run)
+        responses = _run_all(executor, asked, readonly=readonly)
+        told = {"result": responses} if asked.is_batch else responses[0]
         return _with_warnings(told, asked.warnings)
     except MycelError as error:
         return _failed(error)
@@ -100,6 +99,8 @@ def read_only(message: str) -> MycelError:
 
 def writes(text: str) -> bool:
     """Whether a text is a command that writes. One that cannot be parsed does not."""
+    if text.lstrip().startswith(_READS):  # The usual case, told without parsing.
+        return False
     try:
         command = parse(text)
     except (InvalidSyntax, InvalidIdentifier):
@@ -112,7 +113,7 @@ def writes(text: str) -> bool:
 # Running.
 
 
-def _run_batch(executor: Executor, asked: _Request, *, readonly: bool) -> list[Response]:
+def _run_all(executor: Executor, asked: _Request, *, readonly: bool) -> list[Response]:
     if readonly and (refused := _refusals(asked.commands)):
         return refused
     responses = []
@@ -133,7 +134,9 @@ def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:
     }
     if not writing:
         return []
-    others = read_only(f"Not run: command {min(writing)} of this read-only batch writes.")
+    others = read_only(
+        f"Not run: command {min(writing)} of this batch writes, and the door only reads."
+    )
     own = read_only("This command writes, and the request came through a door for reading.")
     return [_failed(own if place in writing else others) for place in range(1, len(commands) + 1)]
 

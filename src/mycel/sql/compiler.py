@@ -48,13 +48,15 @@ def compile_query(
     limited: bool = False,
     past: bool = False,
     ties: tuple[ir.Variable, ...] = (),
+    exact: bool = False,
 ) -> Statement:
     """The statement of a query.
 
     With `limited` it gives one page, in a total order: `ties` break ties, by default in the order
     of the joins, which is nearly free. With `past` it is about the state at a journal position.
+    With `exact`, sums may go beyond 64 bits.
     """
-    return _Compiler(query, past=past, ties=ties).statement(limited=limited)
+    return _Compiler(query, past=past, ties=ties, exact=exact).statement(limited=limited)
 
 
 def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
@@ -67,14 +69,20 @@ def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
     text = f"{select.text(columns, distinct=True)} ORDER BY {order}"
     if limited:
         text += f" LIMIT {compiler.bindings.add(LIMIT)}"
-    return Statement(text, tuple(compiler.bindings.values), (False,) * len(names))
+    return Statement(*compiler.bindings.used_in(text), (False,) * len(names))
 
 
 class _Compiler:
     def __init__(
-        self, query: ir.Query, *, past: bool = False, ties: tuple[ir.Variable, ...] = ()
+        self,
+        query: ir.Query,
+        *,
+        past: bool = False,
+        ties: tuple[ir.Variable, ...] = (),
+        exact: bool = False,
     ) -> None:
         self.query: Final = query
+        self.exact: Final = exact
         self.ties = ties
         self.bindings: Final = Bindings()
         sources = Sources(self.bindings.add(MOMENT) if past else None)
@@ -91,7 +99,7 @@ class _Compiler:
             outputs = [self._output(select, each) for each in self._plain()]
             text = self._ordered(select, _columns(outputs, limited=limited), limited=limited)
         kinds = tuple(output.is_json for output in outputs)
-        return Statement(text, tuple(self.bindings.values), kinds, self.ties)
+        return Statement(*self.bindings.used_in(text), kinds, self.ties)
 
     def _shows_elements(self) -> bool:
         """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
@@ -174,7 +182,7 @@ class _Compiler:
         made = [
             self._output(select, each)
             if isinstance(each, ir.Field)
-            else Output(totals.total(each, self._access(select, each.argument)), is_json=False)
+            else Output(self._total(select, each), is_json=False)
             for each in self.query.outputs
         ]
         order = [
@@ -183,14 +191,14 @@ class _Compiler:
             for term in (
                 sort_terms(self._access(select, key.output), key.descending)
                 if isinstance(key.output, ir.Field)
-                else _total_terms(
-                    totals.total(key.output, self._access(select, key.output.argument)),
-                    key.descending,
-                )
+                else _total_terms(self._total(select, key.output), key.descending)
             )
         ]
         groups = [totals.group_key(self._access(select, each)) for each in keys]
         return self._group_text(select, made, groups, order, limited=limited), made
+
+    def _total(self, select: Select, node: ir.Total) -> str:
+        return totals.total(node, self._access(select, node.argument), exact=self.exact)
 
     def _group_text(
         self,
@@ -221,7 +229,7 @@ class _Compiler:
         merged: dict[ir.Total, str] = {}
         for at, total in enumerate(wanted):
             parts, whole = totals.in_two_steps(
-                total, self._access(select, total.argument), f"t{at}", "s"
+                total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
             )
             columns += parts
             merged[total] = whole

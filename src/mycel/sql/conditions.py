@@ -40,6 +40,8 @@ def compare(operator: str, left: Access, right: Access) -> str:
 
 def equal(left: Access, right: Access) -> str:
     """The same JSON value, or both null."""
+    if left.kind == "null":
+        left, right = right, left
     if right.kind == "null":
         return f"{left.value} IS NULL"
     if left.is_constant and not right.is_constant:
@@ -117,7 +119,12 @@ def text_test(function: str, operand: Access, argument: Access) -> str:
     texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
     alternatives = []
     if texts:
-        test = _TEXT_TESTS[function].format(text=operand.value, part=argument.value)
+        test = _TEXT_TESTS[function].format(
+            text=operand.value,
+            part=argument.value,
+            text_bytes=f"CAST({operand.value} AS BLOB)",
+            part_bytes=f"CAST({argument.value} AS BLOB)",
+        )
         tests = [*_is_text(operand), *tests, test]
         alternatives.append(" AND ".join(tests))
     if function == "CONTAINS" and operand.kind == "json":
@@ -129,9 +136,10 @@ def text_test(function: str, operand: Access, argument: Access) -> str:
 
 _TEXT_TESTS: Final = {
     "CONTAINS": "instr({text}, {part}) > 0",
-    "STARTS_WITH": "substr({text}, 1, length({part})) = {part}",
-    "ENDS_WITH": "(length({text}) >= length({part})"
-    " AND substr({text}, length({text}) - length({part}) + 1) = {part})",
+    # As bytes: SQLite counts the characters of a text only up to a NUL.
+    "STARTS_WITH": "({part} = '' OR substr({text_bytes}, 1, length({part_bytes})) = {part_bytes})",
+    "ENDS_WITH": "({part} = '' OR length({text_bytes}) >= length({part_bytes}) AND"
+    " substr({text_bytes}, length({text_bytes}) - length({part_bytes}) + 1) = {part_bytes})",
     "REGEX": "mycel_regex({part}, {text})",
 }
 

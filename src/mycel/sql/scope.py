@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from mycel.ir import query as ir
 
@@ -41,6 +42,19 @@ class Bindings:
                 return f"?{place}"
         self.values.append(value)
         return f"?{len(self.values)}"
+
+    def used_in(self, text: str) -> tuple[str, tuple[ir.Value, ...]]:
+        """The text with the placeholders that it holds numbered anew, and their values.
+
+        What cannot be true is not tested, so a value may have been added and never used.
+        """
+        places = dict.fromkeys(int(found) for found in _PLACEHOLDER.findall(text))
+        numbers = {old: new for new, old in enumerate(sorted(places), 1)}
+        renumbered = _PLACEHOLDER.sub(lambda found: f"?{numbers[int(found[1])]}", text)
+        return renumbered, tuple(self.values[old - 1] for old in numbers)
+
+
+_PLACEHOLDER: Final = re.compile(r"\?([0-9]+)")
 
 
 def _same_type(one: ir.Value, other: ir.Value) -> bool:

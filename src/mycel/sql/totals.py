@@ -9,7 +9,8 @@ from mycel.sql.fields import Access
 
 _KEY: Final = (
     "CASE {type} WHEN 'text' THEN 's' || {value} WHEN 'true' THEN 't' WHEN 'false' THEN 'f'"
-    " WHEN 'array' THEN 'a' || {value} WHEN 'object' THEN 'o' || {value} ELSE {value} END"
+    " WHEN 'array' THEN mycel_json_key({value}) WHEN 'object' THEN mycel_json_key({value})"
+    " ELSE {value} END"
 )
 """A value that is equal where the JSON values are: numbers as they are, all others marked."""
 
@@ -23,10 +24,14 @@ def group_key(access: Access) -> str:
     return access.value
 
 
-def total(node: ir.Total, access: Access) -> str:
-    """An aggregate over the rows of a group."""
+def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
+    """An aggregate over the rows of a group.
+
+    With `exact`, sums may go beyond 64 bits, where SQLite's own would fail.
+    """
     distinct = "DISTINCT " if node.distinct else ""
-    return f"{_FUNCTIONS[node.function]}({distinct}{_argument(node, access)})"
+    function = "mycel_sum" if exact and node.function == "SUM" else _FUNCTIONS[node.function]
+    return f"{function}({distinct}{_argument(node, access)})"
 
 
 def _argument(node: ir.Total, access: Access) -> str:
@@ -50,12 +55,15 @@ def _argument(node: ir.Total, access: Access) -> str:
             return "NULL"
 
 
-def in_two_steps(node: ir.Total, access: Access, column: str, table: str) -> tuple[list[str], str]:
+def in_two_steps(
+    node: ir.Total, access: Access, column: str, table: str, *, exact: bool = False
+) -> tuple[list[str], str]:
     """The columns of the first grouping, and how the second one makes the whole of them."""
     if node.function == "AVG":
         argument = _argument(node, access)
-        parts = [f"sum({argument}) AS {column}", f"count({argument}) AS {column}n"]
-        return parts, f"sum({table}.{column}) * 1.0 / sum({table}.{column}n)"
-    parts = [f"{total(node, access)} AS {column}"]
-    merge = "sum" if node.function in ("COUNT", "SUM") else _FUNCTIONS[node.function]
-    return parts, f"{merge}({table}.{column})"
+        parts = [f"total({argument}) AS {column}", f"count({argument}) AS {column}n"]
+        return parts, f"sum({table}.{column}) / sum({table}.{column}n)"
+    parts = [f"{total(node, access, exact=exact)} AS {column}"]
+    if node.function in ("COUNT", "SUM"):
+        return parts, f"{'mycel_sum' if exact else 'sum'}({table}.{column})"
+    return parts, f"{_FUNCTIONS[node.function]}({table}.{column})"

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import fsum
 from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
 from mycel.errors import InvalidSyntax
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 from mycel.model.names import shorten
 
 PATTERNS_CACHED_MAX: Final = 256
@@ -29,11 +31,13 @@ def register(connection: apsw.Connection) -> None:
     for name, function, arguments in (
         ("mycel_json_equal", json_equal, 2),
         ("mycel_json_member", json_member, 2),
+        ("mycel_json_key", json_key, 1),
         ("mycel_regex", matches, 2),
         ("mycel_walks", walks, 6),
     ):
         typed: Callable[..., Any] = function
         connection.create_scalar_function(name, typed, arguments, deterministic=True)
+    connection.create_aggregate_function("mycel_sum", _sum, 1)
 
 
 def json_equal(left: str | None, right: str | None) -> bool:
@@ -64,6 +68,39 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, int | float) and isinstance(right, int | float):
         return left == right
     return type(left) is type(right) and bool(left == right)
+
+
+def json_key(text: str) -> str:
+    """A text that is the same for equal JSON arrays or objects: 1.0 in them is written as 1."""
+    return orjson.dumps(_plain(orjson.loads(text)), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and abs(value) < INTEGER_MAX:
+        return int(value)
+    return value
+
+
+def _sum() -> tuple[list[Any], Callable[..., None], Callable[..., Any]]:
+    """A sum that becomes a float where 64 bits end."""
+    return [], _add, _added
+
+
+def _add(found: list[Any], value: Any) -> None:
+    if value is not None:
+        found.append(value)
+
+
+def _added(found: list[Any]) -> Any:
+    if not found:
+        return None
+    total = fsum(found) if any(isinstance(value, float) for value in found) else sum(found)
+    fits = isinstance(total, float) or INTEGER_MIN <= total <= INTEGER_MAX
+    return total if fits else float(total)
 
 
 def matches(pattern: str, text: str) -> bool:

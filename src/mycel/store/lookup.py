@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Any, Final, Literal, NamedTuple
+from weakref import WeakSet
 
 import apsw
 
@@ -23,6 +24,7 @@ Table = Literal["concept", "proposition"]
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 _KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+_KNOW_COVERAGE: Final[WeakSet[apsw.Connection]] = WeakSet()
 
 
 class Match(NamedTuple):
@@ -68,7 +70,9 @@ def _match(
     table: Table | None = None,
     kind: int | None = None,
 ) -> list[Match]:
-    connection.register_fts5_function("coverage", _coverage)
+    if connection not in _KNOW_COVERAGE:  # FTS5 would keep every registration, side by side.
+        connection.register_fts5_function("coverage", _coverage)
+        _KNOW_COVERAGE.add(connection)
     # Joined, never asked with IN: FTS5 would look up each element of the list, term by term.
     join = "" if kind is None else f"CROSS JOIN {table} e ON e.id = text.rowid"
     conditions = ["text MATCH ?1"]

@@ -773,6 +773,10 @@ class Transaction:
         for guard in self._concerned(type_or_predicate, link=not isinstance(name_or_ends, str)):
             guard.check(self, change)
 
+    def check(self) -> None:
+        """Ask the guards about the transaction as a whole, as the commit will."""
+        self._guards.check_commit(self)
+
     def finish(self) -> None:
         """Ask the guards about the whole, and close the journal's range. The writer calls this.
 

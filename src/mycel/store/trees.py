@@ -33,7 +33,7 @@ CHANGE_BYTES: Final = 65
 NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
 _CACHED_PAGE_MAX: Final = 1 << 13
-"""Clean branch pages are cached down to this number: at most 4369 of them, 4 MiB a tree."""
+"""Clean branch pages are cached down to this number: at most 4369 of them, 3 MiB a tree."""
 
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
@@ -130,7 +130,7 @@ class _Pages:
             body = sparse.unpack(stored)
         except ValueError as error:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
-        if page < _CACHED_PAGE_MAX and isinstance(body, list):
+        if page < _CACHED_PAGE_MAX and isinstance(body, bytearray):
             self._branches[page] = body
         return body
 

@@ -3,5 +3,6 @@
 Modules, lowest first:
 
 - `source`       a text, places in it, lines, columns, and excerpts with a caret
+- `nodes`        classes of a syntax tree
 - `diagnostics`  errors that show where in a text they are
 """

@@ -62,7 +62,15 @@ def test_a_page_holds_only_so_many_whatever_is_asked_for(
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda c: c[:-2] + "AA", lambda c: c + "=", lambda _: "", str.swapcase]
+    "damage",
+    [
+        lambda cursor: cursor[:-2] + "AA",
+        lambda cursor: cursor + "=",
+        lambda cursor: cursor[:4] + "!" + cursor[4:],
+        lambda cursor: cursor + "界",
+        lambda _: "",
+        str.swapcase,
+    ],
 )
 def test_a_damaged_cursor_is_refused(db: mycel.Nexus, damage) -> None:  # type: ignore[no-untyped-def]
     cursor = run(db, "DESCRIBE CONCEPT TYPES LIMIT 2").next_cursor

@@ -37,9 +37,7 @@ def test_a_long_find_and_a_long_filter_are_broken_up() -> None:
     result = formatted(f'FIND({paths}) WHERE {{ ?x {{type: "T"}} }}')
     assert result.startswith("FIND(\n  ?x.attributes.some_long_name_0,\n")
     assert "_4\n)\nWHERE {" in result
-    tests = " || ".join(
-        f'?x.attributes.n_{at} == "some text" && true == true' for at in range(3)
-    )
+    tests = " || ".join(f'?x.attributes.n_{at} == "some text" && true == true' for at in range(3))
     assert '\n    || ?x.attributes.n_1 == "some text" && true' in formatted(filtered(tests))
 
 

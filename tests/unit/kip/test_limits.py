@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_capsule_may_be_longer_when_that_is_asked_for() -> None:
 LEAF = '?x {type: "T"}'
 
 # Each makes a command that nests to a depth.
-NESTS = {
+NESTS: dict[str, Callable[[int], str]] = {
     "blocks": lambda depth: where("NOT { " * (depth - 1) + LEAF + " }" * (depth - 1)),
     "patterns": lambda depth: where('(?a, "p", ' * (depth - 1) + "?b" + ")" * (depth - 1)),
     "named patterns": lambda depth: where(
@@ -68,16 +69,14 @@ NESTS = {
 
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
-def test_nesting_to_the_limit_is_fine_and_survives_formatting(nest: object) -> None:
-    assert callable(nest)
+def test_nesting_to_the_limit_is_fine_and_survives_formatting(nest: Callable[[int], str]) -> None:
     tree = parse(nest(NESTING_DEPTH_MAX))
     assert parse(format(tree)) == tree
 
 
 @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
 @pytest.mark.parametrize("depth", [NESTING_DEPTH_MAX + 1, 10_000])
-def test_deeper_nesting_is_refused(nest: object, depth: int) -> None:
-    assert callable(nest)
+def test_deeper_nesting_is_refused(nest: Callable[[int], str], depth: int) -> None:
     error = refusal(nest(depth))
     assert isinstance(error, ResourceExhausted)
     assert "deeper than 64 levels" in error.message
@@ -118,3 +117,49 @@ def test_a_large_capsule_leaves_the_garbage_collector_as_it_was(enabled: bool) -
         assert gc.isenabled() is enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+LONG = "a" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LONG,
+        f"?{LONG}",
+        f"?1{LONG}",
+        f'"{LONG}',
+        f"FIND(?1{LONG})",
+        f"FIND(?x) {LONG}",
+        f"FIND(?x) WHERE {{ ?{LONG} }}",
+        f"FIND(?x) WHERE {{ ?x.{LONG} }}",
+        where(f'?x {{{LONG}: "T"}}'),
+        where(f"?x {{type: {LONG}}}"),
+        where(f"?x {{type: :1{LONG}}}"),
+        where(f'?x {{type: "T"}} FILTER(?x.{LONG})'),
+        with_value(f'{{{LONG}: 1, "{LONG}": 2}}'),
+        with_value(f"{{1{LONG}: 1}}"),
+        with_value("1" * 100_000),
+        with_value(f"1.{LONG}"),
+        with_value(f'"x :{LONG}"'),
+        f'DELETE CONCEPT ?{LONG} WHERE {{ ?x {{type: "T"}} }}',
+        f"UPDATE ?{LONG} SET ATTRIBUTES {{a: ?x}}",
+        f"UPDATE ?x SET ATTRIBUTES {{a: ADD(?{LONG}, 1)}}",
+        f'SEARCH CONCEPT "a" MODE "{LONG}"',
+        f'SEARCH CONCEPT "a" LIMIT -{"1" * 100_000}',
+    ],
+    ids=lambda text: text[:30],
+)
+def test_a_refusal_is_short_however_long_the_command(text: str) -> None:
+    error = refusal(text)
+    assert len(error.message) < 600
+    assert len(error.hint) < 400
+
+
+@pytest.mark.parametrize(
+    "unit", ['"\\', '\\"', '"\\"', '"', "'", "/ ", "?a.", "-", "1.", ":a ", '":a', "(", "!", "\\"]
+)
+def test_no_text_takes_more_than_linear_time(unit: str) -> None:
+    """Quadratic time on 256 KiB would be minutes; this only has to come back."""
+    refusal(unit * (COMMAND_BYTES_MAX // len(unit)))
+    refusal(f"SEARCH CONCEPT {unit * (COMMAND_BYTES_MAX // len(unit) - 20)}")

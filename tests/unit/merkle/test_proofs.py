@@ -23,7 +23,7 @@ from mycel.merkle.proofs import (
 )
 from mycel.merkle.sparse import EMPTY, SparseProof, prove, root
 from tests.unit.merkle.test_log import StrictNodes, naive_root
-from tests.unit.merkle.test_sparse import bit_of, digest, flip, group_hash, grown
+from tests.unit.merkle.test_sparse import digest, flip, group_hash, grown, through
 
 ENTRIES = 37
 RECORDS = {digest(f"key {n}"): f"record {n}".encode() for n in range(60)}
@@ -279,12 +279,11 @@ def test_any_string_changed_on_the_wire_is_noticed(proof: Proof) -> None:
 def test_a_state_proof_for_a_million_leaves_and_a_long_record_is_under_2_kib() -> None:
     record = bytes(range(100)) * 3
     key = digest("deep")
-    steps = tuple((bit, digest(bit)) for bit in range(24))
+    steps = tuple((bit, b"".join(digest((bit, n)) for n in range(3))) for bit in range(0, 20, 2))
     group = {digest(n): digest(n) for n in range(7)} | {key: sha256(record).digest()}
     top = group_hash(group)
-    for bit, sibling in reversed(steps):
-        pair = sibling + top if bit_of(key, bit) else top + sibling
-        top = sha256(b"\x01" + bytes([bit]) + pair).digest()
+    for bit, others in reversed(steps):
+        top = through(key, bit, others, top)
     snapshot = Snapshot(2**40, 2**52, digest("journal"), digest("concepts"), top)
     tree = SparseProof(steps, tuple(sorted(group.items())))
     proof = StateProof("edges", key, record, tree, snapshot)
@@ -326,7 +325,13 @@ def test_a_snapshot_with_a_field_of_another_type_is_refused(name: str, value: An
 @pytest.mark.parametrize("bit", [-1, 256, 2**70, 1.0, True, "1", None])
 def test_a_step_at_a_bit_that_no_key_has_is_refused(bit: Any) -> None:
     with pytest.raises(InvalidValueType):
-        StateProof.from_dict(MEMBER.to_dict() | {"steps": [[bit, "00" * 32]]})
+        StateProof.from_dict(MEMBER.to_dict() | {"steps": [[bit, *["00" * 32] * 3]]})
+
+
+@pytest.mark.parametrize("hashes", [[], ["00" * 32] * 2, ["00" * 32] * 4, ["00" * 96], ["00"] * 3])
+def test_a_step_without_three_hashes_is_refused(hashes: list[str]) -> None:
+    with pytest.raises(InvalidValueType):
+        StateProof.from_dict(MEMBER.to_dict() | {"steps": [[0, *hashes]]})
 
 
 @pytest.mark.parametrize(

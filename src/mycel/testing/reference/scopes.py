@@ -17,6 +17,8 @@ from mycel.testing.reference.graph import Graph
 from mycel.testing.reference.parameters import Parameters
 
 FIELDS = ("id", "type", "name", "subject", "predicate", "object", "attributes", "metadata")
+OPEN_FIELDS = ("attributes", "metadata")
+"""Those that hold JSON, as deep as somebody wrote it."""
 
 
 # Variables.
@@ -256,6 +258,8 @@ def check_path(path: ast.Path, visible: set[str], predicates: set[str]) -> None:
         raise UnknownReference(
             f"There is no field {path.fields[0]!r}.", hint=f"Fields are {', '.join(FIELDS)}."
         )
+    if path.fields[1:] and path.fields[0] not in OPEN_FIELDS:
+        raise UnknownReference(f"{path.fields[0]!r} is a text and has no fields.")
 
 
 def misplaced_clauses(block: ast.Block) -> Iterator[str]:

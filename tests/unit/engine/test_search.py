@@ -1,0 +1,308 @@
+"""SEARCH: from words to elements, best first, with scores that mean the same everywhere."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.engine import search
+from mycel.engine.search import find
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidValueType,
+    TypeMismatch,
+    UnknownReference,
+)
+from tests.unit.engine.meta import garden, run
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with garden() as db:
+        yield db
+
+
+def names(db: mycel.Nexus, command: str, **parameters: Any) -> list[str]:
+    return [each["name"] for each in run(db, command, **parameters).result]
+
+
+def links(db: mycel.Nexus, command: str, **parameters: Any) -> list[str]:
+    return [each["id"] for each in run(db, command, **parameters).result]
+
+
+def scores(db: mycel.Nexus, command: str, **parameters: Any) -> list[float]:
+    return [each["metadata"]["_score"] for each in run(db, command, **parameters).result]
+
+
+def add(db: mycel.Nexus, type_name: str, *texts: str) -> None:
+    with db.transaction() as tx:
+        for text in texts:
+            tx.put_concept(type_name, text)
+
+
+# Concepts.
+
+
+def test_a_result_is_a_node_with_its_score_among_its_metadata(db: mycel.Nexus) -> None:
+    (found,) = run(db, 'SEARCH CONCEPT "louse"').result
+    aphid = db.get_concept("Pest", "Aphid")
+    assert aphid is not None
+    wire = aphid.to_dict()
+    assert found == wire | {"metadata": wire["metadata"] | {"_score": 0.8}}
+
+
+def test_scores_fall_from_first_to_last_and_stay_between_0_and_1(db: mycel.Nexus) -> None:
+    add(db, "Tool", "green shrub shears", "shrub of the sea", "green thing")
+    found = scores(db, 'SEARCH CONCEPT "green shrub"')
+    assert found == sorted(found, reverse=True)
+    assert all(0 < score <= 1 for score in found)
+
+
+def test_the_very_name_is_first_whatever_its_case_and_scores_1(db: mycel.Nexus) -> None:
+    add(db, "Tool", "lavender lavender lavender", "Lavender oil press")
+    for asked in ("Lavender", "LAVENDER", "lavender", "  lavender "):
+        assert names(db, "SEARCH CONCEPT :q", q=asked)[0] == "Lavender"
+        assert scores(db, "SEARCH CONCEPT :q", q=asked)[0] == 1.0
+
+
+def test_an_alias_comes_right_after_a_name(db: mycel.Nexus) -> None:
+    add(db, "Tool", "dew of sea collector")
+    assert names(db, 'SEARCH CONCEPT "dew of sea"')[0] == "Rosemary"
+    assert scores(db, 'SEARCH CONCEPT "dew of sea"')[0] == 0.97
+
+
+def test_a_name_that_begins_so_comes_before_texts_that_contain_it(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Tool", "Sprayer", {"description": "rose rose rose"})
+        tx.put_concept("Tool", "Rose shears")
+    found = run(db, 'SEARCH CONCEPT "rose"').result
+    assert [each["name"] for each in found[:3]] == ["Rosemary", "Rose shears", "Sprayer"]
+    assert found[2]["metadata"]["_score"] <= 0.8 < found[1]["metadata"]["_score"]
+
+
+def test_the_beginning_of_a_word_inside_a_name_is_found(db: mycel.Nexus) -> None:
+    add(db, "Tool", "A brass watering can")
+    assert names(db, 'SEARCH CONCEPT "water"') == ["A brass watering can"]
+    assert names(db, 'SEARCH CONCEPT "brass wat"') == ["A brass watering can"]
+    assert scores(db, 'SEARCH CONCEPT "wat"')[0] <= 0.4
+
+
+def test_more_of_the_words_score_higher(db: mycel.Nexus) -> None:
+    add(db, "Tool", "copper garden lamp", "copper pipe", "garden gnome copper lamp holder")
+    found = dict(
+        zip(
+            names(db, 'SEARCH CONCEPT "copper lamp"'),
+            scores(db, 'SEARCH CONCEPT "copper lamp"'),
+            strict=True,
+        )
+    )
+    assert found["copper pipe"] <= 0.4 < found["garden gnome copper lamp holder"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("薰衣草", "薰衣草 Sage"),
+        ("衣草", "薰衣草 Sage"),
+        ("活血", "薰衣草 Sage"),
+        ("丹参", "薰衣草 Sage"),
+    ],
+)
+def test_chinese_is_found_by_any_part_of_it(db: mycel.Nexus, asked: str, expected: str) -> None:
+    assert names(db, "SEARCH CONCEPT :q", q=asked) == [expected]
+
+
+def test_japanese_and_korean_are_found(db: mycel.Nexus) -> None:
+    add(db, "Tool", "園芸ばさみ", "원예 가위")
+    assert names(db, 'SEARCH CONCEPT "ばさみ"') == ["園芸ばさみ"]
+    assert names(db, 'SEARCH CONCEPT "가위"') == ["원예 가위"]
+
+
+def test_words_are_found_in_other_forms_of_them(db: mycel.Nexus) -> None:
+    assert set(names(db, 'SEARCH CONCEPT "shrubs" WITH TYPE "Plant"')) == {"Rosemary", "Lavender"}
+
+
+@pytest.mark.parametrize("asked", ["", "   ", "!?", "the", "\u0301", '" or "', "zzzz"])
+def test_a_question_that_says_nothing_finds_nothing(db: mycel.Nexus, asked: str) -> None:
+    assert names(db, "SEARCH CONCEPT :q", q=asked) == []
+    assert links(db, "SEARCH PROPOSITION :q", q=asked) == []
+
+
+def test_a_name_without_words_is_found_all_the_same(db: mycel.Nexus) -> None:
+    add(db, "Tool", "+++", "The")
+    assert names(db, 'SEARCH CONCEPT "+++"') == ["+++"]
+    assert names(db, 'SEARCH CONCEPT "the"') == ["The"]
+
+
+def test_what_was_written_a_moment_ago_is_found_while_others_hold_the_pen(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Tool", "Fresh trowel")
+    with db._store.reading() as reader:
+        assert [hit.element.to_dict()["name"] for hit in find(reader, "trowel", "CONCEPT")] == [
+            "Fresh trowel"
+        ]
+        kind = reader.registry.type_number(reader.connection, "Plant")
+        assert find(reader, "trowel", "CONCEPT", kind=kind) == []
+
+
+def test_what_was_removed_is_not_found(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        moth = tx.get_concept("Pest", "Moth")
+        assert moth is not None
+        tx.retire(moth)
+    assert names(db, 'SEARCH CONCEPT "moth"') == []
+
+
+# Options.
+
+
+def test_a_type_narrows_the_search_before_the_limit_counts(db: mycel.Nexus) -> None:
+    add(db, "Tool", *(f"shrub {n}" for n in range(60)))
+    assert len(names(db, 'SEARCH CONCEPT "shrub" LIMIT 50')) == 50
+    found = names(db, 'SEARCH CONCEPT "shrub" WITH TYPE "Plant" LIMIT 2')
+    assert set(found) == {"Rosemary", "Lavender"}
+
+
+def test_a_type_that_is_not_defined_is_answered_with_the_closest_names(db: mycel.Nexus) -> None:
+    with pytest.raises(TypeMismatch) as failure:
+        run(db, 'SEARCH CONCEPT "x" WITH TYPE "plant"')
+    assert failure.value.code == "KIP_2001"
+    assert "Plant" in failure.value.hint
+    with pytest.raises(TypeMismatch, match="repels"):
+        run(db, 'SEARCH PROPOSITION "x" WITH TYPE "repel"')
+
+
+def test_a_type_whose_definition_was_removed_counts_as_not_defined(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        definition = tx.get_concept("$ConceptType", "Tool")
+        assert definition is not None
+        tx.retire(definition)
+    with pytest.raises(TypeMismatch):
+        run(db, 'SEARCH CONCEPT "x" WITH TYPE "Tool"')
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_every_mode_finds_by_words_when_nothing_knows_meanings(db: mycel.Nexus, mode: str) -> None:
+    outcome = run(db, 'SEARCH CONCEPT "louse" MODE :mode', mode=mode)
+    assert outcome == run(db, 'SEARCH CONCEPT "louse"')
+    assert outcome.warnings == ()
+
+
+def test_a_mode_that_does_not_exist_is_answered_with_those_that_do(db: mycel.Nexus) -> None:
+    with pytest.raises(ConstraintViolation) as failure:
+        run(db, 'SEARCH CONCEPT "louse" MODE :mode', mode="psychic")
+    assert all(mode in failure.value.hint for mode in ("keyword", "semantic", "hybrid"))
+
+
+def test_a_threshold_cuts_off_what_scores_less(db: mycel.Nexus) -> None:
+    every_score = scores(db, 'SEARCH CONCEPT "green shrub"')
+    kept = scores(db, 'SEARCH CONCEPT "green shrub" THRESHOLD 0.39')
+    assert kept == [score for score in every_score if score >= 0.39]
+    assert 0 < len(kept) < len(every_score)
+    assert scores(db, 'SEARCH CONCEPT "aphid" THRESHOLD 1') == [1.0]
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.01, 80])
+def test_a_threshold_that_no_score_can_have_is_refused(db: mycel.Nexus, threshold: float) -> None:
+    with pytest.raises(ConstraintViolation, match="between 0 and 1"):
+        run(db, 'SEARCH CONCEPT "x" THRESHOLD :t', t=threshold)
+
+
+def test_without_a_limit_ten_are_given(db: mycel.Nexus) -> None:
+    add(db, "Tool", *(f"spade {n}" for n in range(30)))
+    assert len(names(db, 'SEARCH CONCEPT "spade"')) == 10
+    assert len(names(db, 'SEARCH CONCEPT "spade" LIMIT 30')) == 30
+
+
+def test_a_limit_beyond_the_most_is_said_to_be_cut(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "SEARCH_LIMIT_MAX", 5)
+    add(db, "Tool", *(f"spade {n}" for n in range(30)))
+    outcome = run(db, 'SEARCH CONCEPT "spade" LIMIT 30')
+    assert len(outcome.result) == 5
+    assert "at most 5" in outcome.warnings[0]
+    assert run(db, 'SEARCH CONCEPT "aphid" LIMIT 30').warnings == ()
+
+
+def test_parameters_are_checked(db: mycel.Nexus) -> None:
+    with pytest.raises(InvalidValueType):
+        run(db, "SEARCH CONCEPT :q", q=5)
+    with pytest.raises(InvalidValueType):
+        run(db, 'SEARCH CONCEPT "x" THRESHOLD :t', t="high")
+    with pytest.raises(ConstraintViolation):
+        run(db, 'SEARCH CONCEPT "x" LIMIT :n', n=0)
+    with pytest.raises(UnknownReference):
+        run(db, "SEARCH CONCEPT :q")
+
+
+def test_a_question_is_only_text_whatever_it_holds(db: mycel.Nexus) -> None:
+    for asked in ('"', "a AND", "NEAR(", "aphid*", "body:aphid", "'; DROP TABLE text", "%", "_"):
+        run(db, "SEARCH CONCEPT :q", q=asked)
+        run(db, "SEARCH PROPOSITION :q", q=asked)
+    assert names(db, 'SEARCH CONCEPT "aphid"') == ["Aphid"]
+
+
+# Links.
+
+
+def test_links_are_found_by_the_name_of_their_predicate(db: mycel.Nexus) -> None:
+    found = run(db, 'SEARCH PROPOSITION "repels"').result
+    assert [each["predicate"] for each in found[:3]] == ["repels"] * 3
+    assert [each["metadata"]["_score"] for each in found[:3]] == [1.0] * 3
+    assert all(each["_type"] == "PropositionLink" for each in found)
+
+
+def test_words_of_a_predicate_may_be_written_apart_and_in_other_forms(db: mycel.Nexus) -> None:
+    assert scores(db, 'SEARCH PROPOSITION "grows beside"') == [1.0]
+    assert scores(db, 'SEARCH PROPOSITION "Grows_Beside"') == [1.0]
+    assert "P:71:grows_beside" in links(db, 'SEARCH PROPOSITION "growing"')
+
+
+def test_links_are_found_by_the_names_of_their_ends(db: mycel.Nexus) -> None:
+    assert set(links(db, 'SEARCH PROPOSITION "rosemary"')) == {"P:71:grows_beside", "P:77:repels"}
+
+
+def test_links_are_found_by_their_attributes(db: mycel.Nexus) -> None:
+    assert links(db, 'SEARCH PROPOSITION "terrace"') == ["P:77:repels"]
+
+
+def test_a_sentence_finds_the_link_that_says_it_first(db: mycel.Nexus) -> None:
+    assert links(db, 'SEARCH PROPOSITION "rosemary repels aphid"')[0] == "P:77:repels"
+    assert scores(db, 'SEARCH PROPOSITION "rosemary repels aphid"')[0] == 0.8
+    assert (
+        links(db, 'SEARCH PROPOSITION "what repels the aphid on the terrace"')[0] == "P:77:repels"
+    )
+
+
+def test_a_predicate_narrows_the_search_for_links(db: mycel.Nexus) -> None:
+    assert links(db, 'SEARCH PROPOSITION "rosemary" WITH TYPE "repels"') == ["P:77:repels"]
+    assert links(db, 'SEARCH PROPOSITION "terrace" WITH TYPE "doubts"') == []
+    assert len(links(db, 'SEARCH PROPOSITION "repels" WITH TYPE "repels"')) == 3
+
+
+def test_links_about_links_are_found_by_their_other_end(db: mycel.Nexus) -> None:
+    assert links(db, 'SEARCH PROPOSITION "薰衣草"') == ["P:79:doubts"]
+    assert links(db, 'SEARCH PROPOSITION "doubts"') == ["P:79:doubts"]
+
+
+def test_the_right_link_is_found_among_many_of_one_predicate(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        ids = tx.put_concepts(mycel.ConceptRow("Plant", f"Weed {n}", {}, {}) for n in range(400))
+        moth = tx.get_concept("Pest", "Moth")
+        assert moth is not None
+        tx.put_propositions(mycel.PropositionRow(each, "repels", moth.id, {}) for each in ids)
+        mint = tx.put_concept("Plant", "Zebramint")
+        wanted = tx.put_proposition(mint, "repels", moth)
+    assert links(db, 'SEARCH PROPOSITION "zebramint repels moth"')[0] == wanted
+
+
+# Both at once, as `Nexus.search` needs it.
+
+
+def test_concepts_and_links_can_be_found_together(db: mycel.Nexus) -> None:
+    with db._store.reading() as reader:
+        found = [hit.element.id for hit in find(reader, "terrace rosemary")]
+    assert "P:77:repels" in found
+    assert any(each.startswith("C:") for each in found)
