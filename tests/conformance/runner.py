@@ -300,7 +300,7 @@ def run(engine: Engine, case: Case) -> None:
     bound: dict[str, Any] = {}
     for step in case.steps:
         for name, query in step.bind.items():
-            bound[name] = _only_value(engine.request({"command": query, "parameters": bound}))
+            bound[name] = _only_value(engine.request(_with_bound({"command": query}, bound)))
         response = engine.request(_with_bound(step.request, bound), readonly=step.readonly)
         assert isinstance(response, dict), f"no object: {response!r}"
         check(step, response, bound)

@@ -587,7 +587,7 @@ def faulty_finds(draw: st.DrawFn) -> Command:
     """A FIND with exactly one fault in it."""
     scope = _Scope(draw)
     where, bound = _block(scope, 1)
-    variable = ast.Variable(scope.one_of(*sorted(bound)))
+    variable = ast.Variable(scope.one_of(*sorted(bound - {PREDICATE_VARIABLE})))
     expression: ast.Expression = ast.Path(variable)
     stranger = ast.Variable("stranger")
     extra: ast.Clause | None = None
@@ -612,7 +612,7 @@ def faulty_finds(draw: st.DrawFn) -> Command:
         case "missing parameter":
             extra = ast.ConceptClause(stranger, ast.ConceptMatcher(name=ast.Placeholder("absent")))
         case "bad expression":
-            path = ast.Path(variable)
+            path = ast.Path(variable, scope.one_of((), ("name",), ("attributes", "tag")))
             extra = ast.Filter(ast.TextTest("REGEX", path, literal("(a")))
             if variable.name not in scope.visible:
                 extra = ast.Not((ast.ConceptClause(variable, matcher("Plant", "Ash")), extra))

@@ -60,8 +60,16 @@ def elements_of(engine: Engine) -> dict[str, dict[str, Any]]:
 class Names:
     """What the ids of one engine stand for."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, born: dict[Identity, int] | None = None) -> None:
         self.elements = elements_of(engine)
+        self.born = born or {}
+        """The versions with which an engine starts: bootstrapping may take it several steps."""
+
+    def versions(self) -> dict[Identity, int]:
+        return {
+            self.identity(id_): element["metadata"]["_version"]
+            for id_, element in self.elements.items()
+        }
 
     def identity(self, id_: str) -> Identity:
         element = self.elements[id_]
@@ -72,13 +80,15 @@ class Names:
 
     def state(self) -> dict[Identity, Any]:
         """The whole graph, in the form of `ReferenceNexus.state`, with values made comparable."""
+        versions = self.versions()
         return {
-            self.identity(id_): (
+            identity: (
                 self.plain(element["attributes"]),
                 self.plain(element["metadata"]),
-                element["metadata"]["_version"],
+                versions[identity] - self.born.get(identity, 0),
             )
             for id_, element in self.elements.items()
+            for identity in [self.identity(id_)]
         }
 
     def plain(self, value: Any) -> Any:
@@ -106,12 +116,13 @@ class Pair:
     def __init__(self, engine: Engine, graph: Command) -> None:
         self.engine = engine
         self.reference = ReferenceNexus()
+        self.born = [Names(side).versions() for side in (self.engine, self.reference)]
         for request in ({"command": VOCABULARY}, {"command": CORE}, graph.request):
             for side in (self.engine, self.reference):
                 assert "result" in side.request(request), side.request(request)
 
     def names(self) -> tuple[Names, Names]:
-        return Names(self.engine), Names(self.reference)
+        return Names(self.engine, self.born[0]), Names(self.reference, self.born[1])
 
 
 @contextmanager
@@ -240,7 +251,7 @@ _SOMETHING = ast.Upsert(
 def outcome(engine: Engine, command: Command, before: Names) -> tuple[Any, Names]:
     """What a command came to: an error's code or a result, and the graph after it."""
     response = engine.request(command.request)
-    after = Names(engine)
+    after = Names(engine, before.born)
     if "error" in response:
         assert after.state() == before.state(), "a command that failed has changed something"
         return response["error"]["code"], after

@@ -1,9 +1,30 @@
-"""Running commands: one module per statement, in the order in which a command passes them.
+"""Running commands: parse, bind, rewrite, compile, execute. One module per statement.
 
-values       the values of a command: literals, and parameters in the place of placeholders
-outcome      what every statement returns
-upsert       UPSERT
-update       UPDATE
-merge        MERGE
-delete       DELETE
+Modules, in the order in which a command passes through them:
+
+- `engine`       which statement it is, and under which rules it runs
+- `prepared`     commands seen before, and the plans made for them
+- `values`       literals, and parameters in the place of placeholders
+- `planning`     from a parsed command to a plan
+- `find`         FIND, and pages that all show the same moment
+- `paging`       cursors
+- `matching`     what the WHERE of a statement binds
+- `references`   what a statement refers to: by id, by type and name, by pattern
+- `upsert`       UPSERT
+- `batch`        many puts of an UPSERT as few
+- `delete`       DELETE
+- `update`       UPDATE
+- `merge`        MERGE
+- `constraints`  the guard of schemas
+- `protection`   the guard of what the system stands on
+- `describe`     DESCRIBE
+- `facts`        what is told about types, predicates and domains
+- `primer`       DESCRIBE PRIMER and DOMAINS
+- `examples`     commands to begin with, made for this graph
+- `search`       SEARCH
+- `export`       EXPORT
+- `explain`      EXPLAIN
+- `bootstrap`    what every new graph begins with
+- `outcome`      how a statement ends
+- `result`       what the caller gets: rows, or the wire form
 """

@@ -12,8 +12,8 @@ that would have failed, and it knows its block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import orjson
 
@@ -27,7 +27,14 @@ _TOGETHER_MIN: Final = 8
 """Fewer than these are put one by one: looking for them first would cost more."""
 
 _Keys: TypeAlias = Mapping[str, Any] | None
-_Named: TypeAlias = Callable[[MycelError], MycelError]
+
+
+class Place(Protocol):
+    """Where in a capsule a put was said."""
+
+    def named(self, error: MycelError) -> MycelError:
+        """The error, saying which place it is about."""
+
 
 # CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
 _CONCEPTS_THERE: Final = (
@@ -58,17 +65,16 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
 class ConceptPut:
     """A concept to create or to merge keys into. It has an id once it exists."""
 
-    __slots__ = ("attributes", "id", "metadata", "name", "named", "type")
+    __slots__ = ("attributes", "id", "metadata", "name", "place", "type")
 
     def __init__(
-        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, named: _Named
+        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, place: Place
     ) -> None:
         self.type: Final = type_
         self.name: Final = name
         self.attributes: Final = attributes
         self.metadata: Final = metadata
-        self.named: Final = named
-        """Says in an error which block the put is of."""
+        self.place: Final = place
         self.id: str | None = None
 
     def put(self, tx: Transaction) -> None:
@@ -78,7 +84,7 @@ class ConceptPut:
 class LinkPut:
     """A link to create or to merge keys into. It has an id once it is written."""
 
-    __slots__ = ("attributes", "id", "metadata", "named", "object", "predicate", "subject")
+    __slots__ = ("attributes", "id", "metadata", "object", "place", "predicate", "subject")
 
     def __init__(
         self,
@@ -87,14 +93,14 @@ class LinkPut:
         object_: str | ConceptPut,
         attributes: _Keys,
         metadata: _Keys,
-        named: _Named,
+        place: Place,
     ) -> None:
         self.subject: Final = subject
         self.predicate: Final = predicate
         self.object: Final = object_
         self.attributes: Final = attributes
         self.metadata: Final = metadata
-        self.named: Final = named
+        self.place: Final = place
         self.id: str | None = None
 
     def ends(self) -> tuple[str, str]:
@@ -145,9 +151,9 @@ class Batch:
     def put_link(self, put: LinkPut) -> None:
         """Queue a link, whose ends are written or wait as concepts."""
         key = (put.subject, put.predicate, put.object)
-        if key in self._links:
+        if self._links.setdefault(key, put) is not put:
             self.write()
-        self._links[key] = put
+            self._links[key] = put
         self._queue.append(put)
 
     def write(self) -> None:
@@ -177,7 +183,7 @@ class Batch:
             try:
                 put.put(self._tx)
             except MycelError as error:
-                raise put.named(error) from None
+                raise put.place.named(error) from None
 
     def _write_concepts(self, puts: list[ConceptPut]) -> set[str]:
         """Write concepts; those that exist one by one. Returns the ids of the others."""
@@ -195,33 +201,35 @@ class Batch:
 
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
         """Write links; those that exist one by one."""
-        there = self._links_there(puts, created)
-        fresh = []
-        for put in puts:
-            if there and (put.predicate, *put.ends()) in there:
+        ends = [put.ends() for put in puts]
+        there = self._links_there(puts, ends, created)
+        fresh, rows = [], []
+        for put, (subject, object_) in zip(puts, ends, strict=True):
+            if there and (put.predicate, subject, object_) in there:
                 put.put(self._tx)
             else:
+                keys = put.attributes, put.metadata
                 fresh.append(put)
+                rows.append(PropositionRow(subject, put.predicate, object_, *keys))
         head = self._tx.ledger.head
         first = head.next_proposition
-        self._tx.put_propositions(
-            [PropositionRow(*_ends(put), put.attributes, put.metadata) for put in fresh]
-        )
+        self._tx.put_propositions(rows)
         if head.next_proposition - first == len(fresh) * ids.ID_STEP:
-            for at, put in enumerate(fresh):
-                put.id = ids.proposition_id(first + at * ids.ID_STEP, put.predicate)
+            for number, put in enumerate(fresh):
+                put.id = ids.proposition_id(first + number * ids.ID_STEP, put.predicate)
         else:  # Some had been removed before, and have the ids that they had.
             for put in fresh:
                 subject, object_ = put.ends()
                 link = self._tx.get_edge(subject, put.predicate, object_)
                 put.id = None if link is None else link.id
 
-    def _links_there(self, puts: list[LinkPut], created: set[str]) -> set[tuple[str, str, str]]:
+    def _links_there(
+        self, puts: list[LinkPut], ends: list[tuple[str, str]], created: set[str]
+    ) -> set[tuple[str, str, str]]:
         """Which of the links exist. Those of a concept that was just created cannot."""
         ledger = self._tx.ledger
         places: dict[str, list[tuple[int, int]]] = {}
-        for put in puts:
-            subject, object_ = put.ends()
+        for put, (subject, object_) in zip(puts, ends, strict=True):
             if subject not in created and object_ not in created:
                 place = ids.parse_id(subject), ids.parse_id(object_)
                 places.setdefault(put.predicate, []).append(place)
@@ -238,8 +246,3 @@ class Batch:
                 ),
             )
         }
-
-
-def _ends(put: LinkPut) -> tuple[str, str, str]:
-    subject, object_ = put.ends()
-    return subject, put.predicate, object_

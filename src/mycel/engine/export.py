@@ -9,15 +9,17 @@ types and predicates, unless their definitions were matched too; those come firs
 What only this graph can know is left out: ids, versions, and metadata keys that start with an
 underscore. A link's weight has no place in a capsule; a warning says when one is lost.
 
-Pages go through the matched concepts and then the matched links, each in the order of their
-numbers. A link that came along stands on the page of its later end, so pages have to be applied in
-order. Something may stand on two pages: writing it twice does no harm.
+Pages go through the matched concepts and then the matched links that join something else, each in
+the order of their numbers. A link that comes along stands on the page of its later end, so pages
+have to be applied in order.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
+from itertools import islice
 from typing import Final
 
 import orjson
@@ -40,7 +42,7 @@ from mycel.store.reader import Reader
 from mycel.store.transaction import DEFAULT_WEIGHT
 
 EXPORT_ELEMENTS_MAX: Final = 10_000
-"""How many matched elements one capsule holds, whatever LIMIT asks for."""
+"""How many matched elements one capsule holds, whatever LIMIT asks for; others come along."""
 
 _DEFINITIONS_FIRST: Final = {CONCEPT_TYPE: 0, PROPOSITION_TYPE: 1}
 _NESTING_KEPT: Final = 8
@@ -63,9 +65,13 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     start = 0
     if node.cursor is not None:
         after = _place(place_of(values.text(node.cursor, "CURSOR"), purpose))
-        start = sum(_place(number) <= after for number in matched)
-    page = matched[start : start + limit]
-    more = len(matched) > start + limit
+        start = bisect_right(matched, after, key=_place)
+    whole = Closure(reader, matched)
+    # A link between elements that were matched comes along with them, and is none to begin with.
+    seeds = (number for number in matched[start:] if not whole.spans(number))
+    page = list(islice(seeds, limit + 1))
+    more = len(page) > limit
+    del page[limit:]
     selection = Selection(reader, page, matched[:start], matched)
     capsule = Writer(reader, selection).capsule()
     return Outcome(
@@ -108,16 +114,52 @@ def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
         )
 
 
+def _ends(reader: Reader, link: int) -> tuple[int, int]:
+    ends = survey.ends_of(reader.connection, link)
+    if ends is None:
+        raise InternalError(f"The link {link} is gone from its own snapshot.")
+    return ends
+
+
+class Closure:
+    """Some elements and all links that they span: whose ends are among them, or such links."""
+
+    def __init__(self, reader: Reader, elements: Iterable[int]) -> None:
+        self._reader = reader
+        self._known = dict.fromkeys(elements, True)
+
+    def add(self, number: int) -> None:
+        self._known[number] = True
+
+    def spans(self, number: int) -> bool:
+        """Whether it is a link whose ends it holds."""
+        return not ids.is_concept(number) and all(map(self.holds, _ends(self._reader, number)))
+
+    def holds(self, number: int) -> bool:
+        known, waiting = self._known, [number]
+        if number in known or ids.is_concept(number):  # The usual cases.
+            return known.get(number, False)
+        while waiting:
+            at = waiting[-1]
+            ends = () if ids.is_concept(at) or at in known else _ends(self._reader, at)
+            if unknown := [end for end in ends if end not in known]:
+                waiting += unknown
+                continue
+            known.setdefault(at, bool(ends) and all(known[end] for end in ends))
+            waiting.pop()
+        return known[number]
+
+
 class Selection:
     """Which elements are in a capsule, each after all that it refers to."""
 
     def __init__(
-        self, reader: Reader, page: list[int], before: Iterable[int], matched: Iterable[int]
+        self, reader: Reader, page: list[int], before: list[int], matched: list[int]
     ) -> None:
         self._reader = reader
         self._matched = frozenset(matched)
-        self._included = dict.fromkeys((*before, *page), True)
-        """Whether an element is in this capsule or in an earlier one, as far as is known."""
+        self._before = Closure(reader, before)
+        self._included = Closure(reader, (*before, *page))
         chosen = self._with_links(page)
         concepts = [self._concept(number) for number in chosen if ids.is_concept(number)]
         concepts.sort(key=lambda each: (_DEFINITIONS_FIRST.get(each.type, 2), each.number))
@@ -130,48 +172,33 @@ class Selection:
         waiting = list(page)
         while waiting:
             number = waiting.pop()
-            found = [link for link, other in self._touching(number) if self._is_included(other)]
-            if not ids.is_concept(number):  # What it refers to must not come on a later page.
-                found += [each for each in self._ends(number) if self._is_matched_link(each)]
-            new = [link for link in found if link not in chosen]
-            chosen |= dict.fromkeys(new)
-            self._included |= dict.fromkeys(new, True)
-            waiting += dict.fromkeys(new)
+            for link in (*self._spanned(number), *self._still_missing(number)):
+                if link not in chosen:
+                    chosen[link] = None
+                    self._included.add(link)
+                    waiting.append(link)
         return chosen
 
-    def _is_matched_link(self, number: int) -> bool:
-        return not ids.is_concept(number) and number in self._matched
+    def _spanned(self, number: int) -> Iterator[int]:
+        """Links at an element whose other end is there as well, but was not before."""
+        for link, other in survey.touching(self._reader.connection, number):
+            if self._included.holds(other) and not self._before.holds(link):
+                yield link
 
-    def _is_included(self, number: int) -> bool:
-        """Whether an element is in this capsule or in an earlier one: a link is if its ends are."""
-        known, waiting = self._included, [number]
-        if number in known or ids.is_concept(number):  # The usual cases.
-            return known.get(number, False)
-        while waiting:
-            at = waiting[-1]
-            ends = () if ids.is_concept(at) or at in known else self._ends(at)
-            if unknown := [end for end in ends if end not in known]:
-                waiting += unknown
-                continue
-            known.setdefault(at, bool(ends) and all(known[end] for end in ends))
-            waiting.pop()
-        return known[number]
+    def _still_missing(self, number: int) -> Iterator[int]:
+        """Links that a link refers to and that would come on a later page: too late for it."""
+        if ids.is_concept(number):
+            return
+        for end in _ends(self._reader, number):
+            if end in self._matched and not ids.is_concept(end) and not self._included.holds(end):
+                yield end
 
     def _sorted(self, numbers: list[int]) -> dict[int, Proposition]:
         inside = frozenset(numbers)
         order: TopologicalSorter[int] = TopologicalSorter()
         for number in sorted(numbers):
-            order.add(number, *(end for end in self._ends(number) if end in inside))
+            order.add(number, *(end for end in _ends(self._reader, number) if end in inside))
         return {number: self._link(number) for number in order.static_order()}
-
-    def _touching(self, number: int) -> list[tuple[int, int]]:
-        return survey.touching(self._reader.connection, number)
-
-    def _ends(self, link: int) -> tuple[int, int]:
-        ends = survey.ends_of(self._reader.connection, link)
-        if ends is None:
-            raise InternalError(f"The link {link} is gone from its own snapshot.")
-        return ends
 
     def _concept(self, number: int) -> Concept:
         found = self._reader.concept(number)

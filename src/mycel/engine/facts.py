@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.values import JsonObject
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
@@ -37,6 +37,7 @@ class Facts:
     def __init__(self, reader: Reader) -> None:
         self.reader: Final = reader
         self._connection = reader.connection
+        self._definitions: dict[tuple[int, str], JsonObject] = {}
 
     @cached_property
     def totals(self) -> tuple[int, int]:
@@ -83,9 +84,13 @@ class Facts:
     def predicate_name(self, number: int) -> str:
         return self.reader.registry.predicates.name(self._connection, number)
 
-    def definition(self, type_name: str, name: str) -> Concept | None:
-        number = CONCEPT_TYPE_NUMBER if type_name == CONCEPT_TYPE else PROPOSITION_TYPE_NUMBER
-        return self.reader.concept_named(number, name)
+    def definition(self, meta: int, name: str) -> JsonObject:
+        """What a definition says: its attributes."""
+        key = meta, name
+        if key not in self._definitions:
+            found = self.reader.concept_named(meta, name)
+            self._definitions[key] = {} if found is None else found.attributes
+        return self._definitions[key]
 
     # Domains.
 

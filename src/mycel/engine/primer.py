@@ -16,10 +16,10 @@ from mycel.engine.examples import examples
 from mycel.engine.facts import MEMBERSHIP, Facts, Territory, by_size
 from mycel.engine.outcome import Outcome
 from mycel.model import ids
-from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.store import survey
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
 
 PRIMER_BYTES_MAX: Final = 16_000
@@ -234,13 +234,12 @@ def _type(facts: Facts, name: str, detail: Detail) -> JsonObject:
     return {
         "name": name,
         **_size("instances", facts.concepts.get(name)),
-        **_said(facts.definition(CONCEPT_TYPE, name), detail.text),
+        **_said(facts.definition(CONCEPT_TYPE_NUMBER, name), detail.text),
     }
 
 
 def _predicate(facts: Facts, name: str, detail: Detail) -> JsonObject:
-    definition = facts.definition(PROPOSITION_TYPE, name)
-    attributes = {} if definition is None else definition.attributes
+    attributes = facts.definition(PROPOSITION_TYPE_NUMBER, name)
     subjects, objects = facts.ends.get(name, (Counter(), Counter()))
     flags = [key for key in ("is_symmetric", "is_transitive") if attributes.get(key) is True]
     return {
@@ -249,7 +248,7 @@ def _predicate(facts: Facts, name: str, detail: Detail) -> JsonObject:
         **_ends("from", attributes.get("subject_types"), subjects, detail),
         **_ends("to", attributes.get("object_types"), objects, detail),
         **dict.fromkeys(flags, True),
-        **_said(definition, detail.text),
+        **_said(attributes, detail.text),
     }
 
 
@@ -268,8 +267,8 @@ def _size(key: str, count: survey.Count | None) -> JsonObject:
     return {key: count.rows} if count.exact else {f"about_{key}": count.rows}
 
 
-def _said(definition: Concept | None, text: int) -> JsonObject:
-    said = "" if definition is None else _description(definition.attributes)
+def _said(definition: JsonObject, text: int) -> JsonObject:
+    said = _description(definition)
     return {"description": shorten(said, text)} if said else {}
 
 

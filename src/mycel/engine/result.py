@@ -110,7 +110,7 @@ class Result:
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table`; needs the extra `mycel[arrow]`. Elements and mixed values are JSON."""
-        import pyarrow  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+        import pyarrow  # noqa: PLC0415 - an extra
 
         return pyarrow.table(
             [_arrow(pyarrow, column) for column in self._columns_of_rows()],
@@ -118,8 +118,8 @@ class Result:
         )
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame`; needs pandas."""
-        import pandas  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra
+        """A `pandas.DataFrame`; needs the extra `mycel[pandas]`."""
+        import pandas  # noqa: PLC0415 - an extra
 
         return pandas.DataFrame(self.rows, columns=list(self._columns))
 

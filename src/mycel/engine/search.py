@@ -53,6 +53,9 @@ SEARCH_LIMIT_MAX: Final = 1_000
 RERANKED_MORE: Final = 20
 """How many more than asked for are taken from the index, because names change the order."""
 
+BEGINNING_CHARACTERS_MIN: Final = 3
+"""How long a word must be for words that only begin like it to be found."""
+
 LINKS_PER_SOURCE: Final = 200
 """How many links of one predicate, or at one concept, are looked at."""
 
@@ -177,7 +180,7 @@ def _concepts(reader: Reader, asked: str, kind: int | None, limit: int) -> list[
         for number in lookup.named_from(reader.connection, beginning, kind, limit):
             scores.setdefault(number, 0.0)
     expression = match_expression(asked)
-    if len(scores) < limit and expression is not None:
+    if len(scores) < limit and expression is not None and _may_begin_a_word(expression):
         found = lookup.matches(reader.connection, f"{expression} *", "concept", kind, limit)
         for number, score in _scaled(found, BEGINNINGS).items():
             scores.setdefault(number, score)
@@ -186,6 +189,11 @@ def _concepts(reader: Reader, asked: str, kind: int | None, limit: int) -> list[
         for number, score in scores.items()
         if (concept := reader.concept(number)) is not None
     ]
+
+
+def _may_begin_a_word(expression: str) -> bool:
+    """Whether the last term is long enough that words which begin like it mean something."""
+    return len(expression.rsplit('"', 2)[1]) >= BEGINNING_CHARACTERS_MIN
 
 
 def _by_words(

@@ -65,6 +65,8 @@ class _Run:
 
         So each element has one `End`: its id if it exists, and otherwise the put that creates it.
         """
+        self._defined: Final[set[str | tuple[str]]] = set()
+        """Types that are defined, and predicates in parentheses. Nothing removes them either."""
         self._concepts: Final[list[End]] = []
         self._links: Final[list[End]] = []
         self._blocks = 0
@@ -142,11 +144,13 @@ class _Run:
             )
             self._known[type_name, name] = made
             return made
-        type_number(self._tx, type_name)
+        if type_name not in self._defined:
+            type_number(self._tx, type_name)
+            self._defined.add(type_name)
         known = self._known.get((type_name, name))
         if isinstance(known, ConceptPut) and known.id is None:
             self._batch.write()  # It is put a second time, and now exists.
-        put = ConceptPut(type_name, name, attributes, metadata, place.named)
+        put = ConceptPut(type_name, name, attributes, metadata, place)
         put.id = None if known is None else str(settled(known))
         self._batch.put_concept(put)
         element = self._known[type_name, name] = settled(put)
@@ -175,8 +179,7 @@ class _Run:
         place: _Place,
     ) -> None:
         """One entry of SET PROPOSITIONS, which only ever adds."""
-        predicate = self._values.text(entry.predicate, "predicate")
-        predicate_number(self._tx, predicate)
+        predicate = self._predicate(entry.predicate)
         target = self._end(entry.target, handles, place)
         own = self._metadata(entry.metadata, metadata)
         self._links.append(self._link(subject, predicate, target, None, own, place))
@@ -221,16 +224,17 @@ class _Run:
         place: _Place,
     ) -> LinkPut:
         subject, object_ = self._ends(subject, object_)
-        put = LinkPut(subject, predicate, object_, attributes, metadata, place.named)
+        put = LinkPut(subject, predicate, object_, attributes, metadata, place)
         self._batch.put_link(put)
         return put
 
-    def _ends(self, *ends: End) -> Iterator[str | ConceptPut]:
+    def _ends(self, subject: End, object_: End) -> tuple[str | ConceptPut, str | ConceptPut]:
         """Ends that a link in the queue may have: anything but a link that waits itself."""
-        if any(isinstance(settled(end), LinkPut) for end in ends):
+        subject, object_ = settled(subject), settled(object_)
+        if isinstance(subject, LinkPut) or isinstance(object_, LinkPut):
             self._batch.write()
-        for end in map(settled, ends):
-            yield str(end.id) if isinstance(end, LinkPut) else end
+            return _written(subject), _written(object_)
+        return subject, object_
 
     # What blocks refer to.
 
@@ -269,10 +273,16 @@ class _Run:
                 ),
                 node.span,
             )
-        predicate = self._values.text(node.predicate, "predicate")
-        predicate_number(self._tx, predicate)
+        predicate = self._predicate(node.predicate)
         subject = self._end(node.subject, handles, place)
         return subject, predicate, self._end(node.object, handles, place)
+
+    def _predicate(self, node: ast.Text) -> str:
+        predicate = self._values.text(node, "predicate")
+        if (predicate,) not in self._defined:
+            predicate_number(self._tx, predicate)
+            self._defined.add((predicate,))
+        return predicate
 
     def _existing_link(self, node: ast.LinkPattern, handles: dict[str, End], place: _Place) -> End:
         """A nested pattern: the link that it describes has to be there."""
@@ -336,6 +346,10 @@ class _Run:
                 block.expect_version.span,
             )
         return version
+
+
+def _written(end: End) -> str:
+    return end if isinstance(end, str) else str(end.id)
 
 
 def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:

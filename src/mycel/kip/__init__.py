@@ -15,6 +15,7 @@ Modules, in the order in which a command passes through them:
 - `kml`         DELETE, UPDATE, MERGE
 - `meta`        DESCRIBE, SEARCH, EXPORT
 - `parser`      tokens to tree: `parse`
+- `facts`       what can be told about a command from its tree alone
 - `rendering`   parts of a tree to text
 - `formatter`   tree to text: `format`
 """

@@ -178,8 +178,6 @@ def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str
     for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
         if sign in expected or f"`{sign}`" in expected[0]:
             return f"A {what} is missing: put `{sign}` before {_shown(token)}."
-    if token in {")", "]", "}"}:
-        return None
     if ")" in expected or "}" in expected:
         sign = ")" if ")" in expected else "}"
         return f"If a bracket should end here, put `{sign}` before {_shown(token)}."

@@ -188,6 +188,6 @@ def _metadata(tokens: Tokens) -> ast.Map | None:
         return None
     tokens.at += 1
     if tokens.tokens[tokens.at] != "METADATA":
-        raise unexpected(tokens, "METADATA")
+        raise unexpected(tokens, "METADATA", hint="Metadata is given by WITH METADATA { … }.")
     tokens.at += 1
     return values.mapping(tokens, "WITH METADATA")

@@ -79,11 +79,9 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
 
 
 def path(tokens: Tokens) -> ast.Path:
-    """`?v` or `?v.field.field`."""
+    """`?v` or `?v.field.field`, where the next token starts with `?`."""
     at = tokens.at
     token = tokens.tokens[at]
-    if token[0] != "?":
-        raise unexpected(tokens, "a variable or path such as `?x.name`")
     name, fields = tokens.names.get(token) or _learn(tokens, token)
     tokens.at = at + 1
     start = tokens.starts[at]
@@ -368,8 +366,8 @@ def _wrapped(tokens: Tokens, item: Any, place: int) -> ast.Value:
 
 def _last(tokens: Tokens, place: int) -> int:
     """The last token of the value that starts at a place: itself, or its closing bracket."""
-    depth = 0
-    for at in range(place, len(tokens.tokens)):
+    at, depth = place, 0
+    while True:
         token = tokens.tokens[at]
         if token in {"{", "["}:
             depth += 1
@@ -377,4 +375,4 @@ def _last(tokens: Tokens, place: int) -> int:
             depth -= 1
         if depth == 0:
             return at
-    return place
+        at += 1

@@ -251,9 +251,9 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
         way: list[tuple[Branch, int, int]] = []
         body = top
         while body.__class__ is bytearray:
-            touched[page] = body  # type: ignore[assignment]  # Just looked at.
+            touched[page] = body
             nibble = ahead >> shift & 15
-            way.append((body, nibble, 60 - shift))  # type: ignore[arg-type]
+            way.append((body, nibble, 60 - shift))
             page, shift = page << 4 | nibble, shift - 4
             body = touched.get(page) or nodes.get(page)
         bit = 60 - shift

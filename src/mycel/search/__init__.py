@@ -2,5 +2,6 @@
 
 Modules:
 
-- `analysis`  the text of an element, and the terms of a query, for the full-text index
+- `analysis`   the text of an element, and the terms of a query, for the full-text index
+- `embedding`  what turns text into vectors, and the modes of a search
 """

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
+from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
 from mycel.sql import conditions, walks
@@ -399,7 +400,7 @@ class Patterns:
         kind = "document" if operand.kind == "json" else operand.kind
         if kind in ("text", "number", "true", "false", "null", "document"):
             return Access(kind, "NULL" if kind == "null" else placeholder, is_constant=True)
-        raise AssertionError(operand)  # Lists stand in OneOf only.
+        raise InternalError("A list stands where one value is compared.")
 
     def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
         """The cell with a row to read columns from, joined if there is none."""

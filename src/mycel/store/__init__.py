@@ -4,6 +4,7 @@ Modules, in the order in which a write passes through them:
 
 - `layout`       the tables and the format
 - `connections`  how a connection is opened; SQLite's errors become ours
+- `functions`    what SQLite lacks: JSON equality, regular expressions, walks
 - `rows`         rows of a query, typed
 - `registry`     names of types, predicates and actors, interned to integers
 - `reader`       reading elements: the live state, or the state at a moment of the past
@@ -18,6 +19,9 @@ Modules, in the order in which a write passes through them:
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk
 - `text`         the full-text index
+- `vocabulary`   what is defined now, for those who plan a query
+- `statistics`   how many there are, roughly
+- `survey`       what is in the graph, for those who describe it
 - `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good
 - `audit`        rows turned back into records

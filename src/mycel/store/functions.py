@@ -115,7 +115,7 @@ def matches(pattern: str, text: str) -> bool:
 @lru_cache(PATTERNS_CACHED_MAX)
 def compiled(pattern: str) -> Any:
     """A pattern, compiled once."""
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - few commands need it, and starting should be quick.
+    import re2  # noqa: PLC0415 - few commands need it, and starting should be quick.
 
     options = re2.Options()
     options.log_errors = False

@@ -15,6 +15,8 @@ from mycel.plan.catalog import Spread
 from mycel.store.rows import only
 
 SAMPLE: Final = 2000
+SUBJECTS: Final = 200
+"""Of how many subjects the links are counted, and up to how many."""
 
 
 class StoreStatistics:
@@ -26,8 +28,8 @@ class StoreStatistics:
 
     def concepts(self, type_number: int | None) -> float:
         if type_number is None:
-            (last,) = only(self._connection, "SELECT coalesce(max(id), 0) FROM concept")
-            return max(float(last) / 2, 1.0)
+            (last,) = self._numbers("SELECT max(id) FROM concept")
+            return max(last / 2, 1.0)
         key = ("concepts", type_number)
         if key not in self._known:
             self._known[key] = self._count_type(type_number)
@@ -43,64 +45,62 @@ class StoreStatistics:
 
     def _count_type(self, number: int) -> float:
         """Exact up to the sample's size; beyond it, from how densely they lie among all."""
-        seen, first, last = only(
-            self._connection,
+        seen, first, last = self._numbers(
             "SELECT count(*), min(id), max(id) FROM"
-            f" (SELECT id FROM concept WHERE type = ? LIMIT {SAMPLE})",
-            (number,),
+            f" (SELECT id FROM concept WHERE type = {number} LIMIT {SAMPLE})"
         )
         if seen < SAMPLE:
-            return float(max(seen, 1))
-        (final,) = only(self._connection, "SELECT max(id) FROM concept WHERE type = ?", (number,))
-        density = float(seen) / max(last - first, 1)
-        return max(density * (final - first), float(seen))
+            return max(seen, 1.0)
+        (final,) = self._numbers(f"SELECT max(id) FROM concept WHERE type = {number}")
+        density = seen / max(last - first, 1.0)
+        return max(density * (final - first), seen)
 
     def _spread(self, predicate: int | None) -> Spread:
         total = self._count_links(predicate)
-        where = "" if predicate is None else f"WHERE predicate = {int(predicate)}"
+        where = "" if predicate is None else f"WHERE predicate = {predicate}"
         # The index by predicate lists objects in order: those of a sample, each with its links.
-        seen, objects = only(
-            self._connection,
+        seen, objects = self._numbers(
             "SELECT count(*), count(DISTINCT object) FROM"
-            f" (SELECT object FROM proposition {where} LIMIT {SAMPLE})",
+            f" (SELECT object FROM proposition {where} LIMIT {SAMPLE})"
         )
-        per_object = max(seen / max(objects, 1), 1.0)
+        per_object = max(seen / max(objects, 1.0), 1.0)
         per_subject = self._per_subject(predicate)
         return Spread(total, max(total / per_subject, 1.0), max(total / per_object, 1.0))
 
     def _count_links(self, predicate: int | None) -> float:
-        (last,) = only(self._connection, "SELECT coalesce(max(id), 0) FROM proposition")
-        everything = max(float(last) / 2, 1.0)
+        (last,) = self._numbers("SELECT max(id) FROM proposition")
+        everything = max(last / 2, 1.0)
         if predicate is None:
             return everything
-        (seen,) = only(
-            self._connection,
-            f"SELECT count(*) FROM (SELECT 1 FROM proposition WHERE predicate = ? LIMIT {SAMPLE})",
-            (predicate,),
+        (seen,) = self._numbers(
+            "SELECT count(*) FROM"
+            f" (SELECT 1 FROM proposition WHERE predicate = {predicate} LIMIT {SAMPLE})"
         )
         if seen < SAMPLE:
-            return float(max(seen, 1))
+            return max(seen, 1.0)
         return max(self._share(predicate) * everything, float(SAMPLE))
 
     def _share(self, predicate: int) -> float:
-        """How many of the links spread over the whole table have this predicate."""
-        hits, seen = only(
-            self._connection,
-            "WITH RECURSIVE at(i, step) AS (SELECT 1, max(max(id) / 400, 2) & ~1 FROM proposition"
-            " UNION ALL SELECT i + step, step FROM at WHERE i < (SELECT max(id) FROM proposition))"
-            " SELECT total(p.predicate = ?), count(*) FROM at JOIN proposition p ON p.id = at.i",
-            (predicate,),
+        """How many of some links spread over the whole table have this predicate."""
+        hits, seen = self._numbers(
+            "WITH RECURSIVE at(i, step, final) AS (SELECT 1, max(max(id) / 400, 2) & ~1, max(id)"
+            " FROM proposition UNION ALL SELECT i + step, step, final FROM at WHERE i < final)"
+            f" SELECT total(p.predicate = {predicate}), count(*)"
+            " FROM at JOIN proposition p ON p.id = at.i"
         )
-        return float(hits) / max(seen, 1)
+        return hits / max(seen, 1.0)
 
     def _per_subject(self, predicate: int | None) -> float:
-        """Links per subject, from subjects of a sample of links."""
-        where = "" if predicate is None else f"WHERE predicate = {int(predicate)}"
-        also = "" if predicate is None else f" AND q.predicate = {int(predicate)}"
-        links, subjects = only(
-            self._connection,
-            "SELECT total(n), count(*) FROM (SELECT (SELECT count(*) FROM (SELECT 1 FROM proposition q"
-            f" WHERE q.subject = s.subject{also} LIMIT 200)) AS n FROM (SELECT DISTINCT subject FROM"
-            f" (SELECT subject FROM proposition {where} LIMIT 200)) s)",
+        """Links per subject, from the subjects of a sample of links."""
+        where = "" if predicate is None else f"WHERE predicate = {predicate}"
+        also = "" if predicate is None else f"AND q.predicate = {predicate}"
+        sample = f"SELECT subject FROM proposition {where} LIMIT {SUBJECTS}"
+        links = f"SELECT 1 FROM proposition q WHERE q.subject = s.subject {also} LIMIT {SUBJECTS}"
+        found, subjects = self._numbers(
+            f"SELECT total((SELECT count(*) FROM ({links}))), count(*)"
+            f" FROM (SELECT DISTINCT subject FROM ({sample})) s"
         )
-        return max(float(links) / max(subjects, 1), 1.0)
+        return max(found / max(subjects, 1.0), 1.0)
+
+    def _numbers(self, query: str) -> tuple[float, ...]:
+        return tuple(float(number or 0) for number in only(self._connection, query))

@@ -18,7 +18,7 @@ from mycel.store.rows import Row, every, first, only
 COUNTED_ROWS_MAX: Final = 20_000
 """Up to so many rows are counted one by one (about 1 ms)."""
 
-SAMPLE_ROWS: Final = 2_000
+SAMPLE_ROWS: Final = 1_000
 """How many rows of a large table are looked at."""
 
 DEGREE_MAX: Final = 1_000
@@ -334,5 +334,5 @@ def _sample(connection: apsw.Connection, table: str) -> str:
 
 
 def _rounded(estimate: float) -> int:
-    """An estimate with the two digits that it can vouch for."""
+    """An estimate, rounded: more digits would pretend to know more."""
     return int(float(f"{estimate:.1e}"))

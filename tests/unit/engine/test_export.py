@@ -1,5 +1,6 @@
 """EXPORT: a capsule that says the same somewhere else."""
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -314,3 +315,84 @@ def test_links_nested_deeper_than_can_be_written_are_refused(db: mycel.Nexus) ->
     whole = run(db, 'EXPORT ?l WHERE { ?l (?a, "doubts", ?b) }').result
     assert whole["propositions"] == 82
     parse(whole["capsule"])
+
+
+# Graphs at random.
+
+
+def tangle(rng: random.Random) -> mycel.Nexus:
+    """Plants and pests, links between any two of them, and links about those links."""
+    db = bare()
+    with db.transaction() as tx:
+        elements = [
+            tx.put_concept(rng.choice(["Plant", "Pest"]), f"n{n}", {"n": n}) for n in range(6)
+        ]
+        for n in range(12):
+            subject, object_ = rng.sample(elements, 2)
+            link = tx.put_proposition(subject, rng.choice(["likes", "eats"]), object_, {"l": n})
+            if link not in elements:
+                elements.append(link)
+    return db
+
+
+def bare() -> mycel.Nexus:
+    db = mycel.Nexus(Store(":memory:"))
+    with db.transaction() as tx:
+        for name in ("Plant", "Pest"):
+            tx.define_type(name)
+        for name in ("likes", "eats"):
+            tx.define_predicate(name)
+    return db
+
+
+def spanned(db: mycel.Nexus) -> int:
+    """How many links lead from plants to plants, or to such links."""
+
+    def inside(end: str) -> bool:
+        element = db.get(end)
+        if isinstance(element, mycel.Concept):
+            return element.type == "Plant"
+        return inside(element.subject) and inside(element.object)
+
+    with db._store.reading() as reader:
+        rows = every(reader.connection, "SELECT id FROM proposition")
+        links = [reader.outer_id(number) for (number,) in rows]
+    return sum(map(inside, links))
+
+
+def pages(db: mycel.Nexus, command: str, size: int) -> Iterator[dict[str, Any]]:
+    page = run(db, f"{command} LIMIT {size}")
+    yield page.result
+    while page.next_cursor is not None:
+        page = run(db, f"{command} LIMIT {size} CURSOR :c", c=page.next_cursor)
+        yield page.result
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_any_graph_comes_through_whole_whatever_the_pages(number: int, seed: int) -> None:
+    rng = random.Random(f"{seed} {number}")
+    with tangle(rng) as db, bare() as other:
+        everything = """EXPORT ?x WHERE { ?x {type: "Plant"} UNION { ?x {type: "Pest"} }
+            UNION { ?x (?a, ?p, ?b) } }"""
+        told = 0
+        for page in pages(db, everything, rng.randint(1, 9)):
+            apply(other, page["capsule"])
+            told += page["concepts"] + page["propositions"]
+        assert content(other, "Plant", "Pest") == content(db, "Plant", "Pest")
+        assert told == len(content(db, "Plant", "Pest"))
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_pages_of_some_concepts_bring_every_link_that_they_span_once(
+    number: int, seed: int
+) -> None:
+    rng = random.Random(f"{seed} {number}")
+    with tangle(rng) as db, bare() as other:
+        told = 0
+        for page in pages(db, 'EXPORT ?x WHERE { ?x {type: "Plant"} }', rng.randint(1, 4)):
+            told += page["propositions"]
+            if page["capsule"]:
+                apply(other, page["capsule"])
+        assert told == spanned(db)
+        assert content(other, "Plant") <= content(db, "Plant")
+        assert spanned(other) == told

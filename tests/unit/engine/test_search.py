@@ -88,6 +88,12 @@ def test_the_beginning_of_a_word_inside_a_name_is_found(db: mycel.Nexus) -> None
     assert scores(db, 'SEARCH CONCEPT "wat"')[0] <= 0.4
 
 
+def test_one_or_two_letters_are_no_beginning_of_a_word(db: mycel.Nexus) -> None:
+    add(db, "Tool", "A brass watering can")
+    assert names(db, 'SEARCH CONCEPT "wa"') == []
+    assert names(db, 'SEARCH CONCEPT "A b"')[0] == "A brass watering can"
+
+
 def test_more_of_the_words_score_higher(db: mycel.Nexus) -> None:
     add(db, "Tool", "copper garden lamp", "copper pipe", "garden gnome copper lamp holder")
     found = dict(

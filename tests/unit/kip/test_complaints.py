@@ -41,6 +41,8 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ("EXPLAIN analyze DESCRIBE PRIMER", "analyze", "write ANALYZE"),
         ("UPDATE ?x set ATTRIBUTES {a: 1}", "set", "write SET"),
         ("UPDATE ?x SET ATTRIBUTES {a: add(1, 2)}", "add", "write ADD"),
+        ("FIND(?x) union { }", "union", "write UNION"),
+        ('EXPORT ?x WHERE { ?x {type: "T"} } LIMITS 5', "LIMITS", "LIMIT"),
         # Words of other languages.
         ("SELECT ?x", "SELECT", "FIND(?x) WHERE"),
         ("select * from t", "select", "FIND(?x) WHERE"),
@@ -65,6 +67,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ("FIND(*) WHERE { }", "*", "name the variables"),
         ("FIND(COUNT(*)) WHERE { }", "*", "name the variables"),
         (where('(?x)-["p"]->(?y)'), ")", '(subject, "predicate", object)'),
+        (where("?x -[p]-> ?y"), "-", '(?a, "predicate", ?b)'),
         # Signs that KIP does not have.
         (where("?x {type: 'T'}"), "'", "double quotes"),
         (where("?x {type: “T”}"), "“", "double quotes"),
@@ -89,6 +92,12 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ('SEARCH "a"', '"a"', "SEARCH CONCEPT"),
         ('DELETE CONCEPT ?x WHERE { ?x {type: "T"} }', "WHERE", "DETACH"),
         ('DELETE PROPOSITION ?x WHERE { ?x {type: "T"} }', "PROPOSITION", "PROPOSITIONS"),
+        ("FIND(COUNT ?x) WHERE { }", "?x", "COUNT(DISTINCT ?x)"),
+        ("FIND(?x) AS ?y WHERE { }", "?y", "AS OF asks for a past state"),
+        ("UPDATE ?x SET ATTRIBUTES {a: ADD(1 2)}", "2", "comma is missing"),
+        ("UPSERT { } WITH {a: 1}", "{", "WITH METADATA { … }"),
+        (where('?x {5: "T"}'), "5", "A matcher is"),
+        ('FIND(?x) WHERE { ?x {type: "T"} LIMIT 5', "LIMIT", "Close the block"),
         # Something empty, or out of range.
         ("FIND() WHERE { }", ")", "FIND(?x)"),
         ("FIND(?x) WHERE { }", "{ }", "at least one clause"),

@@ -91,6 +91,7 @@ def test_attributes_as_deep_as_the_store_takes_them_can_be_written() -> None:
 def test_long_chains_are_not_deep() -> None:
     parse(filtered(" && ".join(["?x.name == 1"] * 2_000)))
     parse(with_value("[" + "1," * 20_000 + "]"))
+    parse(with_value("[:p," + "[1]," * 20_000 + "]"))
 
 
 def test_a_stack_that_is_almost_used_up_is_no_crash() -> None:

@@ -8,9 +8,17 @@ import pytest
 
 import mycel
 from mycel.store import survey
+from mycel.store.database import Store
 from tests.unit.store.given import define
 
 LARGE, SMALL = 600, 7
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    """A graph that holds nothing yet, not even the core capsules."""
+    with mycel.Nexus(Store(":memory:")) as db:
+        yield db
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ Every pass takes a query and gives one with the same answer:
 - `semijoin`      patterns that only have to exist are tested, not joined
 - `order_joins`   patterns in the order that statistics say is cheapest
 - `gather_early`  groups are formed by element first, and only then by what the elements say
+
+`blocks` goes through all blocks of a query for them.
 """
 
 from __future__ import annotations

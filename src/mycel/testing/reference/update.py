@@ -67,6 +67,9 @@ def _computed(changes: Changes, row: Row, graph: Graph, parameters: Parameters) 
 def _number(node: ast.Arithmetic | ast.Path | ast.Number, row: Row, look: Conditions) -> Any:
     """A number, or null."""
     match node:
+        case ast.Arithmetic("COALESCE", (first, otherwise)):
+            number = _number(first, row, look)
+            return _number(otherwise, row, look) if number is None else number
         case ast.Arithmetic(function, arguments):
             return _combined(function, [_number(each, row, look) for each in arguments])
         case ast.Path():
@@ -81,24 +84,17 @@ def _number(node: ast.Arithmetic | ast.Path | ast.Number, row: Row, look: Condit
 
 
 def _combined(function: ast.ArithmeticName, numbers: list[Any]) -> Any:
-    """What a function makes of its operands; of null it makes null, except for COALESCE."""
-    if function == "COALESCE":
-        value, otherwise = numbers
-        return otherwise if value is None else value
+    """What a function makes of its operands. Of null it makes null."""
     if None in numbers:
         return None
-    match function:
-        case "ADD":
-            return _fitting(numbers[0] + numbers[1])
-        case "MUL":
-            return _fitting(numbers[0] * numbers[1])
-        case "CLAMP":
-            value, low, high = numbers
-            if low > high:
-                raise _NoNumber
-            return min(max(value, low), high)
-        case _:
-            assert_never(function)
+    if function == "ADD":
+        return _fitting(numbers[0] + numbers[1])
+    if function == "MUL":
+        return _fitting(numbers[0] * numbers[1])
+    value, low, high = numbers
+    if low > high:
+        raise _NoNumber
+    return min(max(value, low), high)
 
 
 def _fitting(number: int | float) -> int | float:
