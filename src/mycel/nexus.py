@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -17,9 +17,6 @@ from mycel.engine.constraints import SchemaGuard
 from mycel.engine.protection import ProtectionGuard
 from mycel.errors import (
     ConstraintViolation,
-    DatabaseBusy,
-    DatabaseError,
-    DiskFull,
     InvalidId,
     InvalidValueType,
     NotFound,
@@ -39,8 +36,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.records import concept_key, proposition_key
-from mycel.search.analysis import match_expression
-from mycel.store import chronicle, text
+from mycel.store import chronicle
 from mycel.store import purge as purging
 from mycel.store.audit import Auditor
 from mycel.store.chronicle import LogEntry, Moment, Version
@@ -334,21 +330,12 @@ class Nexus(GraphView):
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
             raise InvalidValueType(f"A question is a text, not {kind_of(question)}.")
-        expression = match_expression(question.encode(errors="ignore").decode())
-        if expression is None:
-            return []
-        self._fold_text()
-        with self._store.reading() as reader:
-            found = text.search(reader.connection, expression, min(limit, FIND_LIMIT_MAX))
-            elements = [(reader.element(number), score) for number, score in found]
-            return [(element, score) for element, score in elements if element is not None]
+        from mycel.engine.search import find, fold_text  # noqa: PLC0415 - as above
 
-    def _fold_text(self) -> None:
+        fold_text(self._store)
         with self._store.reading() as reader:
-            pending = bool(text.pending(reader.connection))
-        if pending:
-            with suppress(DatabaseError, DatabaseBusy, DiskFull):  # The search manages without.
-                self._store.fold(wait=False)
+            hits = find(reader, question, limit=min(limit, FIND_LIMIT_MAX))
+            return [(hit.element, hit.score) for hit in hits]
 
 
 def open_nexus(

@@ -306,9 +306,6 @@ class _Scope:
         self.parameters[name] = value
         return ast.Placeholder(name)
 
-    def elements(self) -> list[str]:
-        return sorted(self.visible - {PREDICATE_VARIABLE})
-
 
 def _concept_matcher(scope: _Scope) -> ast.ConceptMatcher:
     type_name, name = scope.draw(identities())

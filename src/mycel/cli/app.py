@@ -9,13 +9,14 @@ from io import StringIO
 
 import rich_click as click
 
-from mycel.cli import concepts, databases, demo, edges, history, proofs
+from mycel.cli import capsules, concepts, databases, demo, edges, history, kip, proofs
 from mycel.cli.context import Group, Session
 from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from mycel.cli.output import PipeClosed
 
 _PANELS: dict[str, tuple[click.RichCommand, ...]] = {
     "Database": (databases.init, databases.doctor, demo.demo),
+    "Language": (kip.kip, capsules.capsule),
     "Graph": (concepts.define, concepts.concept, edges.edge, edges.find, concepts.search),
     "History and proofs": (
         history.log,

@@ -74,11 +74,12 @@ class Session:
                 return _place(option, source[option], name)
         return _place("workspace", workspace_of(_current_directory()), "the current directory")
 
-    def open(self, *, reading: bool = False) -> Nexus:
+    def open(self, *, reading: bool = False, **how: Any) -> Nexus:
         """The database, which has to be there; for `reading`, one that may not be written will do.
 
         Where it may be written it is opened so, for reading too: then the last one to close it puts
-        the log's content where it belongs, and no files lie about beside it.
+        the log's content where it belongs, and no files lie about beside it. A graph that was made
+        without the core capsules stays without. `how` goes to `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -89,9 +90,9 @@ class Session:
         path = self.place().path
         readonly = reading and path.exists() and not os.access(path, os.W_OK)
         actor = self.given.get("actor", self.environment.get("actor"))
-        if actor is None:
-            return mycel.open(path, create=False, readonly=readonly)
-        return mycel.open(path, create=False, readonly=readonly, actor=actor)
+        if actor is not None:
+            how["actor"] = actor
+        return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
 
 
 def workspace_of(directory: Path) -> str:

@@ -39,9 +39,14 @@ class Finding(NamedTuple):
 
 
 @click.command(cls=Command)
+@click.option("--bare", is_flag=True, help="Without the core capsules: no types, nobody, nothing")
 @pass_session
-def init(session: Session) -> None:
-    """Create the database; one that is there stays as it is."""
+def init(session: Session, *, bare: bool) -> None:
+    """Create the database; one that is there stays as it is.
+
+    A new graph knows the core capsules: types such as Person and Event, predicates, domains, and
+    who it is itself. `mycel capsule list` shows them.
+    """
     # Late: see the package's docstring.
     import mycel
 
@@ -50,7 +55,7 @@ def init(session: Session) -> None:
         # What an agent remembers is nobody else's business.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     existed = place.path.exists() and place.path.stat().st_size > 0
-    with mycel.open(place.path) as db:
+    with mycel.open(place.path, bootstrap=not (bare or existed)) as db:
         entries = db.snapshot().entries
     path = str(place.path.absolute())
     session.out.say(

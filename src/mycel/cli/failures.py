@@ -29,7 +29,7 @@ def report(error: Exception, *, as_json: bool) -> int:
         name = f"{known.code} {known.name}:"
         if sys.stderr.isatty() and has_colour():
             name = click.style(name, fg="red", bold=True)
-        click.echo(f"{name} {_one_line(known.message)}\n  {_one_line(known.hint)}", err=True)
+        click.echo(f"{name} {_told(known)}\n  {_one_line(known.hint)}", err=True)
     if os.environ.get("MYCEL_DEBUG") == "1":
         click.echo("".join(traceback.format_exception(error)), err=True)
     return known.category.exit_code
@@ -65,6 +65,15 @@ def _usage_hint(error: click.ClickException) -> str:
 def _operating_system_message(error: OSError) -> str:
     said = error.strerror or str(error)
     return f"{said}: {os.fspath(error.filename)!r}." if error.filename else f"{said}."
+
+
+def _told(error: MycelError) -> str:
+    """What happened on one line; below it the place in a text, if it is about one."""
+    excerpt = error.data.get("excerpt")
+    if not isinstance(excerpt, str):
+        return _one_line(error.message)
+    lines = (f"\n    {visible(line)}" for line in excerpt.splitlines())
+    return _one_line(error.message.replace(excerpt, "")) + "".join(lines)
 
 
 def _one_line(text: str) -> str:

@@ -61,12 +61,10 @@ class Output:
         used = [at for at in range(len(columns)) if any(row[at] for row in rows)]
         columns = [columns[at] for at in used]
         rows = [[row[at] for at in used] for row in rows]
-        if not rows:
-            self.note(empty)
-        elif is_terminal():
-            self.render(_table(columns, rows))
+        if rows:
+            self.table(columns, rows)
         else:
-            self._plain_table(columns, rows)
+            self.note(empty)
 
     def fields(self, pairs: Iterable[tuple[str, object]], wire: Mapping[str, Any]) -> None:
         """One thing: its fields below each other, or one line of JSON."""
@@ -87,6 +85,13 @@ class Output:
             self.line(text)
 
     # Their parts.
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Rows of text that may go to a terminal: drawn for people, plain columns elsewhere."""
+        if is_terminal():
+            self.render(_table(columns, rows))
+        else:
+            self._plain_table(columns, rows)
 
     def object(self, wire: Mapping[str, Any]) -> None:
         """One line of JSON."""
@@ -129,6 +134,14 @@ class Output:
         if self.as_json:
             text = json_line({"note": text}, sys.stderr.encoding)
         click.echo(text, err=True)
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """What the reader should know although all went well; to standard error."""
+        label = "Warning:"
+        if sys.stderr.isatty() and has_colour():
+            label = click.style(label, fg="yellow", bold=True)
+        for text in texts:
+            click.echo(f"{label} {visible(text)}", err=True)
 
     def style(self, text: str, **how: Any) -> str:
         """Text in colour, if standard output is a terminal that wants colour."""

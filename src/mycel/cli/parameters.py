@@ -68,7 +68,10 @@ def read_text(path: str) -> str:
         click.UsageError: it cannot be read, or is no text.
     """
     try:
-        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        # Some editors begin a file with a byte order mark.
+        if path == "-":
+            return sys.stdin.read().removeprefix("\ufeff")
+        return Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise click.UsageError(f"{path!r} cannot be read: {error.strerror}.") from None
     except ValueError as error:  # No UTF-8, or a path that no file can have.

@@ -11,7 +11,7 @@ from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection import check_removal
 from mycel.engine.references import missing_target
-from mycel.engine.values import Values, located
+from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation
 from mycel.kip import ast
 from mycel.model.ids import is_concept
@@ -19,6 +19,7 @@ from mycel.model.values import check_metadata_keys
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 
 def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcome:

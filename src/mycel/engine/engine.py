@@ -6,7 +6,9 @@ the module of its name; here is only which one it is, and under which rules it r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any, Final, assert_never
 
 from mycel.engine.delete import delete_concept, delete_keys, delete_propositions
@@ -23,12 +25,14 @@ from mycel.engine.search import search
 from mycel.engine.update import update
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
-from mycel.errors import ImmutableTarget, InvalidSyntax
+from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
 from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
+from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import shown
 
 
 class _RolledBackError(Exception):
@@ -71,7 +75,11 @@ class Engine:
                 "This command writes, and only reading is allowed here.",
                 hint="This door only reads. Send commands that write through execute_kip.",
             )
-        return self._run(prepared, Values(parameters), actor=actor, dry_run=dry_run)
+        try:
+            return self._run(prepared, Values(parameters), actor=actor, dry_run=dry_run)
+        except MycelError as error:
+            shown(error, text)
+            raise
 
     def _run(self, prepared: Prepared, values: Values, *, actor: str, dry_run: bool) -> Result:
         command = prepared.command
@@ -93,7 +101,11 @@ class Engine:
             raise InvalidSyntax(
                 "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
             )
-        outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+        try:
+            outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+        except MycelError as error:
+            shown(error, text)
+            raise
         return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
 
     def prepare(self, text: str) -> Prepared:
@@ -115,7 +127,8 @@ class Engine:
             case ast.Explain():
                 return self._explain(prepared, command, values, actor=actor, dry_run=dry_run)
             case ast.Find():
-                with self._store.reading() as reader:
+                with self._reading() as reader:
+                    reader.reread()
                     self._finder.plan(reader, prepared, command, values)
                 return Outcome({"valid": True})
             case (
@@ -124,16 +137,22 @@ class Engine:
                 | ast.DescribeTypes()
                 | ast.DescribeType()
             ):
-                with self._store.reading() as reader:
+                with self._reading() as reader:
                     outcome = describe(reader, command, values)
             case ast.Search():
                 outcome = search(self._store, command, values)
             case ast.Export():
-                with self._store.reading() as reader:
+                with self._reading() as reader:
                     outcome = export(reader, command, values)
             case _:
                 return self._write(command, values, actor=actor, dry_run=dry_run)
         return Outcome({"valid": True}) if dry_run else outcome
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        with self._store.reading() as reader:
+            reader.deadline = monotonic() + self._timeout_s
+            yield reader
 
     def _explain(
         self,
@@ -144,7 +163,7 @@ class Engine:
         actor: str,
         dry_run: bool,
     ) -> Outcome:
-        with self._store.reading() as reader:
+        with self._reading() as reader:
             told = explain(reader, command.command, values)
         if command.analyze:
             inner = self.prepare(told["command"])
@@ -166,6 +185,7 @@ class Engine:
         def work(tx: Transaction) -> Outcome:
             nonlocal warnings
             warnings = tx.warnings  # Guards add to it until the very end.
+            tx.ledger.reader.deadline = monotonic() + self._timeout_s
             outcome = _manipulate(tx, command, values)
             if dry_run:
                 tx.check()

@@ -112,6 +112,7 @@ class Finder:
         connection = reader.connection
         connection.execute("BEGIN")
         try:
+            reader.reread()
             plan = self.plan(reader, prepared, find, values)
             (newest,) = only(connection, "SELECT max(seq) FROM head")
             if find.cursor is None:

@@ -28,7 +28,7 @@ def targets(
     nodes = [ast.Variable(name) for name in variables]
     statement, _ = Planner().targets(reader, where, nodes, values, limited=limit is not None)
     own = {} if limit is None else {"#limit": limit}
-    with translated():
+    with translated(), reader.watched():
         return every(
             reader.connection, statement.text, Binder(statement.bindings).bind(values, own)
         )

@@ -15,7 +15,7 @@ from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection import check_merge
 from mycel.engine.references import missing_target
-from mycel.engine.values import Values, located
+from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
     DuplicateExists,
@@ -30,6 +30,7 @@ from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject
 from mycel.store.rows import every
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 MERGED_FROM: Final = "_merged_from"
 _ALIASES: Final = "aliases"

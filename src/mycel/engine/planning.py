@@ -34,7 +34,7 @@ class Planner:
         self, reader: Reader, find: ast.Find, values: Values, *, exact: bool = False
     ) -> tuple[Bound, FindPlan]:
         """Plan a FIND on what a reader sees now."""
-        definitions = reader.refresh()
+        definitions = reader.reread()
         bound = bind_find(find, self.vocabulary(reader, definitions), values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)

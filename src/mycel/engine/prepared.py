@@ -19,6 +19,7 @@ from mycel.kip import ast
 from mycel.model import ids
 from mycel.plan.bind import Role, canonical, list_kind, value_kind
 from mycel.sql.compiler import Statement, compile_query
+from mycel.syntax.regex import compiled
 
 COMMANDS_CACHED_MAX: Final = 512
 PLANS_PER_COMMAND_MAX: Final = 16
@@ -96,6 +97,9 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
             hint="A name or an id stands at its place.",
         )
     match conversion:
+        case "pattern":
+            compiled(value)
+            return value
         case "concept_number":
             return ids.parse_concept_id(value)
         case "link_number":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mycel.engine.values import Values, located
+from mycel.engine.values import Values
 from mycel.errors import MycelError, NotFound, TypeMismatch, did_you_mean
 from mycel.kip import ast
 from mycel.model.elements import Concept, Element, Proposition
@@ -18,6 +18,7 @@ from mycel.schema.definitions import predicate_definition
 from mycel.store.registry import Names
 from mycel.store.rows import every
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 _NAMES_COMPARED_MAX: Final = 1000
 

@@ -14,13 +14,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import missing_target
-from mycel.engine.values import Values, located
+from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 from mycel.model.values import JsonObject, check_metadata_keys
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 _FIELDS: Final = frozenset(
     ("id", "type", "name", "subject", "predicate", "object", "attributes", "metadata")

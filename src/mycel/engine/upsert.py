@@ -21,7 +21,7 @@ from mycel.engine.references import (
     predicate_number,
     type_number,
 )
-from mycel.engine.values import Values, located
+from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
     DuplicateExists,
@@ -33,6 +33,7 @@ from mycel.kip import ast
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
 from mycel.store.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 _META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"

@@ -22,7 +22,7 @@ from mycel.errors import (
 from mycel.kip import ast
 from mycel.model.names import kind_of, shorten
 from mycel.model.values import JsonObject, check_object
-from mycel.syntax.source import NOWHERE, Span
+from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
 
@@ -170,13 +170,6 @@ def json_kind(value: object) -> str:
     ('an array', 'null', 'a Python set')
     """
     return _KINDS.get(type(value), f"a Python {kind_of(value)}")
-
-
-def located(error: Error, span: Span) -> Error:
-    """The error, with the place in the command that it is about, unless it has one already."""
-    if span != NOWHERE:
-        error.data.setdefault("span", {"start": span.start, "end": span.end})
-    return error
 
 
 def _mistyped(node: ast.Value, value: object, what: str, wanted: str) -> MycelError:

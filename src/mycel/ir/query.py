@@ -25,7 +25,9 @@ def is_named(variable: Variable) -> bool:
 ValueKind = Literal["number", "text", "true", "false", "null", "json", "numbers", "texts", "values"]
 """What a value is: a scalar, a JSON array or object, or (for IN) a list."""
 
-Conversion = Literal["plain", "text", "concept_number", "link_number", "link_predicate", "json"]
+Conversion = Literal[
+    "plain", "text", "pattern", "concept_number", "link_number", "link_predicate", "json"
+]
 """How a value given with the command becomes what is bound; all but `plain` check what it is."""
 
 

@@ -215,7 +215,7 @@ def _descend_bucket(
     while high - low > GROUP_LEAVES_MAX:
         bit, ends = _parting(body, low, high)
         way = _way(key, bit)
-        runs = [_run_hash(body, start, stop) for start, stop in pairwise(ends)]
+        runs = [_any_run_hash(body, start, stop) for start, stop in pairwise(ends)]
         steps.append((bit, b"".join(runs[:way] + runs[way + 1 :])))
         low, high = ends[way], ends[way + 1]
     return tuple(_listed(body))[low:high]
@@ -271,14 +271,18 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
             branch[at : at + 32] = current
             start = _CHILDREN + ((nibble & 12) << 5)
             four = branch[start : start + 128]
-            filled = EMPTY not in four  # Nearly always: then there is nothing to look for.
-            lower = _INNER[level + 2]
-            current = sha256(lower + four).digest() if filled else _join(level + 2, four)
+            # A way that does not begin with a zero byte is not empty, and nearly none does.
+            if four[0] and four[32] and four[64] and four[96]:
+                current = sha256(_INNER[level + 2] + four).digest()
+            else:
+                current = _join(level + 2, four)
             at = 1 + (nibble >> 2 << 5)
             branch[at : at + 32] = current
             four = branch[1:_CHILDREN]
-            filled = EMPTY not in four
-            current = sha256(_INNER[level] + four).digest() if filled else _join(level, four)
+            if four[0] and four[32] and four[64] and four[96]:
+                current = sha256(_INNER[level] + four).digest()
+            else:
+                current = _join(level, four)
         branch, nibble, _ = way[0]
         at = _CHILDREN + (nibble << 5)
         branch[at : at + 32] = current
@@ -401,6 +405,8 @@ def _rehash_way(branch: Branch, bit: int, way: int) -> None:
 
 def _join(bit: int, ways: bytes | bytearray) -> bytes:
     """The hash of a position from those of its four ways."""
+    if ways[0] and ways[32] and ways[64] and ways[96]:  # Nearly always: none can be empty.
+        return sha256(_INNER[bit] + ways).digest()
     filled = _filled(ways)
     if len(filled) > 1:
         return sha256(_INNER[bit] + ways).digest()
@@ -425,46 +431,50 @@ def _page_hash(body: Page, bit: int) -> bytes:
 
 
 def _bucket_hash(bucket: bytes, bit: int) -> bytes:
-    """The hash of a bucket at some bit: its leaves agree in all bits before it.
-
-    What `_run_hash` gives, by looking at the one byte in which keys nearly always part.
-    """
+    """The hash of a bucket at some bit: its leaves agree in all bits before it."""
     if len(bucket) <= _GROUP_BYTES_MAX:
         return sha256(bucket).digest()
-    at = bit >> 3
-    tops = bucket[1 + at :: _LEAF]
-    count = len(tops)
-    below = ((tops[0] ^ tops[-1]).bit_length() - 1) & ~1
-    if below < 0:
-        return _run_hash(bucket, 0, count)
-    base = tops[0] >> below + 2 << below + 2
-    one = bisect_left(tops, base | 1 << below)
-    two = bisect_left(tops, base | 2 << below)
-    three = bisect_left(tops, base | 3 << below)
-    _check_parts(0, one, two, three, count)
+    tops = bucket[1 + (bit >> 3) :: _LEAF]
+    return _run_hash(bucket, 0, len(tops), tops, bit & ~7)
+
+
+def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`, more than a group.
+
+    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
+    """
+    below = ((tops[low] ^ tops[high - 1]).bit_length() - 1) & ~1
+    if below >= 0:
+        base = tops[low] >> below + 2 << below + 2
+        one = bisect_left(tops, base | 1 << below, low, high)
+        two = bisect_left(tops, base | 2 << below, one, high)
+        three = bisect_left(tops, base | 3 << below, two, high)
+        if high - low in (one - low, two - one, three - two, high - three):
+            raise ValueError("keys out of order in a bucket")
+        parting, ends = bit + 6 - below, (low, one, two, three, high)
+    else:
+        parting, ends = _parting(bucket, low, high)
     ways = [
-        EMPTY
-        if start == stop
-        else sha256(_BUCKET + bucket[1 + _LEAF * start : 1 + _LEAF * stop]).digest()
-        if stop - start <= GROUP_LEAVES_MAX
-        else _run_hash(bucket, start, stop)
-        for start, stop in ((0, one), (one, two), (two, three), (three, count))
+        sha256(_BUCKET + bucket[1 + _LEAF * start : 1 + _LEAF * stop]).digest()
+        if 0 < stop - start <= GROUP_LEAVES_MAX
+        else _run_hash(bucket, start, stop, tops, bit)
+        if start < stop
+        else EMPTY
+        for start, stop in pairwise(ends)
     ]
-    return sha256(_INNER[(at << 3) + 6 - below] + b"".join(ways)).digest()
+    return sha256(_INNER[parting] + b"".join(ways)).digest()
 
 
-def _run_hash(bucket: bytes, low: int, high: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`."""
+def _any_run_hash(bucket: bytes, low: int, high: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`, however many."""
     if low == high:
         return EMPTY
     if high - low <= GROUP_LEAVES_MAX:
         return sha256(_BUCKET + bucket[1 + _LEAF * low : 1 + _LEAF * high]).digest()
-    bit, ends = _parting(bucket, low, high)
-    ways = [_run_hash(bucket, start, stop) for start, stop in pairwise(ends)]
-    return sha256(_INNER[bit] + b"".join(ways)).digest()
+    return _run_hash(bucket, low, high, bucket[1::_LEAF], 0)
 
 
-def _parting(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, ...]]:
+def _parting(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, int, int]]:
     """The first bit at which leaves go different ways, and where each way begins and ends.
 
     Raises:
@@ -477,25 +487,13 @@ def _parting(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, ...]]:
         raise ValueError("a key twice in a bucket")
     base = first >> below + 2 << below + 2
     starts = [(base | way << below).to_bytes(HASH_BYTES) for way in (1, 2, 3)]
-    ends = (low, *(_find(bucket, start, low, high) for start in starts), high)
-    _check_parts(*ends)
-    return KEY_BITS - 2 - below, ends
-
-
-def _check_parts(*ends: int) -> None:
-    """Leaves that are in order part: no way has all of them, and none less than nothing.
-
-    Raises:
-        ValueError: they are not.
-    """
-    low, one, two, three, high = ends
+    one, two, three = (_find(bucket, start, low, high) for start in starts)
     if not low <= one <= two <= three <= high or high - low in (
-        one - low,
-        two - one,
-        three - two,
-        high - three,
+        *(one - low, two - one),
+        *(three - two, high - three),
     ):
         raise ValueError("keys out of order in a bucket")
+    return KEY_BITS - 2 - below, (low, one, two, three, high)
 
 
 def _find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:

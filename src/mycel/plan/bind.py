@@ -11,23 +11,27 @@ matter in which way, so that a plan can be reused for all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, NoReturn, assert_never
 
 import orjson
 
 from mycel.errors import (
     ConstraintViolation,
+    InvalidId,
     InvalidSyntax,
     InvalidValueType,
+    TypeMismatch,
     UnknownReference,
     did_you_mean,
 )
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.model import ids
-from mycel.plan.catalog import Catalog, Values
+from mycel.plan.catalog import Catalog, PredicateFacts, Values
+from mycel.syntax.diagnostics import located
+from mycel.syntax.regex import compiled
 
 Role = Literal["name", "kind"]
 """How a parameter shapes a plan: by its value, or by what kind of value it is."""
@@ -171,10 +175,11 @@ class _Binder:
 
     def finish(self, query: ir.Query) -> Bound:
         for name in self.predicate_variables.keys() & self.element_variables.keys():
-            raise ConstraintViolation(
+            both = ConstraintViolation(
                 f"?{name} stands for a predicate in one place and for an element in another.",
                 hint="Use two variables.",
             )
+            raise located(both, self.predicate_variables[name].span)
         return Bound(query, frozenset(self.roles), tuple(self.warnings))
 
     # Blocks.
@@ -253,7 +258,7 @@ class _Binder:
     def _concept(self, name: str, matcher: ast.ConceptMatcher, patterns: _Patterns) -> None:
         type_number = number = text = None
         if matcher.type is not None:
-            type_number = self.catalog.type_number(self._name(matcher.type, "type"))
+            type_number = self._type(matcher.type)
         if matcher.name is not None:
             text = self._text(matcher.name, "name of a concept")
         if matcher.id is not None:
@@ -273,7 +278,7 @@ class _Binder:
         predicates: tuple[int, ...] | None = None
         match pattern.predicate:
             case ast.PredicateHops(name, minimum, maximum):
-                facts = self.catalog.predicate(self._name(name, "predicate"))
+                facts = self._facts(name)
                 patterns.atoms.append(
                     ir.WalkAtom(
                         subject, object_, facts.number, minimum, maximum, facts.is_symmetric, link
@@ -297,7 +302,7 @@ class _Binder:
         return link
 
     def _predicates(self, names: Iterable[ast.Text]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        facts = [self.catalog.predicate(self._name(name, "predicate")) for name in names]
+        facts = [self._facts(name) for name in names]
         return (
             tuple(sorted({each.number for each in facts})),
             tuple(sorted({each.number for each in facts if each.is_symmetric})),
@@ -318,7 +323,19 @@ class _Binder:
             case _:
                 assert_never(endpoint)
 
-    # Values.
+    # Names and values.
+
+    def _type(self, node: ast.Text) -> int:
+        try:
+            return self.catalog.type_number(self._name(node, "type"))
+        except TypeMismatch as error:
+            raise located(error, node.span) from None
+
+    def _facts(self, node: ast.Text) -> PredicateFacts:
+        try:
+            return self.catalog.predicate(self._name(node, "predicate"))
+        except TypeMismatch as error:
+            raise located(error, node.span) from None
 
     def _name(self, node: ast.Text, what: str) -> str:
         if isinstance(node, ast.Placeholder):
@@ -332,14 +349,15 @@ class _Binder:
         return ir.Known(text, "text")
 
     def _concept_number(self, node: ast.Text) -> ir.Value:
-        number = ids.parse_concept_id(self.values.text(node, "id of a concept"))
+        number = _parsed(ids.parse_concept_id, self.values.text(node, "id of a concept"), node)
         if isinstance(node, ast.Placeholder):
             return ir.Given(node.name, "number", "concept_number")
         return ir.Known(number, "number")
 
     def _link_by_number(self, link: str, pattern: ast.LinkById) -> ir.LinkByNumber:
         text = self.values.text(pattern.id, "id of a proposition")
-        number, predicate = ids.parse_proposition_id(text), text.split(":", 2)[2]
+        number = _parsed(ids.parse_proposition_id, text, pattern.id)
+        predicate = text.split(":", 2)[2]
         if isinstance(pattern.id, ast.Placeholder):
             return ir.LinkByNumber(
                 link,
@@ -376,14 +394,16 @@ class _Binder:
     def _list(self, node: ast.Value) -> ir.Value:
         items = self.values.value(node)
         if not isinstance(items, list):
-            raise InvalidValueType(
+            no_list = InvalidValueType(
                 "IN(…) needs a list as its second argument.", hint='Write IN(?x.name, ["a", "b"]).'
             )
+            raise located(no_list, node.span)
         if not items:
-            raise InvalidSyntax(
+            empty = InvalidSyntax(
                 "The list of IN(…) is empty, so nothing could ever match.",
                 hint="Give at least one value, or leave the FILTER out.",
             )
+            raise located(empty, node.span)
         kind = list_kind(items)
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "kind"))
@@ -400,10 +420,11 @@ class _Binder:
             return self.path(expression, variables)
         argument = self.path(expression.argument, variables)
         if expression.function != "COUNT" and not argument.path and not self._is_name(argument):
-            raise ConstraintViolation(
+            element = ConstraintViolation(
                 f"{expression.function} needs values, but ?{argument.variable} is an element.",
                 hint=f"Use a path such as ?{argument.variable}.attributes.score, or COUNT.",
             )
+            raise located(element, expression.span)
         return ir.Total(expression.function, argument, expression.distinct)
 
     def _is_name(self, each: ir.Field) -> bool:
@@ -415,10 +436,11 @@ class _Binder:
             _refuse_unbound(path.variable, list(variables))
         if path.fields:
             if name in self.predicate_variables:
-                raise UnknownReference(
+                no_element = UnknownReference(
                     f"?{name} is the name of a predicate and has no fields.",
                     hint=f"Use ?{name} alone.",
                 )
+                raise located(no_element, path.span)
             _check_fields(path)
         return ir.Field(name, path.fields)
 
@@ -434,9 +456,10 @@ class _Binder:
                 test = ir.IsNull(self._operand(operand, visible))
                 return ir.Inverse(test) if negated else test
             case ast.TextTest(function, operand, argument):
-                return ir.TextTest(
-                    function, self._operand(operand, visible), self._operand(argument, visible)
-                )
+                part = self._operand(argument, visible)
+                if function == "REGEX":
+                    part = _pattern(part, argument)
+                return ir.TextTest(function, self._operand(operand, visible), part)
             case ast.Negation(inner):
                 return ir.Inverse(self.condition(inner, visible))
             case ast.Conjunction(conditions):
@@ -450,6 +473,25 @@ class _Binder:
         if isinstance(node, ast.Path):
             return self.path(node, visible)
         return self._value(node)
+
+
+def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
+    """Refuse a pattern that cannot be compiled, whether or not a row ever meets it."""
+    if isinstance(operand, ir.Given) and operand.kind == "text":
+        return replace(operand, conversion="pattern")
+    if isinstance(operand, ir.Known) and operand.kind == "text":
+        try:
+            compiled(operand.value)
+        except InvalidSyntax as error:
+            raise located(error, node.span) from None
+    return operand
+
+
+def _parsed(parse: Callable[[str], int], text: str, node: ast.Text) -> int:
+    try:
+        return parse(text)
+    except InvalidId as error:
+        raise located(error, node.span) from None
 
 
 def _flat(condition: ir.Condition) -> tuple[ir.Condition, ...]:
@@ -468,21 +510,24 @@ def _check_fields(path: ast.Path) -> None:
             f"{close} Concepts have id, type and name; links have id, subject, predicate and"
             f" object; both have attributes and metadata. Perhaps ?{name}.attributes.{first}?"
         )
-        raise UnknownReference(
+        no_field = UnknownReference(
             f"?{name}.{first}: elements have no field {first!r}.", hint=hint.strip()
         )
+        raise located(no_field, path.span)
     if rest and first not in _OPEN_FIELDS:
-        raise UnknownReference(
+        no_part = UnknownReference(
             f"?{name}.{'.'.join(path.fields)}: {first!r} is a text and has no fields.",
             hint=f"Use ?{name}.{first}; to go on along a link, bind its end to a variable.",
         )
+        raise located(no_part, path.span)
 
 
 def _refuse_unbound(variable: ast.Variable, bound: list[str]) -> NoReturn:
     close = did_you_mean(variable.name, bound)
     listed = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
-    raise UnknownReference(
+    unbound = UnknownReference(
         f"?{variable.name} is bound by no pattern that can be seen from here.",
         hint=f"{close} Variables bound here: {listed}. Add a pattern such as"
         f' ?{variable.name} {{type: "…"}}.'.strip(),
     )
+    raise located(unbound, variable.span)

@@ -67,7 +67,7 @@ class AttributeRule:
     @property
     def takes_null(self) -> bool:
         """Whether null is a value like any other here. Elsewhere it says that there is none."""
-        return not self.types or "null" in self.types
+        return "null" in self.types
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ and then the type is never looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
 from mycel.sql.fields import Access
 
 NEVER: Final = "0"
+_CHAIN_MAX: Final = 8
 _NUMBER: Final = "IN ('integer', 'real')"
 _OPERATORS: Final = {"==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _TYPE_NAMES: Final = {
@@ -27,6 +29,24 @@ _TYPE_NAMES: Final = {
 def negated(condition: str) -> str:
     """True where the condition is false or NULL."""
     return f"({condition}) IS NOT TRUE"
+
+
+def all_of(tests: Sequence[str]) -> str:
+    """Every test holds."""
+    return _balanced(tests, " AND ")
+
+
+def any_of(tests: Sequence[str]) -> str:
+    """One of the tests holds."""
+    return f"({_balanced([f'({test})' for test in tests], ' OR ')})"
+
+
+def _balanced(tests: Sequence[str], word: str) -> str:
+    """Joined in halves: SQLite reads a long chain as a deep tree, and deep trees have a bound."""
+    if len(tests) <= _CHAIN_MAX:
+        return word.join(tests)
+    half = len(tests) // 2
+    return f"({_balanced(tests[:half], word)}){word}({_balanced(tests[half:], word)})"
 
 
 def compare(operator: str, left: Access, right: Access) -> str:

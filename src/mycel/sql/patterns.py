@@ -19,6 +19,9 @@ from mycel.sql.fields import Access, Fields
 from mycel.sql.scope import Bindings, Cell, Names, Scope
 from mycel.sql.sources import Sources
 
+TABLES_JOINED_MAX: Final = 40
+"""Of SQLite's 64; room is left for what is joined only to be read."""
+
 _NOTHING: Final = "(SELECT 1)"
 
 
@@ -28,9 +31,12 @@ class Select:
 
     scope: Scope
     tables: list[str] = field(default_factory=list)
+    outer: Scope = field(default_factory=dict)
+    """What the variables are outside: those that are still so need not be carried along."""
     where: list[str] = field(default_factory=list)
     halves: dict[str, str] = field(default_factory=dict)
     """Concept rows that were joined to read columns of a variable that might be a link."""
+    folds: int = 0
 
     def join(self, table: str) -> None:
         self.tables.append(f" CROSS JOIN {table}" if self.tables else f" FROM {table}")
@@ -40,8 +46,26 @@ class Select:
             self.tables.append(f" FROM {_NOTHING}")
         self.tables.append(f" LEFT JOIN {table} ON {on}")
 
+    def make_room(self) -> None:
+        """SQLite joins no more than 64 tables at once: those so far become one.
+
+        The limit that limits nothing keeps SQLite from taking it apart again.
+        """
+        if len(self.tables) < TABLES_JOINED_MAX:
+            return
+        self.folds += 1
+        own = [name for name, cell in self.scope.items() if cell is not self.outer.get(name)]
+        columns = ", ".join(f"{self.scope[name].number} AS v{at}" for at, name in enumerate(own))
+        row = f"f{self.folds}"
+        self.tables = [f" FROM ({self.text(columns or '1')} LIMIT -1) {row}"]
+        self.where.clear()
+        self.halves.clear()
+        for at, name in enumerate(own):
+            cell = self.scope[name]
+            self.scope[name] = replace(cell, number=f"{row}.v{at}", row=None)
+
     def text(self, columns: str, *, distinct: bool = False) -> str:
-        where = f" WHERE {' AND '.join(self.where)}" if self.where else ""
+        where = f" WHERE {conditions.all_of(self.where)}" if self.where else ""
         return f"SELECT {'DISTINCT ' if distinct else ''}{columns}{''.join(self.tables)}{where}"
 
 
@@ -58,7 +82,7 @@ class Patterns:
         """A block joined to what is around it (`scope`)."""
         if block.independent:
             return self._independent(block, scope)
-        select = Select(dict(scope))
+        select = Select(dict(scope), outer=scope)
         waiting = list(block.conditions)
         waiting = self._settle(select, waiting, block)
         for atom in block.atoms:
@@ -95,6 +119,7 @@ class Patterns:
     # Atoms.
 
     def _atom(self, select: Select, atom: ir.Atom) -> None:
+        select.make_room()
         match atom:
             case ir.ConceptAtom():
                 self._concept(select, atom)
@@ -183,6 +208,8 @@ class Patterns:
                 scope[atom.predicate_variable] = Cell(f"{row}.predicate", "predicate")
             else:
                 tests.append(f"{row}.predicate = {bound.number}")
+        if atom.link in (atom.subject, atom.object):  # No link is its own end.
+            tests.append(conditions.NEVER)
         scope[atom.link] = Cell(f"{row}.id", "link", row)
         return tests
 
@@ -292,6 +319,7 @@ class Patterns:
         )
         if not fresh:
             return  # It binds nothing, and takes nothing away.
+        select.make_room()
         single = _single_atom(attempt)
         if single is not None:
             self._left_join(select, single, attempt.branches[0])
@@ -374,21 +402,24 @@ class Patterns:
                 )
             case ir.Never():
                 return conditions.NEVER
+            case ir.Inverse(ir.Exists(branches)):
+                return conditions.all_of([f"NOT {test}" for test in self._exist(select, branches)])
             case ir.Inverse(inner):
                 return conditions.negated(self.condition(select, inner, by_number=by_number))
             case ir.All(inner):
                 tests = [self.condition(select, each, by_number=by_number) for each in inner]
-                return f"({' AND '.join(tests)})"
+                return f"({conditions.all_of([f'({test})' for test in tests])})"
             case ir.AnyOf(inner):
-                tests = [f"({self.condition(select, each, by_number=by_number)})" for each in inner]
-                return f"({' OR '.join(tests)})"
+                return conditions.any_of(
+                    [self.condition(select, each, by_number=by_number) for each in inner]
+                )
             case ir.Exists(branches):
-                texts = [
-                    f"EXISTS ({self.select(block, select.scope).text('1')})" for block in branches
-                ]
-                return f"({' OR '.join(texts)})"
+                return conditions.any_of(self._exist(select, branches))
             case _:
                 assert_never(node)
+
+    def _exist(self, select: Select, branches: tuple[ir.Block, ...]) -> list[str]:
+        return [f"EXISTS ({self.select(block, select.scope).text('1')})" for block in branches]
 
     def _operand(self, select: Select, operand: ir.Operand, by_number: bool) -> Access:
         if isinstance(operand, ir.Field):

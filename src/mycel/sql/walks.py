@@ -15,7 +15,8 @@ def recursion(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, for
     """`WITH RECURSIVE name(n, d)`: every element that a walk of length d from `start` reaches."""
     ways = ["out", "in"] if atom.mirrored else ["out" if forward else "in"]
     steps = "".join(f" UNION {_step(sources, name, atom, way)}" for way in ways)
-    return f"WITH RECURSIVE {name}(n, d) AS (SELECT {start}, 0{steps})"
+    begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
+    return f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
 
 
 def _step(sources: Sources, name: str, atom: ir.WalkAtom, way: str) -> str:

@@ -22,6 +22,7 @@ Modules, in the order in which a write passes through them:
 - `vocabulary`   what is defined now, for those who plan a query
 - `statistics`   how many there are, roughly
 - `survey`       what is in the graph, for those who describe it
+- `lookup`       what is found by words, names and ends, for those who search
 - `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good
 - `audit`        rows turned back into records

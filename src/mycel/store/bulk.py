@@ -19,7 +19,6 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name, kind_of
 from mycel.model.records import (
-    EdgeRecorder,
     canonical_weight,
     concept_key,
     concept_record,
@@ -190,7 +189,7 @@ class _Batch:
             return False
         ledger.head.next_concept = number
         for each, key in zip(self.numbers, self._keys, strict=True):
-            ledger.remember_key(each, key)
+            ledger.memory.remember(each, key)
         self._finish(_PUT_CONCEPT)
         return True
 
@@ -198,9 +197,9 @@ class _Batch:
         ledger = self._ledger
         now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
-        make = EdgeRecorder(now, ledger.actor).make
+        make = ledger.recorder.make
         numbers: dict[str, int] = {}
-        ends = ledger.ends  # Most ends are met again: looked up here, a load saves a second.
+        ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         for subject, predicate, object_, attributes, metadata, weight in rows:
             predicate_number = numbers.get(predicate)
             if predicate_number is None:

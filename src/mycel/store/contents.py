@@ -11,6 +11,8 @@ from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, p
 COMPUTED_METADATA: Final = ("_version", "_updated_at")
 """Metadata that readers see and nobody stores."""
 
+_NO_KEYS: Final[dict[str, Any]] = {}
+
 
 def expect(expected: int | None, actual: int, what: str) -> None:
     """Refuse to go on unless the version is the expected one; 0 means that there is no element."""
@@ -56,3 +58,11 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
     checked = object_text(metadata, "metadata")
     check_metadata_keys(metadata)
     return checked
+
+
+def content(given: Mapping[str, Any] | None, what: str) -> tuple[Mapping[str, Any], str]:
+    """An object that a caller sent, as it is and as text; nothing is an empty one."""
+    if given is None:
+        return _NO_KEYS, EMPTY_OBJECT
+    text = checked_metadata(given) if what == "metadata" else object_text(given, what)
+    return given, text

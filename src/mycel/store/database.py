@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from math import inf
 from pathlib import Path
 from shutil import rmtree
 from typing import Final, TypeVar
@@ -103,6 +104,7 @@ class Store:
 
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
+        reader.deadline = inf
         if reader.process != os.getpid():
             abandon(reader.connection)
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:

@@ -6,18 +6,14 @@ JSON equality, regular expressions in linear time, and walks that remember their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from math import fsum
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import orjson
 
-from mycel.errors import InvalidSyntax
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
-from mycel.model.names import shorten
-
-PATTERNS_CACHED_MAX: Final = 256
+from mycel.syntax.regex import compiled
 
 
 def register(connection: apsw.Connection) -> None:
@@ -103,32 +99,15 @@ def _added(found: list[Any]) -> Any:
     return total if fits else float(total)
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Whether a regular expression matches somewhere in a text, in time linear in its length.
+def matches(pattern: str | None, text: str | None) -> bool:
+    """Whether a regular expression matches somewhere in a text. Null matches nothing.
 
     Raises:
         InvalidSyntax: the pattern cannot be compiled.
     """
+    if pattern is None or text is None:
+        return False
     return compiled(pattern).search(text) is not None
-
-
-@lru_cache(PATTERNS_CACHED_MAX)
-def compiled(pattern: str) -> Any:
-    """A pattern, compiled once."""
-    import re2  # noqa: PLC0415 - few commands need it, and starting should be quick.
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 8 << 20
-    try:
-        return re2.compile(pattern, options=options)
-    except re2.error as error:
-        said = error.args[0] if error.args else ""
-        said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-        raise InvalidSyntax(
-            f"REGEX cannot use the pattern {shorten(pattern)!r}: {said}.",
-            hint="Write it in RE2 syntax: no look-around and no back-references.",
-        ) from None
 
 
 class _Way(NamedTuple):

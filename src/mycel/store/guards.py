@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from mycel.model.elements import Element
 from mycel.model.values import JsonObject
+from mycel.store.memory import Memory
 
 if TYPE_CHECKING:
     from mycel.store.transaction import Transaction
+
+FREE_NAMES_MAX: Final = 4096
+"""How many types, and predicates, are remembered to concern nobody."""
 
 ChangeKind = Literal["create", "update", "retire"]
 
@@ -44,8 +48,9 @@ class Guard(Protocol):
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """Whether this guard has anything to say about elements of this type.
 
-        With `link`, about links with this predicate. The answer is kept for the transaction, until
-        a definition changes within it. It may be asked about names that are not defined.
+        With `link`, about links with this predicate. A yes is kept for the transaction, a no for
+        later ones as well; both until a definition changes, or somebody else has written. It may
+        be asked about names that are not defined.
         """
 
     def check(self, tx: Transaction, change: Change) -> None:
@@ -58,27 +63,32 @@ class Guard(Protocol):
 class Guards:
     """The guards of one transaction, and which of them each type and predicate concerns."""
 
-    def __init__(self, guards: Sequence[Guard]) -> None:
+    def __init__(self, guards: Sequence[Guard], memory: Memory) -> None:
         self._all: Final = guards
+        self._memory: Final = memory
         self._of_type: Final[dict[str, tuple[Guard, ...]]] = {}
         self._of_predicate: Final[dict[str, tuple[Guard, ...]]] = {}
 
     def concerned(self, tx: Transaction, name: str, *, link: bool) -> tuple[Guard, ...]:
         """The guards that elements of this type, or links with this predicate, concern."""
-        if not self._all:
+        free = self._memory.free_predicates if link else self._memory.free_types
+        if not self._all or name in free:
             return ()
         known = self._of_predicate if link else self._of_type
         found = known.get(name)
         if found is None:
-            found = known[name] = tuple(
-                guard for guard in self._all if guard.concerns(tx, name, link=link)
-            )
+            found = tuple(guard for guard in self._all if guard.concerns(tx, name, link=link))
+            if found:
+                known[name] = found
+            elif len(free) < FREE_NAMES_MAX:
+                free.add(name)
         return found
 
     def forget(self) -> None:
         """A definition has changed: what concerns whom has to be asked again."""
         self._of_type.clear()
         self._of_predicate.clear()
+        self._memory.forget_definitions()
 
     def check_commit(self, tx: Transaction) -> None:
         """Ask all of them about the whole."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Final
 
 import apsw
@@ -20,9 +21,9 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text, shorten
-from mycel.model.records import concept_key, proposition_key, record_hash
+from mycel.model.records import EdgeRecorder, concept_key, proposition_key
 from mycel.store import text
-from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
+from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
     CONCEPT_TYPE_NUMBER,
@@ -30,6 +31,7 @@ from mycel.store.layout import (
     PROPOSITION_COLUMNS,
     PROPOSITION_TYPE_NUMBER,
 )
+from mycel.store.memory import Memory
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
 from mycel.store.registry import Names, Registry, undefined
@@ -67,12 +69,14 @@ class Ledger:
         actor: str,
         message: str,
         now_us: int,
+        memory: Memory | None = None,
     ) -> None:
         self.actor: Final = check_actor(actor)
         self.message: Final = check_text(message, "message", MESSAGE_BYTES_MAX)
         self.connection: Final = connection
         self.registry: Final = registry
         self.reader: Final = Reader(connection, registry)
+        self.reader.is_writer = True
         self.write: Final = connection.cursor().execute
         """Runs a statement that gives no rows; a cursor that is used again saves half a µs."""
         self._reading = connection.cursor()
@@ -85,12 +89,16 @@ class Ledger:
         self.is_load = False
         """Whether so much is written that the page cache had to grow."""
         self._trees = trees
-        self._keys: dict[int, bytes] = {}
-        self.ends: Final[dict[str, tuple[int, bytes]]] = {}
-        """Inner ids and keys of elements that links were put on, by the ids that people use."""
+        self.memory: Final = Memory() if memory is None else memory
+        """What is known of live elements, from this transaction and from those before it."""
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+
+    @cached_property
+    def recorder(self) -> EdgeRecorder:
+        """Makes keys and records of new edges."""
+        return EdgeRecorder(self.time_us, self.actor)
 
     @cached_property
     def actor_number(self) -> int:
@@ -166,7 +174,7 @@ class Ledger:
 
     def find_key(self, number: int) -> bytes | None:
         """The natural key of an element, or None if it is not live."""
-        key = self._keys.get(number)
+        key = self.memory.keys.get(number)
         if key is not None:
             return key
         if ids.is_concept(number):
@@ -182,7 +190,7 @@ class Ledger:
                 return None
             predicate = self.registry.predicates.name(self.connection, row[1])
             key = proposition_key(self.live_key(row[0]), predicate, self.live_key(row[2]))
-        self.remember_key(number, key)
+        self.memory.remember(number, key)
         return key
 
     def end(self, ref: Ref) -> tuple[int, bytes]:
@@ -191,7 +199,7 @@ class Ledger:
         Raises:
             InvalidId, NotFound: it is no id, or no element that is live.
         """
-        known = self.ends.get(ref) if isinstance(ref, str) else None
+        known = self.memory.ends.get(ref) if isinstance(ref, str) else None
         if known is None:
             number = resolve(ref)
             key = self.find_key(number)
@@ -201,25 +209,14 @@ class Ledger:
             if isinstance(ref, str):
                 if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
                     raise missing(ref)  # The number of one link with the predicate of another.
-                if len(self.ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-                    self.ends.clear()
-                self.ends[ref] = known
+                self.memory.remember_end(ref, number, key)
         return known
-
-    def remember_key(self, number: int, key: bytes) -> None:
-        if len(self._keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-            self._keys.clear()
-        self._keys[number] = key
-
-    def forget_key(self, number: int) -> None:
-        self._keys.pop(number, None)
-        self.ends.clear()
 
     # Elements that this transaction has created: nothing outside it can refer to them.
 
     def create(self, number: int, key: bytes) -> None:
         """Remember an element that was created, not revived."""
-        self.remember_key(number, key)
+        self.memory.remember(number, key)
         if len(self._fresh) < TRANSACTION_SAVED_ELEMENTS_MAX:
             self._fresh.add(number)
 
@@ -253,7 +250,7 @@ class Ledger:
         key: bytes,
     ) -> int:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
-        after_hash = record_hash(after)
+        after_hash = sha256(after).digest()
         self.changes[namespace].set(key, after_hash)
         return self.append_entry(kind, number, before, after, after_hash)
 
@@ -262,12 +259,15 @@ class Ledger:
     ) -> int:
         """Append an entry alone."""
         head = self.head
-        head.seq += 1
-        self.append_leaf(entry_leaf(kind, number, hash_of(before), after_hash))
-        self._entries.append((head.seq, int(kind), number, before, after))
+        head.seq = seq = head.seq + 1
+        before_hash = NO_RECORD if before is None else sha256(before).digest()
+        nodes = head.frontier.append(entry_leaf(kind, number, before_hash, after_hash))
+        if nodes:
+            self._store_nodes(nodes)
+        self._entries.append((seq, kind, number, before, after))
         if len(self._entries) >= _ENTRIES_HELD_MAX:
             self.flush_entries()
-        return head.seq
+        return seq
 
     def flush_entries(self) -> None:
         """Write the entries that are still held back: together they cost a third."""
@@ -311,7 +311,7 @@ class Ledger:
         self.supersede(table, number, seq)
         self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
         self.write(f"DELETE FROM {table} WHERE id = ?", (number,))
-        self.forget_key(number)
+        self.memory.forget_element(number)
         self.retext.add(number)
 
     def end_tombstone(self, table: str, number: int, seq: int) -> None:

@@ -136,7 +136,7 @@ def _purge_one(
     connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
     connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
     text.remove(connection, number)
-    ledger.forget_key(number)
+    ledger.memory.forget_element(number)
     return len(versions)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from time import monotonic
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 
+from mycel.errors import ExecutionTimeout
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
@@ -52,6 +54,8 @@ class Reader:
 
     seq: int | None = None
     """The moment of the past that it shows; None for the present."""
+    is_writer = False
+    """Whether its connection writes."""
 
     def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
         self.connection: Final = connection
@@ -68,17 +72,43 @@ class Reader:
         """Let the deadline stop statements on this connection from now on."""
         self.connection.set_progress_handler(lambda: monotonic() > self.deadline, STEPS_UNWATCHED)
 
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Let the deadline stop what runs in this block.
+
+        For the writer's connection, and for reading only: SQLite rolls the whole transaction back
+        when a statement that writes is stopped.
+        """
+        self.watch()
+        try:
+            yield
+        finally:
+            if self.is_writer:
+                self.connection.set_progress_handler(None)
+
+    def check_deadline(self) -> None:
+        """Go no further when the deadline has passed.
+
+        Raises:
+            ExecutionTimeout: it has.
+        """
+        if monotonic() > self.deadline:
+            raise ExecutionTimeout("The command was stopped at its deadline; nothing was written.")
+
     def refresh(self) -> int:
         """Which definitions the last statement on this connection saw: a cheap look, if unchanged.
 
-        The count of changes is that of the snapshot of the last statement.
+        SQLite's count of changes is that of the snapshot of the last statement.
         """
         version = self.connection.data_version()
-        if version != self.version:
-            (self.definitions,) = only(
-                self.connection, "SELECT definitions FROM head ORDER BY seq DESC LIMIT 1"
-            )
-            self.version = version
+        return self.definitions if version == self.version else self.reread()
+
+    def reread(self) -> int:
+        """Which definitions are in force now."""
+        (self.definitions,) = only(
+            self.connection, "SELECT definitions FROM head ORDER BY seq DESC LIMIT 1"
+        )
+        self.version = self.connection.data_version()
         return self.definitions
 
     # Single elements.

@@ -72,7 +72,7 @@ def relink(ledger: Ledger, link: Proposition, ends: Ends) -> None:
         ledger.changes["edges"].set(_present_key(ledger, number), None)
     moves = _moves(ledger, affected)
     for number in affected:
-        ledger.forget_key(number)
+        ledger.memory.forget_element(number)
     for move in moves:
         if move.link.number == link.number:
             _write_live(ledger, move, link.version + 1, ledger.time_us)

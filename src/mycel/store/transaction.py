@@ -44,7 +44,7 @@ from mycel.model.values import check_metadata_keys, object_text, parse_object
 from mycel.store import bulk, relink
 from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.connections import translate
-from mycel.store.contents import checked_metadata, expect, has_text, merged, with_reserved
+from mycel.store.contents import content, expect, has_text, merged, with_reserved
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
@@ -70,6 +70,10 @@ _FIND_LINK: Final = (
     f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
 )
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
+
+
+_Place = tuple[int, int, int, bytes, bytes]
+"""Where a link is: subject, predicate, object, and the natural keys of subject and object."""
 
 
 class Retired(NamedTuple):
@@ -119,7 +123,7 @@ class Transaction:
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
         self._ledger: Ledger | None = ledger
-        self._guards: Final = Guards(guards)
+        self._guards: Final = Guards(guards, ledger.memory)
         self.spoiled = False
         """Whether a step failed halfway, so that the whole can only be rolled back."""
         self.warnings: Final[list[str]] = []
@@ -262,8 +266,8 @@ class Transaction:
         grave: _Grave | None,
     ) -> str:
         ledger = self.ledger
-        attributes_text = object_text({} if attributes is None else attributes, "attributes")
-        metadata_text = checked_metadata({} if metadata is None else metadata)
+        attributes, attributes_text = content(attributes, "attributes")
+        metadata, metadata_text = content(metadata, "metadata")
         if type_name in _META_TYPES:
             check_identifier(name, "type or predicate")
         if self._concerned(type_name, link=False):
@@ -274,8 +278,8 @@ class Transaction:
         record = concept_record(
             type_name,
             name,
-            parse_object(attributes_text),
-            parse_object(metadata_text),
+            attributes,
+            metadata,
             created_us=ledger.time_us,
             created_by=ledger.actor,
             number=ledger.define(type_number, name),
@@ -289,7 +293,7 @@ class Transaction:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
             ledger.end_tombstone("concept", number, seq)
-            ledger.remember_key(number, key)
+            ledger.memory.remember(number, key)
         ledger.write(
             bulk.INSERT_CONCEPT,
             (
@@ -436,28 +440,28 @@ class Transaction:
         self._retire_links([found.number, *self._links_about(found.number)], reason)
         return True
 
-    def _place(self, subject: Ref, predicate: str, object_: Ref) -> tuple[int, int, int]:
-        """Where a link would be.
+    def _place(self, subject: Ref, predicate: str, object_: Ref) -> _Place:
+        """Where a link would be, and the keys of its ends.
 
         The predicate, that the ends differ, and that they are there: checked in this order.
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
         refuse_self_link(subject, object_)
-        source, _ = ledger.end(subject)
-        target, _ = ledger.end(object_)
+        source, source_key = ledger.end(subject)
+        target, target_key = ledger.end(object_)
         if source == target:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-        return source, number, target
+        return source, number, target, source_key, target_key
 
-    def _find_link(self, place: tuple[int, int, int]) -> tuple[Any, ...] | None:
-        if self.ledger.cannot_be_linked(*place):
+    def _find_link(self, place: _Place) -> tuple[Any, ...] | None:
+        if self.ledger.cannot_be_linked(*place[:3]):
             return None
-        return self.ledger.row(_FIND_LINK, place)
+        return self.ledger.row(_FIND_LINK, place[:3])
 
     def _create_proposition(
         self,
-        place: tuple[int, int, int],
+        place: _Place,
         predicate: str,
         attributes: Mapping[str, Any] | None,
         metadata: Mapping[str, Any] | None,
@@ -465,26 +469,17 @@ class Transaction:
         grave: _Grave | None,
     ) -> str:
         ledger = self.ledger
-        subject, predicate_number, object_ = place
-        attributes_text = object_text({} if attributes is None else attributes, "attributes")
-        metadata_text = checked_metadata({} if metadata is None else metadata)
+        subject, predicate_number, object_, subject_key, object_key = place
+        attributes, attributes_text = content(attributes, "attributes")
+        metadata, metadata_text = content(metadata, "metadata")
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-        subject_key, object_key = ledger.live_key(subject), ledger.live_key(object_)
         if self._concerned(predicate, link=True):
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
             self._guard("create", None, predicate, ends, texts, number_or_none)
-        key = proposition_key(subject_key, predicate, object_key)
-        record = edge_record(
-            predicate_number,
-            subject_key,
-            object_key,
-            parse_object(attributes_text),
-            parse_object(metadata_text),
-            created_us=ledger.time_us,
-            created_by=ledger.actor,
-            weight=cost,
+        key, record = ledger.recorder.make(
+            (predicate_number, predicate), subject_key, object_key, (attributes, metadata), cost
         )
         if grave is None:
             number = ledger.head.next_proposition
@@ -495,7 +490,7 @@ class Transaction:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
             ledger.end_tombstone("proposition", number, seq)
-            ledger.remember_key(number, key)
+            ledger.memory.remember(number, key)
         ledger.write(
             bulk.INSERT_PROPOSITION,
             (

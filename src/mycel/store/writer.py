@@ -36,6 +36,7 @@ from mycel.errors import (
 from mycel.store.connections import CACHE_KIB, Location, abandon, translate, translated
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
+from mycel.store.memory import Memory
 from mycel.store.registry import Registry
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
@@ -87,6 +88,7 @@ class Writer:
         self._trees: StateTrees | None = None
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
+        self._memory: Final = Memory()
         self._checkpointer = _Checkpointer(location)
 
     # The two kinds of turns.
@@ -294,6 +296,7 @@ class Writer:
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
         connection = self._connection
+        self._memory.shrink()
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
             self._commit_group()
         if connection is None or self._group:
@@ -355,6 +358,8 @@ class Writer:
             head = current_head(connection, self._head)
         except apsw.Error as error:
             raise translate(error) from error
+        if head is not self._head:
+            self._memory.forget()  # Somebody else has written.
         self._head = None  # The transaction changes it; it is worth something again at its end.
         ledger = Ledger(
             connection,
@@ -364,6 +369,7 @@ class Writer:
             actor=actor,
             message=message,
             now_us=self._clock_us(),
+            memory=self._memory,
         )
         return Transaction(ledger, self._guards)
 
@@ -410,6 +416,7 @@ class Writer:
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""
         self._registry.reset()
+        self._memory.forget()
         self._head = None
         if self._trees is not None:
             self._trees.forget()

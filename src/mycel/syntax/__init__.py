@@ -5,4 +5,5 @@ Modules, lowest first:
 - `source`       a text, places in it, lines, columns, and excerpts with a caret
 - `nodes`        classes of a syntax tree
 - `diagnostics`  errors that show where in a text they are
+- `regex`        regular expressions in linear time
 """

@@ -31,13 +31,25 @@ def locate(
     >>> error.data["line"], error.data["column"]
     (2, 1)
     """
-    if span == NOWHERE:
-        return error_class(message, hint=hint)
+    return shown(located(error_class(message, hint=hint), span), text)
+
+
+def located(error: Error, span: Span) -> Error:
+    """The error with the span that it is about, unless it has one, for stages without the text."""
+    if span != NOWHERE:
+        error.data.setdefault("span", {"start": span.start, "end": span.end})
+    return error
+
+
+def shown(error: Error, text: str) -> Error:
+    """The error with its span, if it has one, turned into line, column and excerpt."""
+    place = error.data.pop("span", None)
+    if place is None:
+        return error
     source = Source(text)
-    line, column = source.position(span.start)
-    excerpt = source.excerpt(span)
-    return error_class(
-        f"Line {line}, column {column}: {message}\n{excerpt}",
-        hint=hint,
-        data={"line": line, "column": column, "excerpt": excerpt},
-    )
+    line, column = source.position(place["start"])
+    excerpt = source.excerpt(Span(place["start"], place["end"]))
+    error.message = f"Line {line}, column {column}: {error.message}\n{excerpt}"
+    error.args = (error.message,)
+    error.data |= {"line": line, "column": column, "excerpt": excerpt}
+    return error

@@ -276,7 +276,8 @@ def test_inner_metadata_wins_over_outer_metadata_even_with_null(nexus: Reference
             errors.InvalidValueType,
         ),
         (
-            'PROPOSITION { ({type: "Port", name: "Oslo"}, "calls_at", (id: "P:1:part_of")) }',
+            """CONCEPT ?o { {type: "Port", name: "Oslo"} } CONCEPT ?r { {type: "Port", name: "R"} }
+            PROPOSITION { (?o, "calls_at", ?r) }""",
             errors.ConstraintViolation,
         ),
         (
@@ -423,6 +424,38 @@ def test_when_links_fall_together_the_links_about_them_do_too(nexus: ReferenceNe
     )
     call = (("Ship", "Maja"), "calls_at", ("Port", "Oslo"))
     assert nexus.state()[("Ship", "Olga"), "escorts", call]["attributes"] == {"armed": True}
+
+
+def test_a_link_that_moves_at_both_ends_ends_up_where_it_should(nexus: ReferenceNexus) -> None:
+    # Nora speaks about her own call at Riga, which becomes Maja's when the two are one.
+    nexus.execute(
+        'UPSERT { CONCEPT ?nora { {type: "Ship", name: "Nora"} }'
+        ' PROPOSITION { (?nora, "escorts", (?nora, "calls_at", {type: "Port", name: "Riga"})) } }'
+    )
+    nexus.execute(
+        "MERGE CONCEPT ?a INTO ?b"
+        ' WHERE { ?a {type: "Ship", name: "Nora"} ?b {type: "Ship", name: "Maja"} }'
+    )
+    call = (("Ship", "Maja"), "calls_at", ("Port", "Riga"))
+    assert (("Ship", "Maja"), "escorts", call) in nexus.state()
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameters", "error"),
+    [
+        ("SET METADATA { _version: 9 }", {}, errors.ConstraintViolation),
+        ("SET ATTRIBUTES :all", {"all": [1]}, errors.InvalidValueType),
+        ("SET ATTRIBUTES { x: ADD(?s.attributes.x, :n) }", {"n": "1"}, errors.InvalidValueType),
+        ("SET ATTRIBUTES { x: ADD(?other.attributes.x, 1) }", {}, errors.UnknownReference),
+        ("SET ATTRIBUTES { x: CLAMP(?s.attributes.x, 2, 1) }", {}, errors.ConstraintViolation),
+    ],
+)
+def test_an_update_that_makes_no_sense_is_refused_even_if_it_matches_nothing(
+    nexus: ReferenceNexus, changes: str, parameters: Any, error: type[errors.MycelError]
+) -> None:
+    where = 'WHERE { ?s {type: "Ship"} FILTER(?s.name == "Nobody") }'
+    with pytest.raises(error):
+        nexus.execute(f"UPDATE ?s {changes} {where}", parameters)
 
 
 # Requests.

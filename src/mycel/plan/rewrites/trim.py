@@ -1,4 +1,8 @@
-"""An OPTIONAL that binds nothing neither adds nor removes a solution."""
+"""What says nothing is left out.
+
+An OPTIONAL that binds nothing neither adds nor removes a solution. A NOT without patterns of its
+own is the inverse of its conditions, and an inverse of an inverse is what it was.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from mycel.plan.rewrites.blocks import each_block
 
 
 def trim(query: ir.Query, _: Statistics) -> ir.Query:
-    """Drop every OPTIONAL all of whose variables are bound before it."""
+    """Drop every OPTIONAL all of whose variables are bound before it; flatten nested negations."""
     return each_block(query, _trimmed)
 
 
@@ -23,4 +27,21 @@ def _trimmed(block: ir.Block) -> ir.Block:
         if not binds <= bound:
             kept.append(attempt)
             bound |= binds
-    return replace(block, attempts=tuple(kept))
+    conditions = tuple(_plain(condition) for condition in block.conditions)
+    return replace(block, attempts=tuple(kept), conditions=conditions)
+
+
+def _plain(condition: ir.Condition) -> ir.Condition:
+    match condition:
+        case ir.Inverse(ir.Exists((block,))) if not (block.atoms or block.attempts):
+            return _inverse(_all(block.conditions))
+        case _:
+            return condition
+
+
+def _all(conditions: tuple[ir.Condition, ...]) -> ir.Condition:
+    return conditions[0] if len(conditions) == 1 else ir.All(conditions)
+
+
+def _inverse(condition: ir.Condition) -> ir.Condition:
+    return condition.condition if isinstance(condition, ir.Inverse) else ir.Inverse(condition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, assert_never
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from mycel.errors import InvalidSyntax
 from mycel.kip import ast

@@ -101,6 +101,13 @@ class Draft:
         self._write(replace(after, version=before.version + 1, updated_us=self.time_us), before)
         return True
 
+    def move(self, number: int, subject: int, object_: int) -> None:
+        """Give a link other ends. It stays what it is, number included."""
+        before = self.graph.elements[number]
+        if isinstance(before, Link):
+            after = replace(before, subject=subject, object=object_, version=before.version + 1)
+            self._write(replace(after, updated_us=self.time_us), before)
+
     def _write(self, after: Element, before: Element | None) -> None:
         object_text(after.attributes, "attributes")  # Refuses what cannot be stored.
         object_text(after.metadata, "metadata")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from mycel.errors import ConstraintViolation, DuplicateExists, ImmutableTarget, NotFound
@@ -20,13 +19,19 @@ def merge(draft: Draft, merge_: ast.Merge, parameters: Parameters) -> JsonObject
     """Give the target all that the source has, and remove the source."""
     source = _only(draft, merge_.source, merge_.where, parameters)
     target = _only(draft, merge_.target, merge_.where, parameters)
-    counts = {"links_repointed": 0, "links_deduplicated": 0, "attributes_filled": 0}
+    moved: set[int] = set()
+    gone = filled = 0
     if source.number != target.number:
         _check(source, target)
-        _repoint(draft, source.number, target.number, counts)
+        gone = _repoint(draft, source.number, target.number, moved)
         draft.remove([source.number])
-        counts["attributes_filled"] = _fill_concept(draft, source, target)
-    return {"merged": True, **counts}
+        filled = _fill_concept(draft, source, target)
+    return {
+        "merged": True,
+        "links_repointed": len(moved & draft.graph.elements.keys()),
+        "links_deduplicated": gone,
+        "attributes_filled": filled,
+    }
 
 
 def _only(
@@ -87,33 +92,32 @@ def _names(aliases: Any) -> list[Any] | None:
             return None
 
 
-def _repoint(draft: Draft, old: int, new: int, counts: dict[str, int]) -> None:
-    """Let every link that refers to `old` refer to `new`.
+def _repoint(draft: Draft, old: int, new: int, moved: set[int]) -> int:
+    """Let every link that refers to `old` refer to `new`; count those that are gone.
 
     Where that makes two links one, the link that was there before wins, is given the keys that
     only the other has, and takes over the links about it: the same thing, one level higher.
     """
-    for link in sorted(draft.graph.links(), key=lambda link: link.number):
-        if old not in (link.subject, link.object) or link.number not in draft.graph.elements:
+    gone = 0
+    for number in sorted(link.number for link in draft.graph.links()):
+        link = draft.graph.elements.get(
+            number
+        )  # As it is by now: the last round may have moved it.
+        if not isinstance(link, Link) or old not in (link.subject, link.object):
             continue
         subject = new if link.subject == old else link.subject
         object_ = new if link.object == old else link.object
         winner = draft.graph.link(subject, link.predicate, object_)
         if subject == object_:
-            counts["links_deduplicated"] += draft.remove([link.number])[1]
+            gone += draft.remove([number])[1]
         elif winner is not None:
             _fill_link(draft, link, winner)
-            _repoint(draft, link.number, winner.number, counts)
-            counts["links_deduplicated"] += draft.remove([link.number])[1]
+            gone += _repoint(draft, number, winner.number, moved)
+            gone += draft.remove([number])[1]
         else:
-            draft.graph.elements[link.number] = replace(
-                link,
-                subject=subject,
-                object=object_,
-                version=link.version + 1,
-                updated_us=draft.time_us,
-            )
-            counts["links_repointed"] += 1
+            draft.move(number, subject, object_)
+            moved.add(number)
+    return gone
 
 
 def _fill_link(draft: Draft, loser: Link, winner: Element) -> None:

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.values import check_metadata_keys
 from mycel.testing.reference.conditions import Conditions
 from mycel.testing.reference.draft import Draft
 from mycel.testing.reference.graph import Graph, JsonObject
@@ -27,11 +28,11 @@ class _NoNumber(Exception):  # noqa: N818  it is no error
 
 def update(draft: Draft, update_: ast.Update, parameters: Parameters) -> JsonObject:
     """Change every target; expressions see the elements as they were before the command."""
-    for change in (*_entries(update_.attributes), *_entries(update_.metadata)):
-        _check(change[1], update_.target, parameters)
-    numbers = required_targets(update_.target, update_.where, draft.graph, parameters)
-    if update_.limit is not None:
-        numbers = numbers[: parameters.positive(update_.limit)]
+    for changes in (update_.attributes, update_.metadata):
+        _check_changes(changes, update_.target, parameters)
+    check_metadata_keys(_keys(update_.metadata, parameters))
+    limit = None if update_.limit is None else parameters.positive(update_.limit)
+    numbers = required_targets(update_.target, update_.where, draft.graph, parameters)[:limit]
     before = draft.graph.copy()
     updated = 0
     for number in numbers:
@@ -40,12 +41,6 @@ def update(draft: Draft, update_: ast.Update, parameters: Parameters) -> JsonObj
         metadata = _computed(update_.metadata, row, before, parameters)
         updated += draft.merge_keys(number, attributes, metadata)
     return {"updated": updated, "matched": len(numbers)}
-
-
-def _entries(changes: Changes) -> tuple[tuple[str, ast.Change], ...]:
-    if changes is None:
-        return ()
-    return (("", changes),) if isinstance(changes, ast.Placeholder) else changes
 
 
 def _computed(changes: Changes, row: Row, graph: Graph, parameters: Parameters) -> JsonObject:
@@ -107,6 +102,20 @@ def _fitting(number: int | float) -> int | float:
 
 
 # Checks.
+
+
+def _keys(changes: Changes, parameters: Parameters) -> list[str]:
+    if isinstance(changes, ast.Placeholder):
+        return list(parameters.mapping(changes))
+    return [key for key, _ in changes or ()]
+
+
+def _check_changes(changes: Changes, target: ast.Variable, parameters: Parameters) -> None:
+    if isinstance(changes, ast.Placeholder):
+        parameters.mapping(changes)
+    else:
+        for _, change in changes or ():
+            _check(change, target, parameters)
 
 
 def _check(change: ast.Change | ast.Path, target: ast.Variable, parameters: Parameters) -> None:

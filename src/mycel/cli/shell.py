@@ -1,0 +1,222 @@
+"""A session of `mycel kip` on a terminal: commands are typed, run and answered until it is left.
+
+prompt_toolkit is what edits: several lines as one text, a history of whole commands, completion,
+text that is pasted. Nothing that goes wrong ends the session.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from mycel.cli.answers import answer, first_word
+from mycel.cli.context import HOME_FOLDER
+from mycel.cli.editing import Known, is_complete, offers, without_semicolon
+from mycel.cli.failures import report
+from mycel.cli.kip import execute, named_value
+from mycel.cli.output import Output, PipeClosed, count, json_line
+from mycel.cli.parameters import json_object
+from mycel.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from mycel.engine.result import Result
+    from mycel.nexus import Nexus
+
+HELP = """\
+A command on one line runs when you press Enter. On several lines it runs at an empty line (at two
+of them inside brackets) or after a semicolon. Tab completes, the arrow keys bring back what was
+typed before, Ctrl-C drops what you are typing, Ctrl-D leaves.
+"""
+
+
+class Shell:
+    """One session: a graph, and what was set with the commands that begin with a dot."""
+
+    def __init__(self, db: Nexus, *, as_json: bool, readonly: bool, dry_run: bool) -> None:
+        self._db = db
+        self._out = Output(as_json=as_json)
+        self._readonly = readonly
+        self._dry_run = dry_run
+        self._timing = True
+        self._known: Known | None = None
+        self.parameters: dict[str, Any] = {}
+        self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
+            ".help": (self._help, "what can be typed here"),
+            ".json": (self._json, "answers as JSON, or as tables again"),
+            ".timing": (self._time, "say how long a command took, or no longer"),
+            ".readonly": (self._read, "refuse commands that write, or allow them again"),
+            ".params": (self._params, "values of placeholders: name=value, {…}, or clear"),
+            ".exit": (self._exit, "leave"),
+        }
+
+    def run(self, path: Path) -> None:
+        """Until the session is left."""
+        self._out.note(f"{path}: KIP commands, or .help")
+        typing = _typing(self)
+        while True:
+            try:
+                typed = typing.prompt(self._prompt())
+            except KeyboardInterrupt:
+                continue  # What was typed is dropped.
+            except EOFError:
+                return
+            if not self.take(typed):
+                return
+
+    def take(self, typed: str) -> bool:
+        """Run what was typed. False if the session is to end."""
+        text = without_semicolon(typed)
+        try:
+            if text.startswith("."):
+                return self._dot(text)
+            if text:
+                self._run(text)
+        except PipeClosed:
+            raise
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+        except Exception as error:  # noqa: BLE001 - the edge: nothing ends a session but its user.
+            report(error, as_json=self._out.as_json)
+        sys.stdout.flush()
+        return True
+
+    @property
+    def known(self) -> Known:
+        """Names to complete, as they are since the last command."""
+        if self._known is None:
+            names = ("DESCRIBE CONCEPT TYPES", "DESCRIBE PROPOSITION TYPES")
+            types, predicates = (self._db.execute(each).value for each in names)
+            self._known = Known(types, predicates, list(self.parameters), list(self._dot_commands))
+        return self._known
+
+    def _prompt(self) -> str:
+        return "kip (read only)> " if self._readonly else "kip> "
+
+    def _run(self, command: str) -> None:
+        started = perf_counter()
+        self._known = None
+        result = execute(
+            self._db, command, self.parameters, readonly=self._readonly, dry_run=self._dry_run
+        )
+        took_ms = (perf_counter() - started) * 1000
+        answer(self._out, command, result)
+        if not self._out.as_json:
+            parts = [*_rows(command, result), *([f"{took_ms:.1f} ms"] if self._timing else ())]
+            if parts:
+                self._out.line(self._out.style(", ".join(parts), dim=True))
+
+    # Commands that begin with a dot. Each returns whether the session goes on.
+
+    def _dot(self, text: str) -> bool:
+        name, _, rest = text.partition(" ")
+        if name not in self._dot_commands:
+            close = did_you_mean(name, list(self._dot_commands))
+            raise click.UsageError(f"There is no {name}. {close or 'See .help.'}")
+        return self._dot_commands[name][0](rest.strip())
+
+    def _help(self, _rest: str) -> bool:
+        self._out.write(HELP)
+        self._out.table(
+            ["command", ""], [[name, said] for name, (_, said) in self._dot_commands.items()]
+        )
+        return True
+
+    def _json(self, _rest: str) -> bool:
+        self._out = Output(as_json=not self._out.as_json)
+        return True
+
+    def _time(self, _rest: str) -> bool:
+        self._timing = not self._timing
+        return True
+
+    def _read(self, _rest: str) -> bool:
+        self._readonly = not self._readonly
+        return True
+
+    def _params(self, rest: str) -> bool:
+        if rest == "clear":
+            self.parameters.clear()
+        elif rest.startswith(("{", "@")):
+            self.parameters |= json_object(rest)
+        elif rest:
+            name, value = named_value(rest)
+            self.parameters[name] = value
+        self._known = None
+        self._out.line(json_line(self.parameters, sys.stdout.encoding))
+        return True
+
+    def _exit(self, _rest: str) -> bool:
+        return False
+
+
+def _rows(command: str, result: Result) -> Iterator[str]:
+    if first_word(command) == "FIND":
+        yield count(len(result), "row")
+
+
+# Typing.
+
+
+def _typing(shell: Shell) -> PromptSession[str]:
+    return PromptSession(
+        history=_history(),
+        completer=_Completer(shell),
+        complete_while_typing=False,
+        key_bindings=_keys(),
+        multiline=True,
+        prompt_continuation=lambda width, _line, _soft: "...> ".rjust(width),
+        enable_suspend=True,
+    )
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        on_last_line = "\n" not in buffer.document.text_after_cursor
+        if on_last_line and is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.newline()
+
+    return keys
+
+
+class _Completer(Completer):
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    def get_completions(
+        self, document: Document, _complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        found = offers(document.text_before_cursor, document.text_after_cursor, self._shell.known)
+        return [Completion(offer.text, -offer.replaces) for offer in found]
+
+
+def _history() -> History:
+    """What was typed in earlier sessions: a file of one's own, or none if there can be none."""
+    named = os.environ.get("MYCEL_HISTORY")
+    if named == "":
+        return InMemoryHistory()
+    try:
+        path = Path(named) if named else Path.home() / HOME_FOLDER / "kip_history"
+        if not named:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Nobody else's business, as the graph itself.
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+    except (OSError, RuntimeError):
+        return InMemoryHistory()
+    return FileHistory(path)
