@@ -9,11 +9,13 @@ import pytest
 
 import mycel
 from mycel import errors
+from mycel.engine import find as finding
+from mycel.engine.result import Result
 from mycel.model import limits
 from tests.docs.blocks import ROOT, rows_of
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-CLASSES = (mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction)
+CLASSES = (mycel.Nexus, mycel.GraphView, mycel.PastView, mycel.Transaction, Result)
 VALUES = (
     mycel.Change,
     mycel.Concept,
@@ -92,6 +94,25 @@ def find(db: mycel.Nexus, limit: int) -> None:
     db.find("C:2", limit=limit)
 
 
+def padded(command: str, size: int) -> str:
+    return f"{command} //".ljust(size)
+
+
+def nest(db: mycel.Nexus, levels: int) -> None:
+    inside = "NOT { " * (levels - 1) + '?x {type: "Drug"}' + " }" * (levels - 1)
+    db.execute(f'FIND(?d) WHERE {{ ?d {{type: "Drug"}} {inside} }}')
+
+
+def send(db: mycel.Nexus, commands: int) -> None:
+    answer = db.request({"commands": ["DESCRIBE DOMAINS"] * commands})
+    if "error" in answer:
+        raise errors.REGISTRY[answer["error"]["name"]](answer["error"]["message"])
+
+
+def walk(db: mycel.Nexus, hops: int) -> None:
+    db.execute(f'FIND(?x) WHERE {{ ({{type: "Drug", name: "-"}}, "part_of"{{1,{hops}}}, ?x) }}')
+
+
 # Of each row: the limit, and something that is as large as it is told to be.
 ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
     "name of a concept": (limits.NAME_BYTES_MAX, lambda db, n: put(db, "x" * n)),
@@ -114,8 +135,25 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
     "an integer": (limits.INTEGER_MAX, lambda db, n: put(db, "f", {"a": n})),
     "hops of a walk": (limits.HOPS_MAX, lambda db, n: mycel.Follow(max_hops=n)),
     "`limit` of `find`": (limits.FIND_LIMIT_MAX, find),
+    "text of a KIP command": (
+        limits.COMMAND_BYTES_MAX,
+        lambda db, n: db.execute(padded("DESCRIBE DOMAINS", n)),
+    ),
+    "text of a capsule": (
+        limits.CAPSULE_BYTES_MAX,
+        lambda db, n: db.apply_capsule(padded("UPSERT { }", n)),
+    ),
+    "nesting of a command": (limits.NESTING_DEPTH_MAX, nest),
+    "commands in a request": (limits.BATCH_COMMANDS_MAX, send),
+    "bound on hops": (limits.HOP_BOUND_MAX, walk),
+}
+# What is too large to be tried: the same check with a smaller limit in its place.
+RESULTS = {
+    "rows of a result": ("RESULT_ROWS_MAX", limits.RESULT_ROWS_MAX),
+    "text in a result": ("RESULT_BYTES_MAX", limits.RESULT_BYTES_MAX),
 }
 LIMITS = {row[0]: (int(row[1]), row[2].strip("`")) for row in rows_of(PAGE, "Limits")}
+TRIED = [row for row in LIMITS if not row.startswith(tuple(RESULTS))]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +163,7 @@ def db() -> Iterator[mycel.Nexus]:
         yield db
 
 
-@pytest.mark.parametrize("row", LIMITS)
+@pytest.mark.parametrize("row", TRIED)
 def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: mycel.Nexus) -> None:
     stated, error = LIMITS[row]
     limit, attempt = next(each for start, each in ATTEMPTS.items() if row.startswith(start))
@@ -134,6 +172,23 @@ def test_a_stated_limit_is_kept_and_what_is_beyond_it_is_refused(row: str, db: m
     with pytest.raises(errors.REGISTRY[error]) as caught:
         attempt(db, limit + 1)
     assert caught.value.name == error
+
+
+@pytest.mark.parametrize("start", RESULTS)
+def test_a_result_beyond_its_limit_is_refused(
+    start: str, db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, limit = RESULTS[start]
+    ((stated, error),) = (LIMITS[row] for row in LIMITS if row.startswith(start))
+    assert stated == limit
+    command = 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} }'
+    names = db.execute(command).value
+    size = len(names) if name == "RESULT_ROWS_MAX" else sum(map(len, names))
+    monkeypatch.setattr(finding, name, size)
+    assert db.execute(command).value == names
+    monkeypatch.setattr(finding, name, size - 1)
+    with pytest.raises(errors.REGISTRY[error]):
+        db.execute(command)
 
 
 def test_every_limit_that_a_caller_can_meet_is_stated() -> None:

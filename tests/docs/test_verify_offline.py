@@ -291,7 +291,7 @@ def test_a_consistency_proof_needs_the_root_that_was_written_down(
 
 
 def test_an_empty_tree_has_proofs_of_absence(verifier: ModuleType) -> None:
-    with mycel.open() as db:
+    with mycel.open(bootstrap=False) as db:
         db.write(lambda tx: tx.define_type("Drug"))
         one, two = db.write(lambda tx: [tx.put_concept("Drug", name) for name in "ab"])
         wire, root = wire_of(db.prove((one, "references", two))), db.snapshot().overall_root

@@ -7,6 +7,11 @@ Modules, in the order in which a call passes through them:
 - `parameters`  what people type: JSON, moments, hashes, and elements as ids or as Type:name
 - `databases`   init, doctor
 - `demo`        demo
+- `kip`         kip: one command of the language
+- `answers`     what a command of the language gave back, for people
+- `shell`       kip without a command: a session on a terminal
+- `editing`     what is typed there: is it whole, and what may come next?
+- `capsules`    capsule
 - `concepts`    define, concept, search
 - `edges`       edge, find
 - `history`     log, history, snapshot, purge

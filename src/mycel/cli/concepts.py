@@ -14,6 +14,7 @@ from mycel.errors import InvalidId
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
     from mycel.model.elements import Concept, Element
+    from mycel.nexus import Nexus
     from mycel.store.transaction import Transaction
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|ID"
@@ -152,9 +153,12 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 @click.option("--limit", type=click.IntRange(min=1), default=10, help="At most so many")
 @pass_session
 def search(session: Session, words: tuple[str, ...], limit: int) -> None:
-    """Find elements by the words in their names and attributes, best first."""
+    """Find elements by the words in their names and attributes, best first.
+
+    It is SEARCH of KIP, for concepts and edges at once: a score of 1 is the very name.
+    """
     with session.open(reading=True) as db:
-        found = db.search(" ".join(words), limit=limit)
+        found = _search(db, " ".join(words), limit)
     session.out.list(
         found,
         ("id", "score", "type", "text"),
@@ -162,6 +166,16 @@ def search(session: Session, words: tuple[str, ...], limit: int) -> None:
         lambda pair: wire(pair[0]) | {"score": pair[1]},
         empty="No element has these words.",
     )
+
+
+def _search(db: Nexus, question: str, limit: int) -> list[tuple[Element, float]]:
+    scores: dict[str, float] = {}
+    for kind in ("CONCEPT", "PROPOSITION"):
+        asked = {"question": question, "limit": limit}
+        for hit in db.execute(f"SEARCH {kind} :question LIMIT :limit", asked).value:
+            scores[hit["id"]] = hit["metadata"]["_score"]
+    best = sorted(scores, key=lambda each: -scores[each])[:limit]
+    return [(db.get(each), scores[each]) for each in best]
 
 
 def _kind(element: Element) -> str:

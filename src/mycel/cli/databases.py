@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import rich_click as click
 
+from mycel.cli.capsules import presence
 from mycel.cli.context import Command, Place, Session, pass_session
 from mycel.cli.output import count
 from mycel.errors import MycelError
 
 if TYPE_CHECKING:
     import apsw
+
+    from mycel.nexus import Nexus
 
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
@@ -171,7 +174,7 @@ def _database(path: Path) -> Iterator[Finding]:
     except (apsw.Error, OSError) as error:
         yield Finding("fail", "database", f"{path} cannot be read: {error}")
         return
-    yield _contents(path)
+    yield from _contents(path)
 
 
 def _size(path: Path) -> str:
@@ -202,17 +205,32 @@ def _quick_check(connection: apsw.Connection) -> Finding:
     return Finding("fail", "quick check", f"{said}; see `mycel verify`")
 
 
-def _contents(path: Path) -> Finding:
+def _contents(path: Path) -> Iterator[Finding]:
     # Late: see the package's docstring.
     import mycel
 
     try:
         # Not read-only where that can be avoided: see `Session.open`.
-        with mycel.open(path, create=False, readonly=not os.access(path, os.W_OK)) as db:
-            now = db.snapshot()
+        readonly = not os.access(path, os.W_OK)
+        with mycel.open(path, create=False, readonly=readonly, bootstrap=False) as db:
+            yield Finding("ok", "opens", count(db.snapshot().entries, "journal entry"))
+            yield _core(db)
     except MycelError as error:
-        return Finding("fail", "opens", error.message)
-    return Finding("ok", "opens", count(now.entries, "journal entry"))
+        yield Finding("fail", "opens", error.message)
+
+
+def _core(db: Nexus) -> Finding:
+    # Late: see the package's docstring.
+    from mycel.capsules import NAMES
+
+    # A graph may do without them, so that is nothing to warn of; half of them is.
+    lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
+    if not lacking:
+        return Finding("ok", "core capsules", "applied")
+    if set(lacking) == set(NAMES) and set(lacking.values()) == {"no"}:
+        return Finding("ok", "core capsules", "none; `mycel capsule apply core` adds them")
+    detail = f"{', '.join(lacking)} not in full; `mycel capsule apply core` completes them"
+    return Finding("warn", "core capsules", detail)
 
 
 def _one(connection: apsw.Connection, query: str) -> Any:

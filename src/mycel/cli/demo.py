@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from mycel.cli.answers import answer
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.output import Output
 from mycel.cli.parameters import find_concept
@@ -41,6 +42,9 @@ _EDGES = (
     (RANGER, ("Fungus", "Penny bun"), "joins", ("Tree", "Pine"), 0.2),
     (SENSOR, ("Fungus", "Penny bun"), "joins", ("Tree", "Birch"), 0.7),
 )
+_QUESTION = (
+    'FIND(?f.name, COUNT(?t)) WHERE { ?f {type: "Fungus"} (?f, "joins", ?t) } ORDER BY ?f.name'
+)
 
 
 @click.command(cls=Command)
@@ -56,6 +60,7 @@ def demo(session: Session) -> int:
     with _new_file(session) as path, mycel.open(path, actor=RANGER) as db:
         tale = _Tale(session.out)
         _grow(tale, db)
+        _ask(tale, db)
         _walk(tale, db)
         before = _correct(tale, db)
         _look_back(tale, db, before)
@@ -123,6 +128,8 @@ def _grow(tale: _Tale, db: Nexus) -> None:
         'edge add "Fungus:Fly agaric" joins Tree:Birch --weight 0.4',
     )
 
+    before = db.snapshot().entries
+
     def plant(tx: Transaction) -> None:
         for name, description in _TYPES.items():
             tx.define_type(name, {"description": description})
@@ -134,11 +141,22 @@ def _grow(tale: _Tale, db: Nexus) -> None:
     for actor, src, predicate, dst, weight in _EDGES:
         ends = _id(db, *src), predicate, _id(db, *dst)
         db.add_edge(*ends, weight=weight, created_by=actor)
-    now = db.snapshot()
+    entries = db.snapshot().entries - before
     tale.lines(
-        {"concepts": len(_CONCEPTS), "edges": len(_EDGES), "entries": now.entries},
-        f"{len(_CONCEPTS)} concepts and {len(_EDGES)} edges, {now.entries} journal entries.",
+        {"concepts": len(_CONCEPTS), "edges": len(_EDGES), "entries": entries},
+        f"{len(_CONCEPTS)} concepts and {len(_EDGES)} edges, {entries} new journal entries.",
     )
+
+
+def _ask(tale: _Tale, db: Nexus) -> None:
+    tale.step(
+        "Ask",
+        "KIP is the language that agents speak: patterns in, a table or JSON out. How many trees\n"
+        "does each fungus join?",
+        f"kip '{_QUESTION}'",
+    )
+    result = db.execute(_QUESTION)
+    tale.result(result.to_dict(), lambda: answer(tale.out, _QUESTION, result))
 
 
 def _walk(tale: _Tale, db: Nexus) -> None:
@@ -197,7 +215,7 @@ def _look_back(tale: _Tale, db: Nexus, before: int) -> None:
     tale.lines(
         {"as_of": before, "then": then, "now": now},
         f"after entry {before}: {', '.join(then)}",
-        f"now:            {', '.join(now)}",
+        f"{'now:'.ljust(len(f'after entry {before}:'))} {', '.join(now)}",
     )
 
 

@@ -30,6 +30,7 @@ mycel concept put Drug Aspirin --attributes '{"dose_mg": 500}'
 mycel concept put Symptom Headache
 mycel edge add Drug:Aspirin treats Symptom:Headache --weight 0.9
 mycel find Drug:Aspirin
+mycel kip 'FIND(?d.name) WHERE { ?d {type: "Drug"} (?d, "treats", ?s) } LIMIT 5'
 mycel log
 mycel prove Drug:Aspirin --out aspirin.json
 mycel verify --replay
@@ -41,6 +42,10 @@ mycel verify --replay
   at the first colon. What looks like an id is one.
 - **Moments** (`--as-of`) are numbers of journal entries, as `mycel log` shows them, or times such
   as `2026-01-31T12:00:00Z`; a time without a zone is UTC.
+- **Commands of KIP** stand on the command line, in a file (`--file`), or come through a pipe:
+  `mycel kip < question.kip`. `mycel kip` alone, on a terminal, is a session: a command on one line
+  runs at Enter, one on several lines at an empty line (at two of them inside brackets) or after a
+  semicolon. `.help` tells the rest.
 - **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
 - **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
   `MYCEL_WORKSPACE`, in this order. Without any of them it belongs to the current directory: the
@@ -52,6 +57,11 @@ mycel verify --replay
 Results go to standard output: tables on a terminal, plain columns into a file or pipe, and with
 `--json` one JSON object per line. Remarks and errors go to standard error; with `--json` they are
 objects as well: `{"note": …}` and `{"error": {"code": …, "name": …, "message": …, "hint": …}}`.
+
+An answer of KIP is, for people, a table with a column for each expression of FIND; strings stand in
+it as they are, elements as `Type "name" (C:12)`, everything else as JSON. EXPORT prints the capsule
+itself. With `--json` an answer is the response of KIP: `{"result": …}`, with `next_cursor` and
+`warnings` if there are any.
 
 | exit status | |
 |---|---|
@@ -65,6 +75,7 @@ objects as well: `{"note": …}` and `{"error": {"code": …, "name": …, "mess
 |---|---|
 | `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_ACTOR` | what the options say where they are not given |
 | `MYCEL_DEBUG=1` | the traceback of an error |
+| `MYCEL_HISTORY` | the file for what is typed in sessions, `~/.knowledge_engine/kip_history` unless said otherwise; empty for none |
 | `NO_COLOR` | no colours, even on a terminal |
 
 For completion in the shell: `eval "$(_MYCEL_COMPLETE=bash_source mycel)"` (or `zsh_source`,

@@ -27,7 +27,7 @@ from mycel.cli.failures import report
 from mycel.cli.kip import execute, named_value
 from mycel.cli.output import Output, PipeClosed, count, json_line
 from mycel.cli.parameters import json_object
-from mycel.errors import did_you_mean
+from mycel.errors import InvalidSyntax, did_you_mean
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
@@ -66,12 +66,11 @@ class Shell:
         typing = _typing(self)
         while True:
             try:
-                typed = typing.prompt(self._prompt())
+                if not self.take(typing.prompt(self._prompt())):
+                    return
             except KeyboardInterrupt:
                 continue  # What was typed is dropped.
             except EOFError:
-                return
-            if not self.take(typed):
                 return
 
     def take(self, typed: str) -> bool:
@@ -86,6 +85,9 @@ class Shell:
             raise
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
+        except click.UsageError as error:
+            mistake = InvalidSyntax(error.format_message(), hint=".help says what can be typed.")
+            report(mistake, as_json=self._out.as_json)
         except Exception as error:  # noqa: BLE001 - the edge: nothing ends a session but its user.
             report(error, as_json=self._out.as_json)
         sys.stdout.flush()
@@ -122,7 +124,7 @@ class Shell:
         name, _, rest = text.partition(" ")
         if name not in self._dot_commands:
             close = did_you_mean(name, list(self._dot_commands))
-            raise click.UsageError(f"There is no {name}. {close or 'See .help.'}")
+            raise click.UsageError(f"There is no {name}. {close}".rstrip())
         return self._dot_commands[name][0](rest.strip())
 
     def _help(self, _rest: str) -> bool:

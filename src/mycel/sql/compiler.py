@@ -115,13 +115,19 @@ class _Compiler:
     def solutions(self) -> Select:
         """Each solution once, as a row of numbers."""
         branches = self.query.branches
-        if len(branches) == 1 and is_determined(branches[0], frozenset(self.query.variables)):
+        past = self.patterns.sources.is_past
+        named = frozenset(self.query.variables)
+        if len(branches) == 1 and not past and is_determined(branches[0], named):
             return self.patterns.select(branches[0], {})
         selects = [self.patterns.select(block, {}) for block in branches]
-        rows = " UNION ".join(
-            select.text(self._slots(select.scope), distinct=len(branches) == 1)
+        texts = [
+            select.text(self._slots(select.scope), distinct=len(branches) == 1 and not past)
             for select in selects
-        )
+        ]
+        if past:
+            # SQLite takes the halves of a past state apart only where nothing else is asked for.
+            texts = [f"SELECT DISTINCT * FROM ({text} LIMIT -1)" for text in texts]
+        rows = " UNION ".join(texts)
         scope = {
             name: Cell(f"s.v{at}", _common_kind([select.scope for select in selects], name))
             for at, name in enumerate(self.query.variables)

@@ -238,20 +238,14 @@ class Patterns:
             straight.append(f"{row}.subject = {subject.number}")
             turned.append(f"{row}.object = {subject.number}")
             if object_ is None:
-                scope[atom.object] = Cell(
-                    f"CASE WHEN {row}.subject = {subject.number}"
-                    f" THEN {row}.object ELSE {row}.subject END"
-                )
+                scope[atom.object] = _other_end(row, subject)
             else:
                 straight.append(f"{row}.object = {object_.number}")
                 turned.append(f"{row}.subject = {object_.number}")
         elif object_ is not None:
             straight.append(f"{row}.object = {object_.number}")
             turned.append(f"{row}.subject = {object_.number}")
-            scope[atom.subject] = Cell(
-                f"CASE WHEN {row}.object = {object_.number}"
-                f" THEN {row}.subject ELSE {row}.object END"
-            )
+            scope[atom.subject] = _other_end(row, object_)
         return f"(({' AND '.join(straight)}) OR ({' AND '.join(turned)}))"
 
     # Walks.
@@ -320,7 +314,7 @@ class Patterns:
         if not fresh:
             return  # It binds nothing, and takes nothing away.
         select.make_room()
-        single = _single_atom(attempt)
+        single = None if self.sources.is_past else _single_atom(attempt)
         if single is not None:
             self._left_join(select, single, attempt.branches[0])
             return
@@ -434,7 +428,12 @@ class Patterns:
         raise InternalError("A list stands where one value is compared.")
 
     def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
-        """The cell with a row to read columns from, joined if there is none."""
+        """The cell with a row to read columns from, joined if there is none.
+
+        A past state is read by number: SQLite would copy all of it to join it on the left.
+        """
+        if self.sources.is_past:
+            return cell
         if cell.row is not None or cell.kind in ("link", "predicate") or path in ((), ("id",)):
             return cell
         if path[0] in ("subject", "predicate", "object"):
@@ -445,6 +444,15 @@ class Patterns:
             select.left_join(self.sources.concepts(half), f"{half}.id = {cell.number}")
             select.halves[cell.number] = half
         return replace(cell, row=half)
+
+
+def _other_end(row: str, end: Cell) -> Cell:
+    """The end of a link that is not this one.
+
+    As a sum, because it names the known end only once: in a chain of such links a CASE would double
+    in length with every step.
+    """
+    return Cell(f"({row}.subject + {row}.object - {end.number})")
 
 
 def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:

@@ -27,6 +27,23 @@ class Sources:
 
     moment: str | None = None
 
+    @property
+    def is_past(self) -> bool:
+        return self.moment is not None
+
+    def link_halves(self, alias: str) -> list[tuple[str, str]]:
+        """The tables that hold links, each with the condition under which a row counts.
+
+        For where SQLite could not take the two halves of a past state apart by itself.
+        """
+        if self.moment is None:
+            return [(f"proposition {alias}", "")]
+        then = f"{alias}.from_seq <= {self.moment} AND {alias}.to_seq > {self.moment}"
+        return [
+            (f"proposition {alias}", f" AND {alias}.seq <= {self.moment}"),
+            (f"proposition_past {alias}", f" AND {then} AND {alias}.tombstoned_at IS NULL"),
+        ]
+
     def concepts(self, alias: str) -> str:
         table = "concept" if self.moment is None else _past("concept", _CONCEPT, self.moment)
         return f"{table} {alias}"

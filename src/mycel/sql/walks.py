@@ -14,12 +14,16 @@ from mycel.sql.sources import Sources
 def recursion(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
     """`WITH RECURSIVE name(n, d)`: every element that a walk of length d from `start` reaches."""
     ways = ["out", "in"] if atom.mirrored else ["out" if forward else "in"]
-    steps = "".join(f" UNION {_step(sources, name, atom, way)}" for way in ways)
+    steps = "".join(
+        f" UNION {_step(name, atom, way, table, counts)}"
+        for way in ways
+        for table, counts in sources.link_halves("q")
+    )
     begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
     return f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
 
 
-def _step(sources: Sources, name: str, atom: ir.WalkAtom, way: str) -> str:
+def _step(name: str, atom: ir.WalkAtom, way: str, table: str, counts: str) -> str:
     near, far = ("subject", "object") if way == "out" else ("object", "subject")
     if atom.maximum is None:
         length, guard = f"min({name}.d + 1, {max(atom.minimum, 1)})", ""
@@ -27,8 +31,8 @@ def _step(sources: Sources, name: str, atom: ir.WalkAtom, way: str) -> str:
         # SQLite would otherwise build a Bloom filter for the step, which costs more than the walk.
         length, guard = f"{name}.d + 1", f" WHERE unlikely({name}.d < {atom.maximum})"
     return (
-        f"SELECT q.{far}, {length} FROM {name} CROSS JOIN {sources.links('q')}"
-        f" ON q.{near} = {name}.n AND q.predicate = {atom.predicate}{guard}"
+        f"SELECT q.{far}, {length} FROM {name} CROSS JOIN {table}"
+        f" ON q.{near} = {name}.n AND q.predicate = {atom.predicate}{counts}{guard}"
     )
 
 

@@ -15,6 +15,7 @@ Modules, in the order in which a write passes through them:
 - `contents`     what attributes and metadata become
 - `bulk`         the same primitives for many rows at once
 - `relink`       pointing a link elsewhere
+- `memory`       what a writer remembers from one transaction to the next
 - `ledger`       what they share: journal, past versions, keys, the closing
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk

@@ -1,6 +1,8 @@
-"""What users of Mycel need to test against it: disks that fail, tear writes or lose power.
+"""What users of Mycel need to test against it.
 
-Modules, in the order in which an operation of SQLite passes through them:
+`reference` is KIP once more, slow and obvious, over plain Python objects: what an engine answers
+can be compared with it. The other modules are disks that fail, tear writes or lose power, in the
+order in which an operation of SQLite passes through them:
 
 - `native`  SQLite's VFS structures by ctypes: every change to a file is asked of Python
 - `faults`  the disks themselves: operations are counted, and fail, tear or kill as planned
@@ -8,5 +10,6 @@ Modules, in the order in which an operation of SQLite passes through them:
 """
 
 from mycel.testing.faults import FaultPlan, FaultVFS, Operation, PowerLossVFS
+from mycel.testing.reference import ReferenceNexus
 
-__all__ = ["FaultPlan", "FaultVFS", "Operation", "PowerLossVFS"]
+__all__ = ["FaultPlan", "FaultVFS", "Operation", "PowerLossVFS", "ReferenceNexus"]
