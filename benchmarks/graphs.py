@@ -26,13 +26,14 @@ NODES: Final = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 LINKS_PER_NODE: Final = 10
 
 TYPES: Final = (
-    "Person", "Event", "Topic", "Document", "Place",
-    "Project", "Decision", "Preference", "Tool", "Organization",
+    "Scholar", "Meeting", "Topic", "Document", "Place",
+    "Project", "Decision", "Habit", "Tool", "Organization",
 )  # fmt: skip
 PREDICATES: Final = (
-    "mentions", "knows", "works_on", "located_in", "depends_on", "happened_before",
-    "prefers", "decided", "authored", "member_of", "uses", "disagrees_with",
+    "touches_on", "knows", "works_on", "located_in", "depends_on", "happened_before",
+    "favours", "decided", "authored", "member_of", "uses", "disagrees_with",
 )  # fmt: skip
+"""None of these is defined by the core capsules, which say what may be linked to what."""
 
 WORDS: Final = 4000
 _SYLLABLES: Final = (

@@ -105,8 +105,8 @@ def _new(seed: int) -> Iterator[tuple[Node, list[tuple[str, int, dict[str, objec
     while True:
         made += 1
         node = Node(
-            "Event",
-            f"a new event {made}",
+            "Meeting",
+            f"a new meeting {made}",
             {"description": "what happened when it was measured", "importance": rng.random()},
             {"source": "benchmark"},
         )

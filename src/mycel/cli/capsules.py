@@ -74,12 +74,23 @@ def apply(
                 {"capsules": shipped, "dry_run": dry_run} | applied._asdict(),
             )
         for path, text in texts.items():
-            result = db.apply_capsule(text, values, dry_run=dry_run)
+            with _naming(path):
+                result = db.apply_capsule(text, values, dry_run=dry_run)
             done = result.value["would"] if dry_run else result.value
             told = {"capsules": [path], "dry_run": dry_run} | done | result.to_dict_beside()
             out.say(f"{path}: {would}{written(done)}.", told)
             if not out.as_json:
                 out.warn(result.warnings)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Say in an error which of the files it is about."""
+    try:
+        yield
+    except MycelError as error:
+        error.message = f"{path}: {error.message}"
+        raise
 
 
 class _RehearsedError(Exception):
@@ -217,6 +228,7 @@ def export(
         raise click.UsageError("Say what to export: clauses of KIP, or --type.")
     command, values = _of_types(types) if types else (_of_clauses(" ".join(where)), {})
     with session.open(reading=True) as db:
+        before = db.snapshot().entries
         pages = _pages(db, command, gathered(param, params) | values)
         if output is None:
             for page in pages:
@@ -224,6 +236,8 @@ def export(
                 _warn(session, page)
         else:
             _write(session, pages, output)
+        if db.snapshot().entries != before:
+            session.out.note("The graph was written to meanwhile: pages may be of different times.")
 
 
 def _write(session: Session, pages: Iterator[dict[str, Any]], output: str) -> None:
@@ -253,7 +267,7 @@ def _of_clauses(clauses: str) -> str:
     target = _VARIABLE.search(clauses)
     if target is None:
         raise click.UsageError("The clauses have no variable, so they match nothing to export.")
-    return f"EXPORT {target[0]} WHERE {{ {clauses} }}"
+    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # They may end with a comment.
 
 
 def _pages(db: Nexus, command: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

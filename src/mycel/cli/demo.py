@@ -43,7 +43,7 @@ _EDGES = (
     (SENSOR, ("Fungus", "Penny bun"), "joins", ("Tree", "Birch"), 0.7),
 )
 _QUESTION = (
-    'FIND(?f.name, COUNT(?t)) WHERE { ?f {type: "Fungus"} (?f, "joins", ?t) } ORDER BY ?f.name'
+    'FIND(?t.name, COUNT(?f)) WHERE { ?f {type: "Fungus"} (?f, "joins", ?t) } ORDER BY ?t.name'
 )
 
 
@@ -151,8 +151,8 @@ def _grow(tale: _Tale, db: Nexus) -> None:
 def _ask(tale: _Tale, db: Nexus) -> None:
     tale.step(
         "Ask",
-        "KIP is the language that agents speak: patterns in, a table or JSON out. How many trees\n"
-        "does each fungus join?",
+        "KIP is the language that agents speak: patterns in, a table or JSON out. How many fungi\n"
+        "reach each tree?",
         f"kip '{_QUESTION}'",
     )
     result = db.execute(_QUESTION)

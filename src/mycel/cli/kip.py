@@ -72,7 +72,12 @@ def gathered(
 
 
 @click.command(cls=Command)
-@click.argument("command", required=False, help="The command; - reads it from standard input")
+@click.argument(
+    "words",
+    metavar="[COMMAND]",
+    nargs=-1,
+    help="The command, best in single quotes; - reads standard input",
+)
 @click.option("--file", metavar="FILE", help="Read the command from there; - is standard input")
 @with_parameters
 @click.option("--readonly", is_flag=True, help="Refuse a command that writes")
@@ -88,7 +93,7 @@ def gathered(
 def kip(
     session: Session,
     *,
-    command: str | None,
+    words: tuple[str, ...],
     file: str | None,
     param: tuple[tuple[str, Any], ...],
     params: dict[str, Any] | None,
@@ -107,16 +112,16 @@ def kip(
     With --json the answer is the response of KIP: result, and next_cursor and warnings if there are
     any.
     """
-    if command is not None and file is not None:
+    if words and file is not None:
         raise click.UsageError("Give a command or --file, not both.")
     values = gathered(param, params)
     how: dict[str, Any] = {"strict": strict}
     if timeout is not None:
         how["timeout_s"] = timeout
-    if command is None and file is None and sys.stdin.isatty():
+    if not words and file is None and sys.stdin.isatty():
         _session(session, how, values, readonly=readonly, dry_run=dry_run)
         return
-    text = read_text(file or "-") if command is None or command == "-" else command
+    text = " ".join(words) if words and words != ("-",) else read_text(file or "-")
     asks = readonly or first_word(text) in READS
     with session.open(reading=asks, **how) as db:
         answer(session.out, text, execute(db, text, values, readonly=readonly, dry_run=dry_run))
@@ -130,7 +135,7 @@ def _session(
     # Late: see the package's docstring.
     from mycel.cli.shell import Shell
 
-    with session.open(reading=readonly, **how) as db:
+    with session.open(reading=True, **how) as db:
         shell = Shell(db, as_json=session.as_json, readonly=readonly, dry_run=dry_run)
         shell.parameters |= values
         shell.run(session.place().path)

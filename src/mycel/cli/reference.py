@@ -45,7 +45,7 @@ mycel verify --replay
 - **Commands of KIP** stand on the command line, in a file (`--file`), or come through a pipe:
   `mycel kip < question.kip`. `mycel kip` alone, on a terminal, is a session: a command on one line
   runs at Enter, one on several lines at an empty line (at two of them inside brackets) or after a
-  semicolon. `.help` tells the rest.
+  semicolon. `.help` tells the rest. What was typed is kept in `~/.knowledge_engine/kip_history`.
 - **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
 - **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
   `MYCEL_WORKSPACE`, in this order. Without any of them it belongs to the current directory: the
@@ -75,7 +75,7 @@ itself. With `--json` an answer is the response of KIP: `{"result": …}`, with 
 |---|---|
 | `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_ACTOR` | what the options say where they are not given |
 | `MYCEL_DEBUG=1` | the traceback of an error |
-| `MYCEL_HISTORY` | the file for what is typed in sessions, `~/.knowledge_engine/kip_history` unless said otherwise; empty for none |
+| `MYCEL_HISTORY` | where sessions keep what was typed; empty: nowhere |
 | `NO_COLOR` | no colours, even on a terminal |
 
 For completion in the shell: `eval "$(_MYCEL_COMPLETE=bash_source mycel)"` (or `zsh_source`,

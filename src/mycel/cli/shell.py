@@ -27,7 +27,7 @@ from mycel.cli.failures import report
 from mycel.cli.kip import execute, named_value
 from mycel.cli.output import Output, PipeClosed, count, json_line
 from mycel.cli.parameters import json_object
-from mycel.errors import InvalidSyntax, did_you_mean
+from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
@@ -103,7 +103,9 @@ class Shell:
         return self._known
 
     def _prompt(self) -> str:
-        return "kip (read only)> " if self._readonly else "kip> "
+        modes = (("read only", self._readonly), ("dry run", self._dry_run))
+        said = ", ".join(mode for mode, is_on in modes if is_on)
+        return f"kip ({said})> " if said else "kip> "
 
     def _run(self, command: str) -> None:
         started = perf_counter()
@@ -204,7 +206,11 @@ class _Completer(Completer):
     def get_completions(
         self, document: Document, _complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        found = offers(document.text_before_cursor, document.text_after_cursor, self._shell.known)
+        try:
+            known = self._shell.known
+        except MycelError:  # The next command will tell.
+            return []
+        found = offers(document.text_before_cursor, document.text_after_cursor, known)
         return [Completion(offer.text, -offer.replaces) for offer in found]
 
 

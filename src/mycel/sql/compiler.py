@@ -23,6 +23,8 @@ OFFSET: Final = ir.Given("#offset", "number")
 MOMENT: Final = ir.Given("#moment", "number")
 """What the engine itself gives; no parameter of a command can have such a name."""
 
+UNITED_MAX: Final = 200
+
 _POSITION: Final = "(SELECT max(seq) FROM head)"
 _RANK: Final = (
     "CASE {type} WHEN 'false' THEN 0 WHEN 'true' THEN 1 WHEN 'integer' THEN 2 WHEN 'real' THEN 2"
@@ -127,7 +129,7 @@ class _Compiler:
         if past:
             # SQLite takes the halves of a past state apart only where nothing else is asked for.
             texts = [f"SELECT DISTINCT * FROM ({text} LIMIT -1)" for text in texts]
-        rows = " UNION ".join(texts)
+        rows = _united(texts)
         scope = {
             name: Cell(f"s.v{at}", _common_kind([select.scope for select in selects], name))
             for at, name in enumerate(self.query.variables)
@@ -264,6 +266,14 @@ class _Compiler:
 def _columns(outputs: list[Output], *, limited: bool) -> str:
     columns = [output.expression for output in outputs]
     return ", ".join([*columns, _POSITION] if limited else columns)
+
+
+def _united(texts: list[str]) -> str:
+    """Branches united, in groups: SQLite takes no more than 500 at once."""
+    while len(texts) > UNITED_MAX:
+        groups = [texts[at : at + UNITED_MAX] for at in range(0, len(texts), UNITED_MAX)]
+        texts = [f"SELECT * FROM ({' UNION '.join(group)})" for group in groups]
+    return " UNION ".join(texts)
 
 
 def _common_kind(scopes: list[Scope], name: ir.Variable) -> CellKind:

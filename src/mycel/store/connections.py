@@ -161,9 +161,17 @@ def translate(error: apsw.Error) -> MycelError:
             return ResourceExhausted(f"The work needs more than it may have ({said}).")
         case apsw.CantOpenError() | apsw.IOError() | apsw.AuthError():
             return DatabaseError(f"The storage failed ({said}).")
+        case apsw.SQLError() if any(word in said for word in _TOO_MUCH):
+            return ResourceExhausted(
+                f"The command is too large for one statement ({said}).",
+                hint="Ask for less at once: fewer expressions, fewer clauses, less nesting.",
+            )
         case _:
             return InternalError(f"The database engine refused a statement ({said}).")
 
+
+_TOO_MUCH = ("too many", "too large", "too big", "at most 64", "stack overflow")
+"""What SQLite says about a statement beyond one of its bounds."""
 
 _ABANDONED: list[apsw.Connection] = []
 

@@ -68,6 +68,8 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             "TERMINAL_WIDTH",
         ):
             monkeypatch.delenv(name)
+    # Nothing that is typed in a test is kept.
+    monkeypatch.setenv("MYCEL_HISTORY", "")
     # Whatever directory a process starts in, it runs the code that is tested here.
     monkeypatch.setenv("PYTHONPATH", str(Path(mycel.__file__).parents[1]))
 
@@ -105,7 +107,8 @@ def spawn() -> Run:
 @pytest.fixture(scope="session")
 def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "graph.db"
-    with mycel.open(path, actor="ada") as db:
+    # Without the core capsules, so that ids do not change whenever a capsule does.
+    with mycel.open(path, actor="ada", bootstrap=False) as db:
         with db.transaction(message="types") as tx:
             tx.define_type("Drug", {"description": "What is taken"})
             tx.define_type("Symptom")
@@ -124,8 +127,41 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def graph(_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small graph of one's own, named by MYCEL_DB."""
+    """A small graph of one's own without the core capsules, named by MYCEL_DB."""
     path = tmp_path / "graph.db"
     shutil.copy(_template, path)
+    monkeypatch.setenv("MYCEL_DB", str(path))
+    return path
+
+
+GARDEN = """
+UPSERT {
+  CONCEPT { {type: "$ConceptType", name: "Plant"} SET ATTRIBUTES {description: "It grows"} }
+  CONCEPT { {type: "$PropositionType", name: "shades"} SET ATTRIBUTES {description: "Takes light"} }
+}
+UPSERT {
+  CONCEPT ?oak { {type: "Plant", name: "Oak"} SET ATTRIBUTES {height_m: 20, tags: ["old", "tall"]} }
+  CONCEPT ?fern {
+    {type: "Plant", name: "Fern"}
+    SET ATTRIBUTES {note: "likes it dark"}
+  }
+  PROPOSITION { (?oak, "shades", ?fern) SET ATTRIBUTES {since: 1950} }
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def _garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "garden.db"
+    with mycel.open(path, actor="ada") as db:
+        db.execute(GARDEN)
+    return path
+
+
+@pytest.fixture
+def garden(_garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A graph as `mycel init` makes it and a little more, named by MYCEL_DB."""
+    path = tmp_path / "garden.db"
+    shutil.copy(_garden, path)
     monkeypatch.setenv("MYCEL_DB", str(path))
     return path

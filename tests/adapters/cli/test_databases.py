@@ -50,7 +50,40 @@ def test_the_doctor_finds_a_sound_database_well(run: Run) -> None:
         "format",
         "quick check",
         "opens",
+        "core capsules",
     ]
+
+
+def test_the_doctor_says_which_core_capsules_are_there(run: Run, tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "x.db")
+
+    def found() -> tuple[str, str]:
+        done = run(*db, "doctor", "--json")
+        assert done.status == 0
+        return next(
+            (each["status"], each["detail"])
+            for each in done.objects
+            if each["check"] == "core capsules"
+        )
+
+    run(*db, "init", "--bare")
+    assert found() == ("ok", "none; `mycel capsule apply core` adds them")
+    run(*db, "capsule", "apply", "genesis", "domains")
+    status, detail = found()
+    assert status == "warn"
+    assert detail.startswith("predicates, person, ")
+    run(*db, "capsule", "apply", "core")
+    assert found() == ("ok", "applied")
+
+
+def test_a_bare_graph_stays_bare_until_it_is_told_otherwise(run: Run, tmp_path: Path) -> None:
+    db = ("--db", tmp_path / "x.db")
+    made = run(*db, "init", "--bare", "--json").object
+    for words in (("init",), ("log",), ("doctor",), ("kip", "DESCRIBE PRIMER"), ("init",)):
+        assert run(*db, *words).status == 0
+    assert run(*db, "snapshot", "--json").object["entries"] == made["entries"]
+    full = run("--db", tmp_path / "full.db", "init", "--json").object
+    assert full["entries"] > made["entries"]
 
 
 def test_a_database_that_is_not_there_yet_is_only_a_warning(run: Run, tmp_path: Path) -> None:
@@ -142,7 +175,9 @@ def test_the_demo_shows_everything_and_leaves_nothing(run: Run, tmp_path: Path) 
     assert done.status == 0
     assert done.stderr == ""
     for expected in (
-        "2     C:42  Tree    Birch",
+        "17 new journal entries",
+        "Birch     2",
+        "Fungus  Fly agaric",
         "removed by reviewer: wrong probe",
         "proven: the Tree 'Birch'",
         "a birch of 61 years instead of 60: refused",
@@ -154,9 +189,10 @@ def test_the_demo_shows_everything_and_leaves_nothing(run: Run, tmp_path: Path) 
 
 def test_the_demo_speaks_json(run: Run) -> None:
     steps = run("demo", "--json").objects
-    assert [step["step"] for step in steps] == [1, 2, 3, 4, 5, 6, 7]
-    assert steps[5]["proven"] is steps[5]["forgery_noticed"] is True
-    assert steps[6]["ok"] is True
+    assert [step["step"] for step in steps] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert steps[1]["result"] == [["Birch", "Pine", "Seedling"], [2, 1, 1]]
+    assert steps[6]["proven"] is steps[6]["forgery_noticed"] is True
+    assert steps[7]["ok"] is True
 
 
 def test_the_demo_keeps_its_graph_in_a_new_file_that_was_named(run: Run, tmp_path: Path) -> None:

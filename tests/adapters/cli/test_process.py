@@ -86,7 +86,7 @@ print(*sys.modules)
         check=True,
     )
     loaded = set(done.stdout.split())
-    assert {"apsw", "cbor2", "orjson", "rich.console", "rich.table"} & loaded == set()
+    assert {"apsw", "cbor2", "orjson", "prompt_toolkit", "rich.console"} & loaded == set()
     ours = {name for name in loaded if name.startswith("mycel.")}
     assert {name for name in ours if not name.startswith("mycel.cli")} == {"mycel.errors"}
 

@@ -66,6 +66,8 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "init",
         "doctor",
         "demo",
+        "kip",
+        "capsule",
         "define",
         "concept",
         "edge",

@@ -1,7 +1,8 @@
 """What says nothing is left out.
 
-An OPTIONAL that binds nothing neither adds nor removes a solution. A NOT without patterns of its
-own is the inverse of its conditions, and an inverse of an inverse is what it was.
+An OPTIONAL that binds nothing neither adds nor removes a solution. Inside a NOT, an
+OPTIONAL matters only to what looks at its variables. A NOT without patterns of its own is the
+inverse of its conditions, and an inverse of an inverse is what it was.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mycel.ir import query as ir
-from mycel.ir.facts import atom_variables
+from mycel.ir.facts import atom_variables, block_variables, condition_variables
 from mycel.plan.catalog import Statistics
 from mycel.plan.rewrites.blocks import each_block
 
@@ -35,8 +36,23 @@ def _plain(condition: ir.Condition) -> ir.Condition:
     match condition:
         case ir.Inverse(ir.Exists((block,))) if not (block.atoms or block.attempts):
             return _inverse(_all(block.conditions))
+        case ir.Inverse(ir.Exists(branches)):
+            return ir.Inverse(ir.Exists(tuple(_looked_at(block) for block in branches)))
         case _:
             return condition
+
+
+def _looked_at(block: ir.Block) -> ir.Block:
+    """A block of which only the existence of solutions counts, without idle OPTIONALs."""
+    if block.independent:
+        return block  # What it binds is compared with what is around it.
+    used = frozenset().union(*map(condition_variables, block.conditions))
+    kept: list[ir.Attempt] = []
+    for attempt in reversed(block.attempts):
+        if used & frozenset().union(*(branch.binds for branch in attempt.branches)):
+            kept.insert(0, attempt)
+            used = used.union(*map(block_variables, attempt.branches))
+    return replace(block, attempts=tuple(kept))
 
 
 def _all(conditions: tuple[ir.Condition, ...]) -> ir.Condition:
