@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mycel.engine.result import Result
     from mycel.graph.view import GraphView, PastView
     from mycel.graph.walk import FindResult, Follow, Memory
     from mycel.merkle.proofs import (
@@ -48,6 +49,7 @@ __all__ = [
     "PropositionRow",
     "Purged",
     "Report",
+    "Result",
     "Retired",
     "Snapshot",
     "StateProof",
@@ -63,6 +65,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "mycel.engine.result": ("Result",),
     "mycel.graph.view": ("GraphView", "PastView"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
     "mycel.merkle.proofs": (

@@ -120,6 +120,24 @@ class Nexus(GraphView):
             parameters = {**(parameters or {}), **named}
         return self._engine.execute(command, parameters, actor=self.actor)
 
+    def explain(
+        self,
+        command: str,
+        parameters: Mapping[str, Any] | None = None,
+        /,
+        *,
+        analyze: bool = False,
+        **named: Any,
+    ) -> dict[str, Any]:
+        """Every stage of a command: its canonical text, the plan, each rewrite, the SQL.
+
+        Nothing runs, unless `analyze` is asked for: then it does, writes included.
+        """
+        told: dict[str, Any] = self.execute(
+            f"EXPLAIN {'ANALYZE ' if analyze else ''}{command}", parameters, **named
+        ).value
+        return told
+
     def request(self, request: Mapping[str, Any], *, readonly: bool = False) -> dict[str, Any]:
         """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`.
 

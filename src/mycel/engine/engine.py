@@ -128,8 +128,7 @@ class Engine:
                 return self._explain(prepared, command, values, actor=actor, dry_run=dry_run)
             case ast.Find():
                 with self._reading() as reader:
-                    reader.reread()
-                    self._finder.plan(reader, prepared, command, values)
+                    self._finder.check(reader, prepared, command, values)
                 return Outcome({"valid": True})
             case (
                 ast.DescribePrimer()
@@ -172,7 +171,8 @@ class Engine:
                 result = self._run(inner, values, actor=actor, dry_run=dry_run)
                 return Outcome(result.value, result.next_cursor, result.warnings)
 
-            told["analyze"] = analyzed(run)
+            told["analyze"], warnings = analyzed(run)
+            return Outcome(told, warnings=warnings)
         return Outcome(told)
 
     # Writing.

@@ -44,15 +44,15 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     return told
 
 
-def analyzed(run: Callable[[], Outcome]) -> dict[str, Any]:
-    """How long a command took, and what came of it."""
+def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """How long a command took, what came of it, and its warnings."""
     started = perf_counter()
     outcome = run()
     took_ms = (perf_counter() - started) * 1000
     told: dict[str, Any] = {"took_ms": round(took_ms, 3), "result": outcome.result}
     if outcome.next_cursor is not None:
         told["next_cursor"] = outcome.next_cursor
-    return told
+    return told, outcome.warnings
 
 
 def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None:

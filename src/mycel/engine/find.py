@@ -30,7 +30,6 @@ from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
-from mycel.store.rows import only
 
 _NOTHING: Final[dict[str, int]] = {}
 _BYTES_CHECKED_FROM: Final = 1000
@@ -112,17 +111,13 @@ class Finder:
         connection = reader.connection
         connection.execute("BEGIN")
         try:
-            reader.reread()
-            plan = self.plan(reader, prepared, find, values)
-            (newest,) = only(connection, "SELECT max(seq) FROM head")
-            if find.cursor is None:
-                page = _Page(find, values, seq_at(connection, _moment(find, values)))
-            else:
-                page = _continued(find, values, newest)
+            plan, page, newest = self._placed(reader, prepared, find, values)
             limit = None if find.limit is None else values.positive(find.limit, "LIMIT")
             position = newest if page.position is None else page.position
             statement, binder = plan.variant(
-                limited=limit is not None, past=position != newest, ties=page.ties
+                limited=limit is not None or find.cursor is not None,
+                past=position != newest,
+                ties=page.ties,
             )
             own = {"#moment": position, "#offset": page.offset}
             own["#limit"] = -1 if limit is None else limit + 1
@@ -130,6 +125,26 @@ class Finder:
             return self._result(plan, rows, limit, page)
         finally:
             connection.execute("COMMIT")
+
+    def _placed(
+        self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
+    ) -> tuple[FindPlan, _Page, int]:
+        """The plan, the page that is asked for, and the newest position of the journal."""
+        reader.reread()
+        plan = self.plan(reader, prepared, find, values)
+        newest = reader.position()
+        if find.cursor is not None:
+            return plan, _continued(find, values, newest), newest
+        if find.as_of is not None:
+            moment = seq_at(reader.connection, _moment(find, values))
+            return plan, _Page(find, values, moment), newest
+        return plan, _Page(find, values), newest
+
+    def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> None:
+        """Refuse what `run` would refuse before it runs."""
+        self._placed(reader, prepared, find, values)
+        if find.limit is not None:
+            values.positive(find.limit, "LIMIT")
 
 
 class _Page(NamedTuple):
@@ -181,13 +196,14 @@ def _rows(
     if limit is not None and limit <= _BYTES_CHECKED_FROM:
         return cursor.fetchall()
     rows: list[tuple[Any, ...]] = []
+    rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
     for row in cursor:
         rows.append(row)
         for cell in row:
             if cell.__class__ is str:
                 size += len(cell)
-        if size > RESULT_BYTES_MAX or len(rows) > RESULT_ROWS_MAX:
+        if size > RESULT_BYTES_MAX or len(rows) > rows_max:
             cursor.close()
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",

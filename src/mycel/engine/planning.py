@@ -13,7 +13,6 @@ from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
 from mycel.store.reader import Reader
-from mycel.store.rows import only
 from mycel.store.statistics import StoreStatistics
 from mycel.store.vocabulary import Vocabulary
 
@@ -35,7 +34,11 @@ class Planner:
     ) -> tuple[Bound, FindPlan]:
         """Plan a FIND on what a reader sees now."""
         definitions = reader.reread()
-        bound = bind_find(find, self.vocabulary(reader, definitions), values)
+        if find.as_of is None:
+            vocabulary = self.vocabulary(reader, definitions)
+        else:
+            vocabulary = Vocabulary(reader.connection, ever=True)
+        bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)
         columns = tuple(expression_name(each) for each in find.expressions)
@@ -76,7 +79,7 @@ class Planner:
         return self._vocabulary
 
     def _statistics(self, reader: Reader) -> StoreStatistics:
-        (position,) = only(reader.connection, "SELECT max(seq) FROM head")
+        position = reader.position()
         if position > self._counted_at * GROWTH_MAX + 100:
             self._counts, self._counted_at = {}, position
         return StoreStatistics(reader.connection, self._counts)

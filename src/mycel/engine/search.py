@@ -79,6 +79,7 @@ class Hit(NamedTuple):
     def to_dict(self) -> JsonObject:
         """The element in its wire form, with `metadata._score`."""
         wire: dict[str, Any] = self.element.to_dict()
+        wire.pop("weight", None)  # A link of KIP has none.
         wire["metadata"] = wire["metadata"] | {"_score": round(self.score, 4)}
         return wire
 

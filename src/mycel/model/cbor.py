@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import isfinite
+from operator import itemgetter
 from struct import Struct
 from typing import Any, NoReturn
 
@@ -17,16 +19,18 @@ import cbor2
 from mycel.errors import InternalError, InvalidValueType
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 
-_pack_single, _unpack_single = Struct(">f").pack, Struct(">f").unpack
+_pack_single = Struct(">f").pack
 _pack_double = Struct(">d").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
 _MAP_HEADS = tuple(bytes((0xA0 | n,)) for n in range(24))
 _FLAT_KEYS_MAX = 23
-_SINGLE_MAX = 3.4e38
-_KEYS_REMEMBERED_MAX = 4096
-_KEYS: dict[str, bytes] = {}
-"""Keys in their encoding: a graph uses the same few over and over."""
+_KEY_CHARACTERS_MAX = 255
+_SHAPES_REMEMBERED_MAX = 1024
+_SHAPES: dict[tuple[str, ...], tuple[tuple[str, bytes], ...]] = {}
+"""Keys of objects, in the order and encoding of the record: a graph uses the same over and over."""
+_ZEROS = bytes(3)
+_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}
 
 _BYTE_HEADS, _TEXT_HEADS = (
     tuple(bytes((tag | n,)) for n in range(24))
@@ -97,38 +101,64 @@ _SHARING_TAGS = dict.fromkeys((25, 28, 29, 256), _refuse_sharing)
 
 
 def encode_object(value: Mapping[str, Any]) -> bytes:
-    """An object in canonical form: what `encode` gives, in half the time for a flat, small one.
+    """An object in canonical form: what `encode` gives, in a third of the time for most."""
+    return flat_object(value) or encode(value)
 
-    Text keys stand in the order of their encoding, which is shorter first.
+
+def flat_object(value: Mapping[str, Any]) -> bytes | None:
+    """An object in canonical form, if it is small and holds nothing but plain JSON scalars.
+
+    None if not, or if it is no JSON at all: what this returns needs no further check. Most objects
+    are flat, and a bulk load brings millions. Text keys stand in the order of their encoding, which
+    is shorter first; objects with the same keys share it.
     """
-    if len(value) > _FLAT_KEYS_MAX:
-        return encode(value)
-    items = []
-    for key, item in value.items():
-        name = _KEYS.get(key) or _encode_key(key)
+    shape = tuple(value)
+    names = _SHAPES.get(shape)
+    if names is None:
+        names = _shape(shape)
+        if names is None:
+            return None
+    parts = [_MAP_HEADS[len(shape)]]
+    for key, name in names:
+        item = value[key]
         kind = item.__class__
         if kind is str:
-            items.append((name, text(item)))
-        elif kind is int and 0 <= item < 256:
-            items.append((name, _UINTS[item]))
-        elif kind is float and -_SINGLE_MAX < item < _SINGLE_MAX and not _is_single(item):
-            items.append((name, b"\xfb" + _pack_double(item)))  # No shorter form is exact.
+            try:
+                encoded = item.encode()
+            except UnicodeEncodeError:
+                return None
+            size = len(encoded)
+            parts += (name, _TEXT_HEADS[size] if size < 256 else head(3, size), encoded)
+        elif kind is float:
+            if not isfinite(item):
+                return None
+            double = _pack_double(item)
+            if double[5:] != _ZEROS:  # No shorter form is exact.
+                parts += (name, b"\xfb", double)
+            else:
+                parts += (name, encode(item))
+        elif kind is int:
+            if not INTEGER_MIN <= item <= INTEGER_MAX:
+                return None
+            parts += (name, _UINTS[item] if 0 <= item < 256 else integer(item))
+        elif kind is bool or item is None:
+            parts += (name, _SIMPLE[item])
         else:
-            items.append((name, encode(item)))
-    items.sort()
-    return _MAP_HEADS[len(items)] + b"".join([name + item for name, item in items])
+            return None
+    return b"".join(parts)
 
 
-def _is_single(number: float) -> bool:
-    unpacked: float = _unpack_single(_pack_single(number))[0]
-    return unpacked == number
-
-
-def _encode_key(key: str) -> bytes:
-    if len(_KEYS) >= _KEYS_REMEMBERED_MAX:
-        _KEYS.clear()
-    encoded = _KEYS[key] = text(key)
-    return encoded
+def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
+    """Keys in the order of their encoding, with it; None if they are too many or too long."""
+    if len(keys) > _FLAT_KEYS_MAX or any(
+        type(key) is not str or len(key) > _KEY_CHARACTERS_MAX or not key.isascii() for key in keys
+    ):
+        return None
+    if len(_SHAPES) >= _SHAPES_REMEMBERED_MAX:
+        _SHAPES.clear()
+    names = sorted(((key, text(key)) for key in keys), key=itemgetter(1))
+    _SHAPES[keys] = made = tuple(names)
+    return made
 
 
 def decode(content: bytes) -> Any:

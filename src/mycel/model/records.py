@@ -91,6 +91,34 @@ def concept_record(
     return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
+def new_concept_record(
+    type_name: str,
+    name: str,
+    attributes: bytes,
+    metadata: bytes,
+    *,
+    created_us: int,
+    created_by: str,
+    number: int | None = None,
+) -> bytes:
+    """The canonical record of a concept that is new; attributes and metadata are CBOR already.
+
+    Nothing stands for an object that is empty.
+    """
+    parts = [
+        b"\x01" + cbor.text(type_name),
+        b"\x02" + cbor.text(name),
+        *_stamp(created_us, created_by),
+    ]
+    if attributes:
+        parts.append(b"\x0b" + cbor.byte_string(attributes))
+    if metadata:
+        parts.append(b"\x0c" + cbor.byte_string(metadata))
+    if number is not None:
+        parts.append(b"\x0f" + cbor.uint(number))
+    return _MAP_HEADS[len(parts)] + b"".join(parts)
+
+
 def edge_record(
     type_number: int,
     src: bytes,
@@ -133,10 +161,13 @@ class EdgeRecorder:
         predicate: tuple[int, str],
         subject_key: bytes,
         object_key: bytes,
-        content: tuple[Mapping[str, Any], Mapping[str, Any]],
+        content: tuple[bytes, bytes],
         weight: float,
     ) -> tuple[bytes, bytes]:
-        """The natural key and the canonical record of a new edge."""
+        """The natural key and the canonical record of a new edge.
+
+        `content` is the CBOR of attributes and metadata, or nothing where there are none.
+        """
         number, name = predicate
         known = self._predicates.get(name)
         if known is None:
@@ -151,10 +182,10 @@ class EdgeRecorder:
             tail = b"\x06\xfa" + _single.pack(weight)
         if attributes:
             fields += 1
-            tail += b"\x0b" + cbor.byte_string(cbor.encode_object(attributes))
+            tail += b"\x0b" + cbor.byte_string(attributes)
         if metadata:
             fields += 1
-            tail += b"\x0c" + cbor.byte_string(cbor.encode_object(metadata))
+            tail += b"\x0c" + cbor.byte_string(metadata)
         ends = known[1] + subject_key[:16] + b"\x03\x50" + object_key[:16]
         return key, _MAP_HEADS[fields] + ends + self._stamp + tail
 

@@ -217,8 +217,8 @@ class Patterns:
         """Either way round. Each way has its own test, so that each can use its own index."""
         scope = select.scope
         straight = _among(row, atom.predicates)
-        turned = _among(row, atom.mirrored)
         subject, object_ = scope.get(atom.subject), scope.get(atom.object)
+        turned = _among(row, atom.mirrored, apart=subject is not None or object_ is not None)
         if subject is None and object_ is None:
             way = self.names.fresh("t")
             select.join(f"(SELECT 0 AS turned UNION ALL SELECT 1) {way}")
@@ -339,7 +339,9 @@ class Patterns:
             f"{inner.scope[name].number if name in inner.scope else 'NULL'} AS v{at}"
             for at, name in enumerate(fresh)
         )
-        return inner.text(columns)
+        text = inner.text(columns)
+        # As for the solutions of a past state: what is gathered from it would be one more question.
+        return f"SELECT * FROM ({text} LIMIT -1)" if self.sources.is_past else text
 
     @staticmethod
     def _kinds(attempt: ir.Attempt, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
@@ -469,9 +471,14 @@ def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:
             return None
 
 
-def _among(row: str, predicates: tuple[int, ...] | None) -> list[str]:
+def _among(row: str, predicates: tuple[int, ...] | None, *, apart: bool = False) -> list[str]:
+    """The link has one of these predicates.
+
+    With `apart` it is said in other words. What both sides of an OR say alike, SQLite tests by
+    itself: it would then read all links of the predicate instead of those of the known end.
+    """
     if predicates is None:
         return []
     if len(predicates) == 1:
-        return [f"{row}.predicate = {predicates[0]}"]
+        return [f"{row}.predicate = {predicates[0]}{' + 0' if apart else ''}"]
     return [f"{row}.predicate IN ({', '.join(map(str, predicates))})"]

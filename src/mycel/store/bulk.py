@@ -18,15 +18,11 @@ from mycel.errors import InvalidValueType, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name, kind_of
-from mycel.model.records import (
-    canonical_weight,
-    concept_key,
-    concept_record,
-)
-from mycel.model.values import object_text
+from mycel.model.records import canonical_weight, concept_key, new_concept_record
+from mycel.model.values import EMPTY_OBJECT
 from mycel.search.analysis import document_text
 from mycel.store import text
-from mycel.store.contents import checked_metadata, has_text
+from mycel.store.contents import content, has_text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
@@ -44,6 +40,7 @@ INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?
 
 _PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
 _ADD_EDGE: Final = int(Kind.ADD_EDGE)
+_NOTHING: Final = (EMPTY_OBJECT, b"")
 _NO_KEYS: Final[dict[str, Any]] = {}
 
 
@@ -158,7 +155,7 @@ class _Batch:
         self._ledger = ledger
         self._namespace: Namespace = namespace
         self._live: list[tuple[Any, ...]] = []
-        self.numbers: list[int] = []
+        self.numbers = range(0)
         self._records: list[bytes] = []
         self._keys: list[bytes] = []
         self._documents: list[tuple[int, str]] = []
@@ -171,22 +168,27 @@ class _Batch:
         for type_name, name, attributes, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
             check_name(name)
-            attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
-            metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
-            attributes_text = object_text(attributes, "attributes")
-            meta_text = checked_metadata(metadata)
-            record = concept_record(
-                type_name, name, attributes, metadata, created_us=now, created_by=actor
+            attributes_text, attributes_cbor = content(attributes, "attributes")
+            metadata_text, metadata_cbor = content(metadata, "metadata")
+            record = new_concept_record(
+                type_name,
+                name,
+                attributes_cbor,
+                metadata_cbor,
+                created_us=now,
+                created_by=actor,
             )
             seq += 1
             self._live.append(
-                (number, type_number, name, attributes_text, meta_text, seq, now, by, now)
+                (number, type_number, name, attributes_text, metadata_text, seq, now, by, now)
             )
-            self._note(number, record, concept_key(type_name, name))
-            self._documents.append((number, document_text(name, attributes)))
+            self._records.append(record)
+            self._keys.append(concept_key(type_name, name))
+            self._documents.append((number, document_text(name, attributes or _NO_KEYS)))
             number += ids.ID_STEP
         if not self._insert("concept", INSERT_CONCEPT):
             return False
+        self.numbers = range(ledger.head.next_concept, number, ids.ID_STEP)
         ledger.head.next_concept = number
         for each, key in zip(self.numbers, self._keys, strict=True):
             ledger.memory.remember(each, key)
@@ -197,9 +199,10 @@ class _Batch:
         ledger = self._ledger
         now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
-        make = ledger.recorder.make
+        make, end_of = ledger.recorder.make, ledger.end
         numbers: dict[str, int] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
+        live, records, keys = self._live, self._records, self._keys
         for subject, predicate, object_, attributes, metadata, weight in rows:
             predicate_number = numbers.get(predicate)
             if predicate_number is None:
@@ -208,39 +211,34 @@ class _Batch:
                 numbers[predicate] = predicate_number
             if subject == object_:
                 refuse_self_link(subject, object_)
-            known = ends.get(subject) if isinstance(subject, str) else None
-            source, subject_key = known or ledger.end(subject)
-            known = ends.get(object_) if isinstance(object_, str) else None
-            target, object_key = known or ledger.end(object_)
+            known = ends.get(subject) if subject.__class__ is str else None
+            source, subject_key = known or end_of(subject)
+            known = ends.get(object_) if object_.__class__ is str else None
+            target, object_key = known or end_of(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
-            attributes = _NO_KEYS if attributes is None else attributes  # noqa: PLW2901 - its meaning
-            metadata = _NO_KEYS if metadata is None else metadata  # noqa: PLW2901 - likewise
-            attributes_text = object_text(attributes, "attributes")
-            meta_text = checked_metadata(metadata)
+            attributes_text, attributes_cbor = content(attributes, "attributes")
+            metadata_text, metadata_cbor = _NOTHING
+            if metadata is not None:
+                metadata_text, metadata_cbor = content(metadata, "metadata")
             cost = 1.0 if weight is None else canonical_weight(weight)
-            content = attributes, metadata
-            key, record = make(
-                (predicate_number, predicate), subject_key, object_key, content, cost
-            )
+            packed = attributes_cbor, metadata_cbor
+            key, record = make((predicate_number, predicate), subject_key, object_key, packed, cost)
             seq += 1
-            place = (number, source, predicate_number, target)
-            self._live.append((*place, cost, attributes_text, meta_text, seq, now, by, now))
-            self._note(number, record, key)
-            if has_text(attributes_text):
+            place = number, source, predicate_number, target, cost
+            live.append((*place, attributes_text, metadata_text, seq, now, by, now))
+            records.append(record)
+            keys.append(key)
+            if attributes and has_text(attributes_text):
                 self._documents.append((number, document_text("", attributes)))
             number += ids.ID_STEP
         if not self._insert("proposition", INSERT_PROPOSITION):
             return False
+        self.numbers = range(ledger.head.next_proposition, number, ids.ID_STEP)
         ledger.head.next_proposition = number
         ledger.forget_fresh()
         self._finish(_ADD_EDGE)
         return True
-
-    def _note(self, number: int, record: bytes, key: bytes) -> None:
-        self.numbers.append(number)
-        self._records.append(record)
-        self._keys.append(key)
 
     def _insert(self, table: str, statement: str) -> bool:
         """Insert the live rows; if one of them is there already, none.
@@ -259,7 +257,7 @@ class _Batch:
     def _finish(self, kind: int) -> None:
         """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
-        if len(self.numbers) < BATCH_ROWS:
+        if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
             ledger.retext.update(number for number, _ in self._documents)
         else:
             text.index(ledger.connection, self._documents)

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import orjson
+
 from mycel.errors import InternalError, VersionConflict
+from mycel.model import cbor
+from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
 
 COMPUTED_METADATA: Final = ("_version", "_updated_at")
 """Metadata that readers see and nobody stores."""
 
-_NO_KEYS: Final[dict[str, Any]] = {}
+_FLAT_BYTES_MAX: Final = JSON_BYTES_MAX // 8
+"""Flat objects up to here cannot be too large as JSON, whatever has to be escaped."""
 
 
 def expect(expected: int | None, actual: int, what: str) -> None:
@@ -60,9 +65,20 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
     return checked
 
 
-def content(given: Mapping[str, Any] | None, what: str) -> tuple[Mapping[str, Any], str]:
-    """An object that a caller sent, as it is and as text; nothing is an empty one."""
-    if given is None:
-        return _NO_KEYS, EMPTY_OBJECT
-    text = checked_metadata(given) if what == "metadata" else object_text(given, what)
-    return given, text
+def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
+    """An object that a caller sent: as it is stored, and as it is hashed (nothing, if empty).
+
+    Raises:
+        InvalidValueType: something in it is no JSON value.
+        ResourceExhausted: it nests too deep or is too large.
+        ConstraintViolation: a key is reserved.
+    """
+    if given is None or (given.__class__ is dict and not given):
+        return EMPTY_OBJECT, b""
+    flat = cbor.flat_object(given) if given.__class__ is dict else None
+    if flat is None or len(flat) > _FLAT_BYTES_MAX:
+        text = checked_metadata(given) if what == "metadata" else object_text(given, what)
+        return text, cbor.encode(dict(given)) if text != EMPTY_OBJECT else b""
+    if what == "metadata":
+        check_metadata_keys(given)
+    return orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), flat

@@ -111,6 +111,11 @@ class Reader:
         self.version = self.connection.data_version()
         return self.definitions
 
+    def position(self) -> int:
+        """The newest position of the journal."""
+        (newest,) = only(self.connection, "SELECT max(seq) FROM head")
+        return int(newest)
+
     # Single elements.
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:

@@ -1,8 +1,8 @@
 """How many there are, roughly: counted up to a bound, and from samples.
 
 Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: no question
-looks at more than `SAMPLE` rows of an index. Answers are kept until the graph has grown by a
-quarter.
+looks at more than `SAMPLE` rows of an index. Whoever plans decides how long
+answers are kept.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from mycel.model.records import (
     concept_key,
     concept_record,
     edge_record,
+    new_concept_record,
     proposition_key,
 )
 from mycel.model.values import check_metadata_keys, object_text, parse_object
@@ -266,8 +267,8 @@ class Transaction:
         grave: _Grave | None,
     ) -> str:
         ledger = self.ledger
-        attributes, attributes_text = content(attributes, "attributes")
-        metadata, metadata_text = content(metadata, "metadata")
+        attributes_text, attributes_cbor = content(attributes, "attributes")
+        metadata_text, metadata_cbor = content(metadata, "metadata")
         if type_name in _META_TYPES:
             check_identifier(name, "type or predicate")
         if self._concerned(type_name, link=False):
@@ -275,11 +276,11 @@ class Transaction:
             number_or_none = None if grave is None else grave.number
             self._guard("create", None, type_name, name, texts, number_or_none)
         key = concept_key(type_name, name)
-        record = concept_record(
+        record = new_concept_record(
             type_name,
             name,
-            attributes,
-            metadata,
+            attributes_cbor,
+            metadata_cbor,
             created_us=ledger.time_us,
             created_by=ledger.actor,
             number=ledger.define(type_number, name),
@@ -470,8 +471,8 @@ class Transaction:
     ) -> str:
         ledger = self.ledger
         subject, predicate_number, object_, subject_key, object_key = place
-        attributes, attributes_text = content(attributes, "attributes")
-        metadata, metadata_text = content(metadata, "metadata")
+        attributes_text, attributes_cbor = content(attributes, "attributes")
+        metadata_text, metadata_cbor = content(metadata, "metadata")
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
         if self._concerned(predicate, link=True):
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
@@ -479,7 +480,11 @@ class Transaction:
             number_or_none = None if grave is None else grave.number
             self._guard("create", None, predicate, ends, texts, number_or_none)
         key, record = ledger.recorder.make(
-            (predicate_number, predicate), subject_key, object_key, (attributes, metadata), cost
+            (predicate_number, predicate),
+            subject_key,
+            object_key,
+            (attributes_cbor, metadata_cbor),
+            cost,
         )
         if grave is None:
             number = ledger.head.next_proposition

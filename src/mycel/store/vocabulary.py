@@ -13,23 +13,28 @@ from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
 
 _TYPES: Final = (
-    "SELECT n.name, n.id FROM concept c JOIN type n ON n.name = c.name"
-    f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
+    "SELECT n.name, n.id FROM type n {join} JOIN concept c ON c.name = n.name"
+    f" AND c.type = {CONCEPT_TYPE_NUMBER}"
 )
 _PREDICATES: Final = (
-    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM concept c"
-    f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM predicate n"
+    " {join} JOIN concept c ON c.name = n.name"
+    f" AND c.type = {PROPOSITION_TYPE_NUMBER}"
 )
 
 
 class Vocabulary:
-    """All names that are defined, as one connection sees them. It implements `plan.Catalog`."""
+    """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES))
+    With `ever`, also those whose definition was removed: a question about the past may need them.
+    """
+
+    def __init__(self, connection: apsw.Connection, *, ever: bool = False) -> None:
+        join = "LEFT" if ever else ""
+        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(join=join)))
         self.predicates: Final = {
             name: PredicateFacts(number, symmetric == "true")
-            for name, number, symmetric in every(connection, _PREDICATES)
+            for name, number, symmetric in every(connection, _PREDICATES.format(join=join))
         }
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)

@@ -15,6 +15,10 @@ from click.testing import CliRunner
 import mycel
 import mycel.cli
 
+COMMAND = [sys.executable, "-m", "mycel"]
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
+
 
 class Done(NamedTuple):
     """What a command left behind."""
@@ -91,7 +95,7 @@ def spawn() -> Run:
 
     def call(*words: str | Path, **how: Any) -> Done:
         done = subprocess.run(
-            [sys.executable, "-m", "mycel", *map(str, words)],
+            [*COMMAND, *map(str, words)],
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -102,6 +106,50 @@ def spawn() -> Run:
         return Done(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, *words: str, **environment: str) -> None:
+        import pty
+
+        master, slave = pty.openpty()
+        self.master = master
+        self.process = subprocess.Popen(
+            COMMAND + list(words),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=os.environ | {"TERM": "xterm", "COLUMNS": "120"} | environment,
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def read_until(self, text: str) -> str:
+        seen = ""
+        while text not in seen:
+            part = self._read()
+            assert part, f"it ended before it said {text!r}: {seen!r}"
+            seen += part
+        return seen
+
+    def read_to_end(self) -> str:
+        seen = ""
+        while part := self._read():
+            seen += part
+        os.close(self.master)
+        self.process.wait(timeout=60)
+        return seen
+
+    def _read(self) -> str:
+        try:
+            return os.read(self.master, 65536).decode()
+        except OSError:  # How Linux says that the other side is closed.
+            return ""
+
+    def write(self, text: str) -> None:
+        os.write(self.master, text.encode())
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from tests.adapters.cli.conftest import Run
-
-COMMAND = [sys.executable, "-m", "mycel"]
-
-needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
+from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 
 def test_a_whole_story_through_real_processes(spawn: Run, tmp_path: Path) -> None:
@@ -172,50 +168,6 @@ def test_a_shell_can_complete_commands(spawn: Run) -> None:
     }
     done = spawn(env=environment)
     assert done.stdout.split(",")[-1].strip() == "remove"
-
-
-class Terminal:
-    """A process on a terminal of its own."""
-
-    def __init__(self, *words: str, **environment: str) -> None:
-        import pty
-
-        master, slave = pty.openpty()
-        self.master = master
-        self.process = subprocess.Popen(
-            COMMAND + list(words),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=os.environ | {"TERM": "xterm", "COLUMNS": "120"} | environment,
-            start_new_session=True,
-        )
-        os.close(slave)
-
-    def read_until(self, text: str) -> str:
-        seen = ""
-        while text not in seen:
-            part = self._read()
-            assert part, f"it ended before it said {text!r}: {seen!r}"
-            seen += part
-        return seen
-
-    def read_to_end(self) -> str:
-        seen = ""
-        while part := self._read():
-            seen += part
-        os.close(self.master)
-        self.process.wait(timeout=60)
-        return seen
-
-    def _read(self) -> str:
-        try:
-            return os.read(self.master, 65536).decode()
-        except OSError:  # How Linux says that the other side is closed.
-            return ""
-
-    def write(self, text: str) -> None:
-        os.write(self.master, text.encode())
 
 
 @needs_posix

@@ -1,5 +1,6 @@
 """Canonical CBOR against RFC 8949 Appendix A and against `cbor2`."""
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -235,3 +236,46 @@ def test_parts_that_refer_to_one_another_are_refused(content: str) -> None:
 def test_what_is_no_bytes_is_no_cbor(content: Any) -> None:
     with pytest.raises(InvalidValueType):
         cbor.decode(content)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [1]},
+        {"a": {}},
+        {"a": ()},
+        {"a": float("nan")},
+        {"a": float("-inf")},
+        {"a": 2**63},
+        {"a": -(2**63) - 1},
+        {"a": "\ud800"},
+        {"\ud800": 1},
+        {"é": 1},
+        {"k" * 256: 1},
+        {1: 1},
+        {str(n): n for n in range(24)},
+        {"a": b"bytes"},
+        {"a": date(2024, 1, 1)},
+    ],
+    ids=repr,
+)
+def test_what_is_not_flat_or_no_json_is_left_to_others(value: dict[Any, Any]) -> None:
+    assert cbor.flat_object(value) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"bb": 1, "a": 2, "ab": None, "c": True, "": False},
+        {"a": 0.1, "b": -0.0, "c": 1.0, "d": 1e300, "e": 5e-324, "f": 3.5, "g": 16777217.0},
+        {"a": -1, "b": 255, "c": 256, "d": 2**63 - 1, "e": -(2**63)},
+        {"a": "", "b": "猫" * 100, "c": "x" * 70_000},
+    ],
+    ids="-".join,
+)
+def test_a_flat_object_is_encoded_as_the_standard_says(value: dict[str, Any]) -> None:
+    for _ in range(2):  # The second time its keys are known.
+        assert cbor.flat_object(value) == cbor2.dumps(value, canonical=True)
+    backwards = dict(reversed(value.items()))
+    assert cbor.flat_object(backwards) == cbor.flat_object(value)

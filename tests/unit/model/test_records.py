@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.model import cbor
 from mycel.model.records import (
     ConceptFields,
     EdgeFields,
@@ -23,6 +24,7 @@ from mycel.model.records import (
     decode_concept,
     decode_edge,
     edge_record,
+    new_concept_record,
     proposition_key,
     record_hash,
 )
@@ -201,10 +203,11 @@ def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
 ) -> None:
     keys = [sha256(bytes([n])).digest() for n in range(3)]
     recorder = EdgeRecorder(DAY_US + 1, "andrew")
+    content = tuple(cbor.encode(each) if each else b"" for each in (attributes, metadata))
     for number, name in ((3, "references"), (300, "p" * 255), (3, "references")):
         for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
             assert recorder.make(
-                (number, name), subject, object_, (attributes, metadata), weight
+                (number, name), subject, object_, (content[0], content[1]), weight
             ) == (
                 proposition_key(subject, name, object_),
                 edge_record(
@@ -512,3 +515,16 @@ def test_an_integer_beyond_any_float_is_no_weight(weight: int) -> None:
 def test_a_weight_is_a_number(weight: object) -> None:
     with pytest.raises(InvalidValueType):
         canonical_weight(weight)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"a": 1}])
+@pytest.mark.parametrize("metadata", [{}, {"source": "x"}])
+@pytest.mark.parametrize("number", [None, 3, 300])
+def test_the_record_of_a_new_concept_is_that_of_any_concept(
+    attributes: dict[str, Any], metadata: dict[str, Any], number: int | None
+) -> None:
+    stamp: dict[str, Any] = {"created_us": DAY_US + 1, "created_by": "andrew", "number": number}
+    content = [cbor.encode(each) if each else b"" for each in (attributes, metadata)]
+    assert new_concept_record("T", "n", content[0], content[1], **stamp) == concept_record(
+        "T", "n", attributes, metadata, **stamp
+    )

@@ -21,7 +21,7 @@ import mycel
 START_US = 1_700_000_000_000_000
 """A whole second, so that records show it as a plain integer."""
 
-FACT, EVENT = "Fact", "Event"
+FACT, EVENT = "Fact", "Occasion"
 
 Rows = list[tuple[Any, ...]]
 
