@@ -15,6 +15,7 @@ from typing import Final
 from benchmarks import bulk, checks, proofs, reads, startup, writes
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
+from benchmarks.kip import capsules, finds, language, others, sweeps
 from benchmarks.report import Line, Measure, load_text, table, to_json
 
 MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
@@ -24,11 +25,19 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "hop": reads.measure_hop,
     "write": writes.measure_durable,
     "group": writes.measure_group,
+    "find": finds.measure,
+    "aggregate": finds.measure_whole,
+    "parse": language.measure,
+    "capsule": capsules.measure,
+    "sweep": sweeps.measure,
+    "other": others.measure,
     "proof": proofs.measure,
     "start": startup.measure,
     "verify": checks.measure_verify,
 }
 ONLY_IF_FULL: Final = {"verify"}
+GROUPS: Final = {"kip": ("find", "aggregate", "parse", "capsule", "sweep", "other")}
+"""Names for several measures."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

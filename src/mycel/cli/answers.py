@@ -74,7 +74,8 @@ def _show(out: Output, statement: str, result: Result) -> None:
         case "EXPLAIN", {"command": _}:
             _explain(out, value)
         case "DESCRIBE", _:
-            for line in outline(value):
+            names = isinstance(value, list) and all(isinstance(each, str) for each in value)
+            for line in map(text, value) if names else outline(value):
                 out.line(line)
         case _, {"valid": True, "would": would}:
             out.line(f"Valid. It would have done this: {written(would)}")

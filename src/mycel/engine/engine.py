@@ -67,7 +67,7 @@ class Engine:
         Raises:
             MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
         """
-        prepared = self._commands.get(text)
+        prepared = self._commands.known.get(text)
         if prepared is None:
             prepared = self.prepare(text)
         if readonly and is_write(prepared.command):

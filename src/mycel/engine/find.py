@@ -71,7 +71,11 @@ class Finder:
         """The plan for these parameters, made if there is none."""
         if prepared.roles is not None:
             plan = prepared.plans.get(prepared.shape(values))
-            if plan is not None and plan.definitions == reader.definitions:
+            if (
+                plan is not None
+                and plan.definitions == reader.definitions
+                and reader.newest < plan.outgrown_at
+            ):
                 return plan
         bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact)
         prepared.roles = bound.roles

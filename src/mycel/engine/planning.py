@@ -17,15 +17,16 @@ from mycel.store.statistics import StoreStatistics
 from mycel.store.vocabulary import Vocabulary
 
 GROWTH_MAX: Final = 1.5
-"""Statistics are taken anew when the graph has grown by so much."""
+SMALL: Final = 1000
+"""Plans and statistics are made anew when the journal has grown by so much."""
 
 
 class Planner:
     """Plans commands; remembers the vocabulary and the statistics between them."""
 
     def __init__(self) -> None:
-        self._vocabulary: Vocabulary | None = None
-        self._definitions = -1
+        self._known: tuple[int, Vocabulary] | None = None
+        """Under which definitions a vocabulary was read. One value: threads share it."""
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 
@@ -49,6 +50,7 @@ class Planner:
             bound.warnings,
             statement,
             Binder(statement.bindings),
+            int(reader.newest * GROWTH_MAX) + SMALL,
             is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
             is_exact=exact,
         )
@@ -73,15 +75,14 @@ class Planner:
 
     def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
         """What is defined, read again when it has changed."""
-        if self._vocabulary is None or definitions != self._definitions:
-            self._vocabulary = Vocabulary(reader.connection)
-            self._definitions = definitions
-        return self._vocabulary
+        known = self._known
+        if known is None or known[0] != definitions:
+            known = self._known = (definitions, Vocabulary(reader.connection))
+        return known[1]
 
     def _statistics(self, reader: Reader) -> StoreStatistics:
-        position = reader.position()
-        if position > self._counted_at * GROWTH_MAX + 100:
-            self._counts, self._counted_at = {}, position
+        if reader.newest > self._counted_at * GROWTH_MAX + SMALL // 2:
+            self._counts, self._counted_at = {}, reader.newest
         return StoreStatistics(reader.connection, self._counts)
 
 

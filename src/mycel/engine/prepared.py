@@ -7,7 +7,6 @@ names of types and predicates, and the kind of value that a filter compares with
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -37,6 +36,8 @@ class FindPlan:
     warnings: tuple[str, ...]
     live: Statement
     binder: Binder
+    outgrown_at: int
+    """The position of the journal from which on the graph is another one than was planned for."""
     is_scalar: bool = False
     """Whether there are only totals, and so one row of them."""
     is_exact: bool = False
@@ -153,12 +154,10 @@ class Commands:
     """The commands seen last."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Prepared] = OrderedDict()
-
-    def get(self, text: str) -> Prepared | None:
-        return self._known.get(text)
+        self.known: Final[dict[str, Prepared]] = {}
 
     def keep(self, prepared: Prepared) -> None:
-        while len(self._known) >= COMMANDS_CACHED_MAX:
-            self._known.popitem(last=False)
-        self._known[prepared.text] = prepared
+        """Remember a command; the one that was remembered first is forgotten first."""
+        while len(self.known) >= COMMANDS_CACHED_MAX:
+            self.known.pop(next(iter(self.known)), None)
+        self.known[prepared.text] = prepared

@@ -40,7 +40,7 @@ class Values:
     """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
-        if parameters is not None and not isinstance(parameters, Mapping):
+        if parameters.__class__ is not dict and not isinstance(parameters, Mapping | None):
             raise InvalidValueType(
                 f"The parameters must be an object, not {json_kind(parameters)}.",
                 hint='Send them as {"name": value, …}, one for each :name in the command.',
@@ -123,6 +123,8 @@ class Values:
         if name not in self._parameters:
             raise located(self._missing(name), node.span)
         value = self._parameters[name]
+        if value.__class__ is str and value.isascii():
+            return value  # The usual case, of which nothing more needs to be known.
         what = f"values of the parameter :{shorten(name)}"
         try:
             check_object(value if value.__class__ is dict else {name: value}, what)

@@ -21,6 +21,9 @@ from mycel.sql.sources import Sources
 
 TABLES_JOINED_MAX: Final = 40
 """Of SQLite's 64; room is left for what is joined only to be read."""
+PAST_TABLES_JOINED_MAX: Final = 4
+"""Of a past state, SQLite takes every table apart into two halves, and asks about all combinations.
+It would prepare a join of thirty for ten seconds."""
 
 _NOTHING: Final = "(SELECT 1)"
 
@@ -46,12 +49,12 @@ class Select:
             self.tables.append(f" FROM {_NOTHING}")
         self.tables.append(f" LEFT JOIN {table} ON {on}")
 
-    def make_room(self) -> None:
-        """SQLite joins no more than 64 tables at once: those so far become one.
+    def make_room(self, tables_max: int) -> None:
+        """SQLite joins only so many tables at once: those so far become one.
 
         The limit that limits nothing keeps SQLite from taking it apart again.
         """
-        if len(self.tables) < TABLES_JOINED_MAX:
+        if len(self.tables) < tables_max:
             return
         self.folds += 1
         own = [name for name, cell in self.scope.items() if cell is not self.outer.get(name)]
@@ -77,6 +80,7 @@ class Patterns:
         self.bindings: Final = bindings
         self.names: Final = Names()
         self.fields: Final = Fields(sources)
+        self._tables_max: Final = PAST_TABLES_JOINED_MAX if sources.is_past else TABLES_JOINED_MAX
 
     def select(self, block: ir.Block, scope: Scope) -> Select:
         """A block joined to what is around it (`scope`)."""
@@ -119,7 +123,7 @@ class Patterns:
     # Atoms.
 
     def _atom(self, select: Select, atom: ir.Atom) -> None:
-        select.make_room()
+        select.make_room(self._tables_max)
         match atom:
             case ir.ConceptAtom():
                 self._concept(select, atom)
@@ -313,7 +317,7 @@ class Patterns:
         )
         if not fresh:
             return  # It binds nothing, and takes nothing away.
-        select.make_room()
+        select.make_room(self._tables_max)
         single = None if self.sources.is_past else _single_atom(attempt)
         if single is not None:
             self._left_join(select, single, attempt.branches[0])

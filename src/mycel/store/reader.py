@@ -67,6 +67,8 @@ class Reader:
         """SQLite's count of changes when `definitions` was read."""
         self.definitions = -1
         """The last change of a definition that this reader has seen."""
+        self.newest = 0
+        """The position of the journal when it was."""
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
@@ -105,8 +107,8 @@ class Reader:
 
     def reread(self) -> int:
         """Which definitions are in force now."""
-        (self.definitions,) = only(
-            self.connection, "SELECT definitions FROM head ORDER BY seq DESC LIMIT 1"
+        self.newest, self.definitions = only(
+            self.connection, "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
         )
         self.version = self.connection.data_version()
         return self.definitions

@@ -239,7 +239,7 @@ class Transaction:
             return self._create_concept(type_number, type_name, name, attributes, metadata, grave)
         number, old_attributes, old_metadata, *_ = row
         self._change_concept(
-            number,
+            self.ledger.reader.concept(number),
             merged(old_attributes, attributes, (), "attributes"),
             merged(old_metadata, metadata, (), "metadata"),
         )
@@ -314,11 +314,12 @@ class Transaction:
             self.definitions_changed()
         return ids.concept_id(number)
 
-    def _change_concept(self, number: int, attributes_text: str, metadata_text: str) -> bool:
+    def _change_concept(
+        self, before: Concept | None, attributes_text: str, metadata_text: str
+    ) -> bool:
         ledger = self.ledger
-        before = ledger.reader.concept(number)
-        if before is None:
-            raise missing(ids.concept_id(number))
+        assert before is not None
+        number = before.number
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
         if self._concerned(before.type, link=False):
@@ -388,7 +389,7 @@ class Transaction:
             return self._create_proposition(place, predicate, attributes, metadata, weight, grave)
         number, old_attributes, old_metadata, _, _, old_weight = row
         self._change_proposition(
-            number,
+            self.ledger.reader.proposition(number),
             merged(old_attributes, attributes, (), "attributes"),
             merged(old_metadata, metadata, (), "metadata"),
             old_weight if weight is None else canonical_weight(weight),
@@ -517,12 +518,15 @@ class Transaction:
         return ids.proposition_id(number, predicate)
 
     def _change_proposition(
-        self, number: int, attributes_text: str, metadata_text: str, weight: float
+        self,
+        before: Proposition | None,
+        attributes_text: str,
+        metadata_text: str,
+        weight: float,
     ) -> bool:
         ledger = self.ledger
-        before = ledger.reader.proposition(number)
-        if before is None:
-            raise missing(ledger.reader.outer_id(number))
+        assert before is not None
+        number = before.number
         same = (before.attributes_json, before.metadata_json, before.weight)
         if same == (attributes_text, metadata_text, weight):
             return False
@@ -618,9 +622,9 @@ class Transaction:
         if isinstance(element, Concept):
             if weight is not None:
                 raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
-            return self._change_concept(element.number, attributes_text, metadata_text)
+            return self._change_concept(element, attributes_text, metadata_text)
         return self._change_proposition(
-            element.number,
+            element,
             attributes_text,
             metadata_text,
             element.weight if weight is None else canonical_weight(weight),

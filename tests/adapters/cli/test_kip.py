@@ -39,7 +39,7 @@ def test_a_command_comes_from_the_command_line_a_file_or_standard_input(
 
 
 def test_a_command_may_be_several_words(run: Run) -> None:
-    assert "  - Plant\n" in run("kip", "DESCRIBE", "CONCEPT", "TYPES").stdout.replace("- ", "  - ")
+    assert "Plant" in run("kip", "DESCRIBE", "CONCEPT", "TYPES").lines
 
 
 def test_a_command_comes_through_a_real_pipe(spawn: Run) -> None:
@@ -218,9 +218,6 @@ def test_what_others_wrote_cannot_act_on_the_terminal(run: Run) -> None:
         shown = run("kip", question)
         assert "\x1b" not in shown.stdout
         assert "red" in shown.stdout
-    assert text(
-        {"_type": "PropositionLink", "id": "P:1:p", "subject": "C:2", "predicate": "p"}
-    ) == ('{"_type":"PropositionLink","id":"P:1:p","subject":"C:2","predicate":"p"}')
 
 
 def test_the_clauses_of_a_statement_are_told_apart_from_those_inside_brackets_and_quotes() -> None:
@@ -232,6 +229,12 @@ def test_the_clauses_of_a_statement_are_told_apart_from_those_inside_brackets_an
         "WHERE 'h AND i'",
         "AND j",
     ]
+
+
+def test_a_link_that_is_only_half_of_one_is_shown_as_json() -> None:
+    assert text({"_type": "PropositionLink", "id": "P:1:p"}) == (
+        '{"_type":"PropositionLink","id":"P:1:p"}'
+    )
 
 
 @needs_posix

@@ -29,8 +29,13 @@ STEPS = "-- steps of SQLite {version}"
 WHOLE_TABLE = re.compile(
     r"SCAN ([cphxyqg]\d*|concept|proposition|concept_past|proposition_past)( |$)(?!.*USING)"
 )
-READ_WHOLE = {"as_of": {"SCAN proposition_past"}}
-"""Where a whole table is read: superseded links have no index by their predicate alone."""
+READ_WHOLE = {
+    "as_of": {"SCAN proposition_past"},
+    "as_of_hops_from_every_row": {"SCAN proposition_past"},
+    "as_of_semijoin": {"SCAN concept_past"},
+    "as_of_without": {"SCAN concept_past"},
+}
+"""Where a whole table is read: what was superseded has no index by type or predicate alone."""
 
 
 @pytest.fixture(scope="module")

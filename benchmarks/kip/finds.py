@@ -1,0 +1,293 @@
+"""FIND beside SQL written by hand, which reads the same file and returns the same JSON.
+
+Before anything is timed, every form of the baseline is held against Mycel's result, and they run
+against each other; the fastest is the baseline. Plans are in the cache, as they are for a command
+that is sent again and again.
+
+Questions about one concept are asked twice: about any concept that has such links, and about hubs,
+for which the baseline alone takes more than a millisecond. There the fixed cost of a command, about
+which the first kind is, hardly counts any more, and what is compared is the SQL that Mycel makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import mycel
+from benchmarks.databases import Databases, Pair, say
+from benchmarks.graphs import TYPES
+from benchmarks.kip import handwritten
+from benchmarks.kip.handwritten import YEAR, Answer, Base, Form
+from benchmarks.report import Bar, Line, Measure, Skipped
+from benchmarks.timing import Block, Contender, Run, Summary, clock_ns, in_blocks, take_turns
+
+PREDICATE: Final = "touches_on"
+"""The most frequent one."""
+RARER: Final = "works_on"
+
+ANY: Final = 400
+HUBS: Final = 40
+HUBS_MIN: Final = 3
+HUB_FROM_S: Final = 1e-3
+HUB_CANDIDATES: Final = 150
+BLOCKS: Final = 20
+SAMPLES: Final = 2000
+"""About so many are taken of each, as far as `BUDGET_S` goes."""
+BUDGET_S: Final = 4.0
+PASSES_MIN: Final = 3
+
+SHORT, LONG = Bar(2), Bar(1.2)
+"""For commands below a millisecond, and above."""
+
+Input = tuple[str, str]
+"""Type and name of a concept."""
+
+
+class Question(NamedTuple):
+    """A FIND, with the forms of SQL that answer it."""
+
+    name: str
+    command: str
+    """With `TYPE` and `PREDICATE` to be filled in, and the parameter `:name`."""
+    forms: tuple[Form, ...]
+    bar: Bar | None = None
+    """None: by how long it takes."""
+    predicate: str = PREDICATE
+    is_sorted: bool = False
+    trusting: tuple[Form, ...] = ()
+    has_hubs: bool = True
+
+    def text(self, type_name: str) -> str:
+        return self.command.replace("TYPE", type_name).replace("PREDICATE", self.predicate)
+
+
+_ABOUT: Final = '?a {type: "TYPE", name: :name} '
+_LATER: Final = f'(?a, "PREDICATE", ?b) FILTER(?b.attributes.year > {YEAR})'
+_FIRST: Final = " ORDER BY ?b.attributes.importance DESC LIMIT 20"
+
+QUESTIONS: Final = (
+    Question(
+        "FIND one concept",
+        "FIND(?a) WHERE { " + _ABOUT + "}",
+        handwritten.POINT,
+        is_sorted=True,
+        has_hubs=False,
+    ),
+    Question(
+        "FIND one hop, filter, first 20",
+        "FIND(?b.name, ?b.attributes.year) WHERE { " + _ABOUT + _LATER + " }" + _FIRST,
+        handwritten.HOP,
+        is_sorted=True,
+        trusting=handwritten.HOP_TRUSTING,
+    ),
+    Question(
+        "FIND one hop, first 20 as nodes",
+        "FIND(?b) WHERE { " + _ABOUT + _LATER + " }" + _FIRST,
+        handwritten.HOP_NODES,
+        is_sorted=True,
+    ),
+    Question(
+        "FIND two hops with NOT",
+        "FIND(?c.name) WHERE { " + _ABOUT + '(?a, "PREDICATE", ?b) (?b, "PREDICATE", ?c)'
+        ' NOT { (?a, "PREDICATE", ?c) } }',
+        handwritten.TWO,
+    ),
+    Question(
+        "FIND path of 1 to 3 hops",
+        "FIND(?b.name) WHERE { " + _ABOUT + '(?a, "PREDICATE"{1,3}, ?b) }',
+        handwritten.PATH,
+        bar=LONG,
+    ),
+)
+WHOLE: Final = (
+    Question(
+        "FIND count by element",
+        'FIND(?b, COUNT(?a)) WHERE { (?a, "PREDICATE", ?b) }',
+        handwritten.GROUP_BY_ELEMENT,
+        bar=LONG,
+    ),
+    Question(
+        "FIND count by name",
+        'FIND(?b.name, COUNT(?a)) WHERE { (?a, "PREDICATE", ?b) }',
+        handwritten.GROUP_BY_NAME,
+        bar=LONG,
+    ),
+    Question(
+        "FIND number of triangles",
+        'FIND(COUNT(?a)) WHERE { (?a, "PREDICATE", ?b) (?b, "PREDICATE", ?c)'
+        ' (?c, "PREDICATE", ?a) }',
+        handwritten.TRIANGLE,
+        bar=LONG,
+        predicate=RARER,
+        trusting=handwritten.TRIANGLE_TRUSTING,
+    ),
+)
+
+
+def measure(databases: Databases) -> Iterator[Line]:
+    """Questions about one concept."""
+    for pair in databases.pairs():
+        with pair.opened() as (db, _):
+            base = Base(pair.ours)
+            inputs = _any_concepts(pair, base)
+            for question in QUESTIONS:
+                say(f"{question.name}: {pair.size}")
+                yield from _measure(question, pair.size, db, base, inputs[:ANY], question.name)
+                if question.has_hubs:
+                    yield from _measure_hubs(question, pair, db, base)
+            base.close()
+
+
+def measure_whole(databases: Databases) -> Iterator[Line]:
+    """Questions about all links of a predicate."""
+    for pair in databases.pairs():
+        with pair.opened() as (db, _):
+            base = Base(pair.ours)
+            for question in WHOLE:
+                say(f"{question.name}: {pair.size}")
+                yield from _measure(question, pair.size, db, base, [("", "")], question.name)
+            base.close()
+
+
+# Inputs.
+
+
+def _any_concepts(pair: Pair, base: Base) -> list[Input]:
+    """Concepts that links of the predicate leave, in an order that looks like none."""
+    found = _by_fan(base)
+    pair.rng("find").shuffle(found)
+    return found
+
+
+def _by_fan(base: Base) -> list[Input]:
+    """Concepts that links of the predicate leave, those with most of them first."""
+    rows = base.rows(
+        "SELECT c.type, c.name FROM (SELECT subject, count(*) AS n FROM proposition"
+        " WHERE predicate = ? GROUP BY subject) g CROSS JOIN concept c ON c.id = g.subject"
+        " ORDER BY g.n DESC, c.id",
+        (base.predicates[PREDICATE],),
+    )
+    return [(base.type_names[type_number], name) for type_number, name in rows]
+
+
+def _measure_hubs(
+    question: Question, pair: Pair, db: mycel.Nexus, base: Base
+) -> Iterator[Line]:
+    """The same about concepts for which the baseline takes a millisecond or more."""
+    name = f"{question.name}, hubs"
+    candidates = _by_fan(base)[:HUB_CANDIDATES] + _any_concepts(pair, base)[:HUB_CANDIDATES]
+    answers = [form.on(base, question.predicate) for form in question.forms]
+    hubs = [
+        each
+        for each in dict.fromkeys(candidates)
+        if min(_once_s(answer, each) for answer in answers) > HUB_FROM_S
+    ]
+    if len(hubs) < HUBS_MIN:
+        yield Skipped(f"{name}, {pair.size}", "no concept takes SQL a millisecond")
+        return
+    pair.rng(name).shuffle(hubs)
+    yield from _measure(question, pair.size, db, base, hubs[:HUBS], name, at_least=HUB_FROM_S)
+
+
+def _once_s(answer: Answer, of: Input) -> float:
+    """How long an answer takes the second time."""
+    answer(*of)
+    start = perf_counter()
+    answer(*of)
+    return perf_counter() - start
+
+
+# Measuring.
+
+
+def _measure(
+    question: Question,
+    size: str,
+    db: mycel.Nexus,
+    base: Base,
+    inputs: Sequence[Input],
+    name: str,
+    at_least: float = 0.0,
+) -> Iterator[Measure]:
+    texts = {type_name: question.text(type_name) for type_name in TYPES}
+    texts[""] = question.text("")
+    forms = {form.name: form.on(base, question.predicate) for form in question.forms}
+    trusting = {form.name: form.on(base, question.predicate) for form in question.trusting}
+    _check(question, db, texts, inputs, forms | trusting)
+    best = _fastest(forms, inputs)
+    runs = [_ours(db, texts), _plain(forms[best]), *map(_plain, trusting.values())]
+    blocks = in_blocks(inputs, BLOCKS)
+    took = take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
+    bar = question.bar or (LONG if max(at_least, took[1].p50) >= HUB_FROM_S else SHORT)
+    yield Measure(name, size, "s", took[0], took[1], bar, note=f"beside SQL: {best}")
+    for form, plain in zip(trusting, took[2:], strict=True):
+        yield Measure(name, size, "s", took[0], plain, note=f"beside SQL that trusts: {form}")
+
+
+def _passes(runs: Sequence[Run], inputs: Sequence[Input]) -> int:
+    took: list[int] = []
+    for run in runs:
+        run(inputs, took)
+    possible = int(BUDGET_S / (sum(took) / 1e9))
+    return max(PASSES_MIN, min(possible, SAMPLES // len(inputs)))
+
+
+def _fastest(forms: dict[str, Answer], inputs: Sequence[Input]) -> str:
+    """The name of the form with the lowest median."""
+    some = inputs[: max(20, len(inputs) // 4)]
+    blocks = in_blocks(some, BLOCKS)
+    took = take_turns([Contender(_plain(form), blocks) for form in forms.values()], passes=3)
+    return min(zip(forms, took, strict=True), key=_by_median)[0]
+
+
+def _by_median(one: tuple[str, Summary]) -> float:
+    return one[1].p50
+
+
+def _check(
+    question: Question,
+    db: mycel.Nexus,
+    texts: dict[str, str],
+    inputs: Sequence[Input],
+    forms: dict[str, Answer],
+) -> None:
+    """Make sure that everybody answers the same."""
+    for type_name, name in inputs:
+        ours = _comparable(db.execute(texts[type_name], {"name": name}).value, question)
+        for form, answer in forms.items():
+            if _comparable(answer(type_name, name), question) != ours:
+                raise ValueError(f"{question.name} of {name!r}: {form!r} says something else.")
+
+
+def _comparable(result: Any, question: Question) -> Any:
+    """A result in an order of its own, if the question asks for none."""
+    if question.is_sorted or not isinstance(result, list):
+        return result
+    if result and isinstance(result[0], list):
+        return sorted(zip(*result, strict=True), key=repr)
+    return sorted(result)
+
+
+def _ours(db: mycel.Nexus, texts: dict[str, str]) -> Run:
+    execute = db.execute
+
+    def run(block: Block, took_ns: list[int]) -> None:
+        for type_name, name in block:
+            text, parameters = texts[type_name], {"name": name}
+            start = clock_ns()
+            _ = execute(text, parameters).value
+            took_ns.append(clock_ns() - start)
+
+    return run
+
+
+def _plain(answer: Answer) -> Run:
+    def run(block: Block, took_ns: list[int]) -> None:
+        for type_name, name in block:
+            start = clock_ns()
+            answer(type_name, name)
+            took_ns.append(clock_ns() - start)
+
+    return run
