@@ -17,7 +17,6 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.store.connections import Location
@@ -58,11 +57,13 @@ class Form(NamedTuple):
 
 # Elements.
 
-_COLUMNS: Final = "{b}.id, {b}.type, {b}.name, {b}.attributes, {b}.metadata, {b}.version, {b}.updated_at"
+_COLUMNS: Final = (
+    "{b}.id, {b}.type, {b}.name, {b}.attributes, {b}.metadata, {b}.version, {b}.updated_at"
+)
 _NODE: Final = (
     '\'{{"_type":"ConceptNode","id":"C:\' || {b}.id || \'","type":"\' ||'
-    " (SELECT t.name FROM type t WHERE t.id = {b}.type) || '\",\"name\":' || json_quote({b}.name)"
-    " || ',\"attributes\":' || {b}.attributes || ',\"metadata\":{{\"_version\":' || {b}.version"
+    ' (SELECT t.name FROM type t WHERE t.id = {b}.type) || \'","name":\' || json_quote({b}.name)'
+    ' || \',"attributes":\' || {b}.attributes || \',"metadata":{{"_version":\' || {b}.version'
     " || ',\"_updated_at\":\"' || strftime('%Y-%m-%dT%H:%M:%S', {b}.updated_at / 1000000,"
     " 'unixepoch') || printf('.%06dZ', {b}.updated_at % 1000000) || '\"' || CASE {b}.metadata"
     " WHEN '{{}}' THEN '}}' ELSE ',' || substr({b}.metadata, 2) END || '}}'"
@@ -300,7 +301,9 @@ TWO: Final = (
     ),
     Form(
         "NOT EXISTS, name last",
-        _names("SELECT (SELECT b.name FROM concept b WHERE b.id = q.object)" + _TWO + _OF + _NOT_KNOWN),
+        _names(
+            "SELECT (SELECT b.name FROM concept b WHERE b.id = q.object)" + _TWO + _OF + _NOT_KNOWN
+        ),
     ),
     Form(
         "NOT IN",
@@ -332,9 +335,7 @@ _WALK: Final = (
     " FROM w CROSS JOIN proposition p ON p.subject = w.n AND p.predicate = ?3"
     " WHERE unlikely(w.d < 3))"
 )
-_WALK_ALL: Final = _WALK.format(
-    start="SELECT id, 0 FROM concept WHERE name = ?1 AND type = ?2"
-)
+_WALK_ALL: Final = _WALK.format(start="SELECT id, 0 FROM concept WHERE name = ?1 AND type = ?2")
 
 
 def _path_by_level(base: Base, predicate: str) -> Answer:
@@ -345,9 +346,7 @@ def _path_by_level(base: Base, predicate: str) -> Answer:
         "SELECT DISTINCT p.object FROM json_each(?1) e CROSS JOIN proposition p"
         " ON p.subject = e.value AND p.predicate = ?2"
     )
-    names = (
-        "SELECT b.name FROM json_each(?1) e CROSS JOIN concept b ON b.id = e.value"
-    )
+    names = "SELECT b.name FROM json_each(?1) e CROSS JOIN concept b ON b.id = e.value"
 
     def answer(type_name: str, name: str) -> Any:
         fresh = [n for (n,) in execute(first, (name, types[type_name], number))]
@@ -374,8 +373,7 @@ PATH: Final = (
     Form(
         "recursion, IN",
         _names(
-            _WALK_ALL + " SELECT b.name FROM concept b WHERE b.id IN"
-            " (SELECT n FROM w WHERE d >= 1)"
+            _WALK_ALL + " SELECT b.name FROM concept b WHERE b.id IN (SELECT n FROM w WHERE d >= 1)"
         ),
     ),
     Form(

@@ -121,7 +121,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.db = mycel.open(
-            self.folder / "graph.db", actor="machine", clock_us=self.clock, durability="off"
+            self.folder / "graph.db",
+            actor="machine",
+            clock_us=self.clock,
+            durability="off",
+            bootstrap=False,
         )
 
     def remember(self) -> None:

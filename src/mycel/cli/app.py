@@ -88,6 +88,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
+    if sys.stdin is None:
+        sys.stdin = StringIO()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # The process was started with it closed: `mycel log >&-`.

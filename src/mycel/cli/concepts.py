@@ -150,7 +150,7 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True, help="Words; any of them is enough")
-@click.option("--limit", type=click.IntRange(min=1), default=10, help="At most so many")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, help="At most so many")
 @pass_session
 def search(session: Session, words: tuple[str, ...], limit: int) -> None:
     """Find elements by the words in their names and attributes, best first.

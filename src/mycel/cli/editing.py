@@ -1,4 +1,4 @@
-"""What is being typed: is it a whole command yet, and what may come next? Knows no terminal.
+"""What is being typed: is it whole, what may come next, what is what? Knows no terminal.
 
 A command on one line is whole when it can be parsed, or when more could not mend it. One on several
 lines may always go on (`LIMIT 5`, another UPSERT), so it is whole when its writer says so, with an
@@ -95,6 +95,29 @@ def offers(before: str, after: str, known: Known) -> list[Offer]:
         return [Offer(f'"{name}"', 0) for name in names]
     words = sorted(KEYWORDS) if texts else sorted(STATEMENTS)
     return _matching(current, words) if current or not texts else []
+
+
+def pieces(line: str) -> list[tuple[str, str]]:
+    """A line, cut into pieces that each have a kind; together they are the line.
+
+    >>> pieces("FIND(?x) // all")
+    [('keyword', 'FIND'), ('', '('), ('variable', '?x'), ('', ')'), ('comment', ' // all')]
+    """
+    tokens = _tokens(line)
+    cut: list[tuple[str, str]] = []
+    at = 0
+    for token, start, end in zip(*tokens, strict=True):
+        cut += [("", line[at:start]), (_kind(token), token)]
+        at = end
+    rest = line[at:]
+    cut.append(("comment" if "//" in rest else "", rest))
+    return [piece for piece in cut if piece[1]]
+
+
+def _kind(token: str) -> str:
+    if token[0] in '"?':
+        return "string" if token[0] == '"' else "variable"
+    return "keyword" if token in KEYWORDS else ""
 
 
 # Tokens.

@@ -17,15 +17,17 @@ import rich_click as click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
 
 from mycel.cli.answers import answer, first_word
 from mycel.cli.context import HOME_FOLDER
-from mycel.cli.editing import Known, is_complete, offers, without_semicolon
+from mycel.cli.editing import Known, is_complete, offers, pieces, without_semicolon
 from mycel.cli.failures import report
 from mycel.cli.kip import execute, named_value
-from mycel.cli.output import Output, PipeClosed, count, json_line
+from mycel.cli.output import Output, PipeClosed, count, has_colour, json_line
 from mycel.cli.parameters import json_object
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 
@@ -38,6 +40,14 @@ A command on one line runs when you press Enter. On several lines it runs at an 
 of them inside brackets) or after a semicolon. Tab completes, the arrow keys bring back what was
 typed before, Ctrl-C drops what you are typing, Ctrl-D leaves.
 """
+
+COLOURS = {
+    "": "",
+    "keyword": "bold",
+    "string": "ansigreen",
+    "variable": "ansicyan",
+    "comment": "ansibrightblack",
+}
 
 
 class Shell:
@@ -178,6 +188,7 @@ def _typing(shell: Shell) -> PromptSession[str]:
         completer=_Completer(shell),
         complete_while_typing=False,
         key_bindings=_keys(),
+        lexer=_Colours() if has_colour() else None,
         multiline=True,
         prompt_continuation=lambda width, _line, _soft: "...> ".rjust(width),
         enable_suspend=True,
@@ -212,6 +223,13 @@ class _Completer(Completer):
             return []
         found = offers(document.text_before_cursor, document.text_after_cursor, known)
         return [Completion(offer.text, -offer.replaces) for offer in found]
+
+
+class _Colours(Lexer):
+    """Strings and comments end with their line, so each line can be coloured by itself."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        return lambda at: [(COLOURS[kind], piece) for kind, piece in pieces(document.lines[at])]
 
 
 def _history() -> History:

@@ -26,6 +26,7 @@ from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.plan.bind import canonical
+from mycel.sql.compiler import Statement
 from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
@@ -94,19 +95,24 @@ class Finder:
             rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
                 page = None if limit is None else _Page(find, values)
-                return self._result(plan, rows, limit, page)
+                return self._result(plan, plan.live, rows, limit, page)
 
     def _result(
-        self, plan: FindPlan, rows: list[Any], limit: int | None, page: _Page | None
+        self,
+        plan: FindPlan,
+        statement: Statement,
+        rows: list[Any],
+        limit: int | None,
+        page: _Page | None,
     ) -> Result:
         cursor = None
         if limit is not None and page is not None and len(rows) > limit:
             del rows[limit:]
             position = rows[0][-1] if page.position is None else page.position
-            place = [position, page.offset + limit, *(page.ties or plan.live.ties)]
+            place = [position, page.offset + limit, *statement.ties]
             cursor = cursor_after(purpose(page.find, page.values), place)
         return Result(
-            plan.columns, rows, plan.live.json_columns, cursor, plan.warnings, plan.is_scalar
+            plan.columns, rows, statement.json_columns, cursor, plan.warnings, plan.is_scalar
         )
 
     # The past, and later pages.
@@ -126,7 +132,7 @@ class Finder:
             own = {"#moment": position, "#offset": page.offset}
             own["#limit"] = -1 if limit is None else limit + 1
             rows = _rows(reader, statement.text, binder.bind(values, own), limit)
-            return self._result(plan, rows, limit, page)
+            return self._result(plan, statement, rows, limit, page)
         finally:
             connection.execute("COMMIT")
 

@@ -144,10 +144,11 @@ class Prepared:
 
 
 def _shaping(value: Any, role: Role) -> str:
-    if role == "name":
-        return canonical(value)
-    kind = list_kind(value) if isinstance(value, list) else value_kind(value)
-    return kind if kind in ("text", "number", "texts", "numbers") else canonical(value)
+    if role == "list" and isinstance(value, list) and list_kind(value) != "values":
+        return list_kind(value)
+    if role == "kind" and value_kind(value) in ("text", "number"):
+        return value_kind(value)
+    return canonical(value)  # It is part of the plan itself.
 
 
 class Commands:

@@ -33,8 +33,9 @@ from mycel.plan.catalog import Catalog, PredicateFacts, Values
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import compiled
 
-Role = Literal["name", "kind"]
-"""How a parameter shapes a plan: by its value, or by what kind of value it is."""
+Role = Literal["name", "kind", "list"]
+"""How a parameter shapes a plan: by its value, by what kind of value it is, or, in IN, by what kind
+of list."""
 
 ELEMENT_FIELDS: Final = (
     "id",
@@ -406,7 +407,7 @@ class _Binder:
             raise located(empty, node.span)
         kind = list_kind(items)
         if isinstance(node, ast.Placeholder):
-            self.roles.add((node.name, "kind"))
+            self.roles.add((node.name, "list"))
             if kind != "values":
                 return ir.Given(node.name, kind, "json")
         else:

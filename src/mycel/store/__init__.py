@@ -13,6 +13,7 @@ Modules, in the order in which a write passes through them:
 - `guards`       rules on every write, and whom a change concerns
 - `transaction`  the primitives of every change
 - `contents`     what attributes and metadata become
+- `whole`        a step that fails halfway spoils its transaction
 - `bulk`         the same primitives for many rows at once
 - `relink`       pointing a link elsewhere
 - `memory`       what a writer remembers from one transaction to the next

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, DuplicateExists
+from mycel.errors import ConstraintViolation, DatabaseCorrupt, DuplicateExists
 from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.records import Tombstone, concept_key, edge_record, proposition_key
@@ -115,7 +115,8 @@ def _moves(ledger: Ledger, affected: dict[int, Ends]) -> list[_Move]:
     fresh: dict[int, bytes] = {}
     for number, ends in affected.items():
         link = ledger.reader.proposition(number, tombstoned=True)
-        assert link is not None
+        if link is None:
+            raise DatabaseCorrupt(f"The indexes know a link {number} that is not there.")
         keys = tuple(fresh.get(end) or _present_key(ledger, end) for end in ends)
         fresh[number] = proposition_key(keys[0], link.predicate, keys[1])
         moves.append(_Move(link, ends, (keys[0], keys[1]), fresh[number]))

@@ -110,6 +110,9 @@ def differences(
             which = ours or theirs or ("", 0)
             yield f"text {which[1]}", "does not hold the text of the element"
             break
+    for term in _unreachable(connection):
+        yield f"text {term}", "is in the index, but cannot be found there"
+        break
     sizes = "SELECT id, sz FROM text_docsize ORDER BY id"
     wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
     if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
@@ -118,6 +121,20 @@ def differences(
     averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get
     if averages is None or (_varints(averages) or [0, 0]) != [len(lengths), sum(lengths)]:
         yield "text", "does not know how long documents are on average"
+
+
+def _unreachable(connection: apsw.Connection) -> Iterator[str]:
+    """Terms that a scan of the index meets, and a look-up does not find as often."""
+    connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_rows USING fts5vocab(main, text, row)"
+    )
+    met = every(connection, "SELECT term, doc, cnt FROM temp.text_rows")
+    for row in met:
+        if every(connection, "SELECT * FROM temp.text_rows WHERE term = ?", row[:1]) != [row]:
+            yield row[0]
+    connection.execute("DROP TABLE temp.text_rows")
+    connection.execute("PRAGMA query_only = 1").fetchall()
 
 
 def _varints(blob: bytes) -> list[int]:

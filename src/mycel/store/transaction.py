@@ -9,17 +9,14 @@ Nothing here commits: that is the writer's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
-
-import apsw
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
     InvalidId,
-    MycelError,
+    NotFound,
     SelfEdgeError,
 )
 from mycel.model import ids
@@ -44,7 +41,6 @@ from mycel.model.records import (
 from mycel.model.values import check_metadata_keys, object_text, parse_object
 from mycel.store import bulk, relink
 from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.connections import translate
 from mycel.store.contents import content, expect, has_text, merged, with_reserved
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
@@ -52,6 +48,7 @@ from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
 from mycel.store.refs import Ref, refuse_self_link, resolve
 from mycel.store.rows import every
+from mycel.store.whole import whole
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
 
@@ -89,34 +86,6 @@ class _Grave(NamedTuple):
 
     number: int
     seq: int
-
-
-P = ParamSpec("P")
-Result = TypeVar("Result")
-
-
-def _whole(
-    primitive: Callable[Concatenate[Transaction, P], Result],
-) -> Callable[Concatenate[Transaction, P], Result]:
-    """A primitive that fails halfway spoils its transaction: half of it must not be committed."""
-
-    @wraps(primitive)
-    def guarded(self: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        head = self.ledger.head
-        before = head.seq
-        try:
-            return primitive(self, *args, **kwargs)
-        except apsw.Error as error:
-            self.spoiled = True
-            raise translate(error) from error
-        except MycelError:
-            self.spoiled = self.spoiled or head.seq != before
-            raise
-        except BaseException:
-            self.spoiled = True
-            raise
-
-    return guarded
 
 
 class Transaction:
@@ -210,7 +179,7 @@ class Transaction:
 
     # Concepts.
 
-    @_whole
+    @whole
     def put_concept(
         self,
         type_name: str,
@@ -245,7 +214,7 @@ class Transaction:
         )
         return ids.concept_id(number)
 
-    @_whole
+    @whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self.ledger, rows, self._put_concept_row, self._goes_alone)
@@ -318,7 +287,8 @@ class Transaction:
         self, before: Concept | None, attributes_text: str, metadata_text: str
     ) -> bool:
         ledger = self.ledger
-        assert before is not None
+        if before is None:
+            raise NotFound("The concept is gone.")
         number = before.number
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
@@ -347,6 +317,7 @@ class Transaction:
         )
         if before.type in _META_TYPES:
             self.definitions_changed()
+            ledger.head.definitions = seq
         if before.attributes_json != attributes_text:
             ledger.retext.add(number)
         return True
@@ -359,7 +330,7 @@ class Transaction:
 
     # Propositions.
 
-    @_whole
+    @whole
     def put_proposition(
         self,
         subject: Ref,
@@ -396,7 +367,7 @@ class Transaction:
         )
         return ids.proposition_id(number, predicate)
 
-    @_whole
+    @whole
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
@@ -412,7 +383,7 @@ class Transaction:
             subject, predicate, object_, attributes, metadata, weight=weight
         )
 
-    @_whole
+    @whole
     def add_edge(
         self,
         src: Ref,
@@ -433,7 +404,7 @@ class Transaction:
         grave = None if row is None else _Grave(row[0], row[4])
         return self._create_proposition(place, predicate, data, metadata, weight, grave)
 
-    @_whole
+    @whole
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
         """Remove an edge, and the links that speak about it. False if there was no live one."""
         found = self.get_edge(src, predicate, dst)
@@ -525,7 +496,8 @@ class Transaction:
         weight: float,
     ) -> bool:
         ledger = self.ledger
-        assert before is not None
+        if before is None:
+            raise NotFound("The link is gone.")
         number = before.number
         same = (before.attributes_json, before.metadata_json, before.weight)
         if same == (attributes_text, metadata_text, weight):
@@ -560,7 +532,7 @@ class Transaction:
             ledger.retext.add(number)
         return True
 
-    @_whole
+    @whole
     def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
         """Point a live link to other ends. It stays the link it is: its id, and links about it.
 
@@ -589,7 +561,7 @@ class Transaction:
 
     # Either kind.
 
-    @_whole
+    @whole
     def update(
         self,
         ref: Ref,
@@ -630,7 +602,7 @@ class Transaction:
             element.weight if weight is None else canonical_weight(weight),
         )
 
-    @_whole
+    @whole
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
         """Remove an element with every link that refers to it, and every link about those links.
 

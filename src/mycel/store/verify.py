@@ -451,13 +451,12 @@ class _Verification:
         yield from self._definitions()
 
     def _definitions(self) -> Findings:
-        """Each row of the head knows the last definition that was made or removed before it."""
+        """Each row of the head knows the last change of a definition before it."""
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
         made = every(
             self._connection,
-            f"SELECT seq FROM concept WHERE type IN {metas} AND version = 1"
-            f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}"
-            " AND (version = 1 OR tombstoned_at IS NOT NULL)",
+            f"SELECT seq FROM concept WHERE type IN {metas}"
+            f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
         )
         purged = every(
             self._connection, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)

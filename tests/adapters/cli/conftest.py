@@ -1,7 +1,9 @@
 """Two ways to run a command: in this process for breadth, in one of its own for the real thing."""
 
+import codecs
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -116,6 +118,8 @@ class Terminal:
 
         master, slave = pty.openpty()
         self.master = master
+        self.unread = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.process = subprocess.Popen(
             COMMAND + list(words),
             stdin=slave,
@@ -127,26 +131,29 @@ class Terminal:
         os.close(slave)
 
     def read_until(self, text: str) -> str:
-        seen = ""
-        while text not in seen:
-            part = self._read()
-            assert part, f"it ended before it said {text!r}: {seen!r}"
-            seen += part
-        return seen
+        """What it says up to this text, and the text; what follows is for the next reader."""
+        while text not in self.unread:
+            assert self._read(), f"it ended before it said {text!r}: {self.unread!r}"
+        before, found, self.unread = self.unread.partition(text)
+        return before + found
 
     def read_to_end(self) -> str:
-        seen = ""
-        while part := self._read():
-            seen += part
+        while self._read():
+            pass
         os.close(self.master)
         self.process.wait(timeout=60)
-        return seen
+        return self.unread
 
-    def _read(self) -> str:
+    def _read(self) -> bool:
+        # A minute of silence is a failure, and not a reason to wait for ever.
+        ready, _, _ = select.select([self.master], [], [], 60)
+        assert ready, f"it says nothing more after {self.unread!r}"
         try:
-            return os.read(self.master, 65536).decode()
+            part = os.read(self.master, 65536)
         except OSError:  # How Linux says that the other side is closed.
-            return ""
+            return False
+        self.unread += self.decoder.decode(part)
+        return bool(part)
 
     def write(self, text: str) -> None:
         os.write(self.master, text.encode())

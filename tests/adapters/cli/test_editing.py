@@ -2,7 +2,7 @@
 
 import pytest
 
-from mycel.cli.editing import Known, is_complete, offers, without_semicolon
+from mycel.cli.editing import Known, is_complete, offers, pieces, without_semicolon
 
 FIND = 'FIND(?p) WHERE { ?p {type: "Plant"} }'
 
@@ -134,3 +134,19 @@ def test_nothing_that_is_typed_on_the_way_is_a_surprise(text: str) -> None:
     for end in range(len(text)):
         is_complete(text[:end])
         offers(text[:end], text[end:], KNOWN)
+        assert "".join(piece for _, piece in pieces(text[:end])) == text[:end]
+
+
+def test_a_line_is_cut_into_pieces_by_kind() -> None:
+    assert pieces('  ?p {type: "Pl') == [
+        ("", "  "),
+        ("variable", "?p"),
+        ("", " "),
+        ("", "{"),
+        ("", "type"),
+        ("", ":"),
+        ("", " "),
+        ("string", '"Pl'),
+    ]
+    assert pieces("// a comment") == [("comment", "// a comment")]
+    assert pieces("") == []

@@ -392,6 +392,30 @@ def test_a_command_can_be_interrupted_while_it_runs(
 
 
 @needs_posix
+def test_without_standard_input_there_is_no_command(spawn: Run) -> None:
+    done = spawn("kip", preexec_fn=lambda: os.close(0))
+    assert done.status == 2
+    assert done.stderr.startswith("KIP_1001 InvalidSyntax: ")
+
+
+@needs_posix
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_a_reader_that_has_seen_enough_is_no_error(garden: Path, more: list[str]) -> None:
+    with mycel.open(garden) as db, db.transaction() as tx:
+        for number in range(3000):
+            tx.put_concept("Plant", f"A plant with a long name of its own, number {number}")
+    with subprocess.Popen(
+        [*COMMAND, "kip", NAMES, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141
+
+
+@needs_posix
 def test_a_session_needs_a_terminal_to_write_to(tmp_path: Path) -> None:
     import pty
 

@@ -132,7 +132,7 @@ def test_output_that_cannot_be_written_is_one_clear_error(words: list[str]) -> N
 
 @needs_posix
 @pytest.mark.usefixtures("graph")
-@pytest.mark.parametrize("stream", [1, 2])
+@pytest.mark.parametrize("stream", [0, 1, 2])
 def test_a_stream_that_is_closed_from_the_start_is_no_error(spawn: Run, stream: int) -> None:
     done = spawn("log", preexec_fn=lambda: os.close(stream))
     assert done.status == 0

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,9 +46,10 @@ def _plain(text: str) -> str:
 
 
 @pytest.fixture
-def shell(garden: Path) -> Shell:
+def shell(garden: Path) -> Iterator[Shell]:
     """A session without a terminal: what it does with what was typed."""
-    return Shell(mycel.open(garden), as_json=False, readonly=False, dry_run=False)
+    with mycel.open(garden) as db:
+        yield Shell(db, as_json=False, readonly=False, dry_run=False)
 
 
 @needs_posix
@@ -90,6 +92,14 @@ class TestATerminal:
         assert "KIP_1001" in session.type(".exot\r", "'.exit'")
         assert "2 rows," in session.type(f"{NAMES}\r", " ms")
         assert session.leave() == 0
+
+    def test_what_is_typed_is_coloured_unless_no_colour_is_wanted(self) -> None:
+        for colour, wanted in (("", True), ("1", False)):
+            session = Session(NO_COLOR=colour)
+            session.terminal.write("?plant")
+            assert ("36m?plant" in session.terminal.read_until("?plant")) is wanted
+            session.type("\x03", "kip")
+            assert session.leave() == 0
 
     def test_tab_completes_a_type_of_this_graph(self) -> None:
         session = Session()

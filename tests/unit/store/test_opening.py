@@ -37,7 +37,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_new_graph_begins_with_its_genesis(path: Path, clock: Clock) -> None:
-    with mycel.open(path, clock_us=clock) as db:
+    with mycel.open(path, clock_us=clock, bootstrap=False) as db:
         assert db.path == str(path)
         (genesis,) = db.log()
         assert (genesis.actor, genesis.message, genesis.first_seq) == ("$system", "genesis", 1)
@@ -58,8 +58,8 @@ def test_two_new_graphs_are_equal_if_their_clocks_are(tmp_path: Path, clock: Clo
 
 def test_graphs_in_memory_share_nothing(clock: Clock) -> None:
     with (
-        mycel.open(":memory:", clock_us=clock) as one,
-        mycel.open(clock_us=clock) as other,
+        mycel.open(":memory:", clock_us=clock, bootstrap=False) as one,
+        mycel.open(clock_us=clock, bootstrap=False) as other,
     ):
         add_concepts(one, "one")
         assert other.log().__next__().message == "genesis"

@@ -1,0 +1,150 @@
+"""A large capsule in one UPSERT, beside the same rows put by `put_concepts` and `put_propositions`.
+
+Each run begins with a new copy of the same small file. The clock of both graphs stands still, so
+that the roots of their trees must be the same in the end: that is how the runs are checked.
+Garbage collection is on, because a capsule is a large tree, and looking through it is part of what
+it costs.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+import mycel
+from benchmarks.databases import Databases, say
+from benchmarks.graphs import PREDICATES, TYPES, Graph
+from benchmarks.report import Bar, Measure
+from benchmarks.timing import Summary
+from mycel import kip
+from mycel.model.limits import CAPSULE_BYTES_MAX
+
+CONCEPTS: Final = 10_000
+LINKS: Final = 3 * CONCEPTS
+ROUNDS: Final = 5
+BAR: Final = Bar(2)
+METADATA: Final = {"source": "a capsule", "confidence": 0.9}
+_NOW_US: Final = 1_700_000_000_000_000
+
+
+class Content(NamedTuple):
+    """What is written: concepts, and links between places in their sequence."""
+
+    concepts: list[tuple[str, str, dict[str, Any]]]
+    links: list[tuple[int, str, int]]
+
+
+def measure(databases: Databases) -> Iterator[Measure]:
+    """Independent of the size of the graphs: each run begins with an empty one."""
+    content = _content()
+    text = _capsule(content)
+    say(f"capsule of {CONCEPTS} concepts and {LINKS} links, {len(text) >> 10} KiB")
+    empty, path = (databases.folder / f"capsule-{name}.db" for name in ("empty", "run"))
+    took: dict[str, list[float]] = {"upsert": [], "parse": [], "rows": []}
+    runs: dict[str, Callable[[mycel.Nexus], None]] = {
+        "upsert": lambda db: _apply(db, text),
+        "rows": lambda db: _put(db, content),
+    }
+    try:
+        _make(empty)
+        for _ in range(ROUNDS + 1):
+            roots = set()
+            for name, run in runs.items():
+                elapsed, root = _timed(empty, path, run)
+                took[name].append(elapsed)
+                roots.add(root)
+            if len(roots) > 1:
+                raise ValueError("The capsule and the rows have not made the same graph.")
+            start = perf_counter()
+            kip.parse(text, bytes_max=CAPSULE_BYTES_MAX)
+            took["parse"].append(perf_counter() - start)
+    finally:
+        for each in (empty, path):
+            _remove(each)
+    upsert, parse, rows = (each[1:] for each in took.values())  # The first was to warm up.
+    beside, note = Summary.of(rows), "beside put_concepts and put_propositions"
+    yield Measure("capsule of 40,000 elements", "", "s", Summary.of(upsert), beside, BAR, note)
+    without = [whole - part for whole, part in zip(upsert, parse, strict=True)]
+    yield Measure("capsule, without parsing", "", "s", Summary.of(without), beside, note=note)
+    yield Measure("capsule, parsing alone", "", "s", Summary.of(parse), beside, note=note)
+
+
+def _content() -> Content:
+    rng = random.Random("capsule")
+    nodes = list(Graph(CONCEPTS, 0).nodes())
+    links: dict[tuple[int, str, int], None] = {}
+    while len(links) < LINKS:
+        source = 1 + len(links) * (CONCEPTS - 1) // LINKS
+        links[source, rng.choice(PREDICATES), rng.randrange(source)] = None
+    return Content([(type_, name, attributes) for type_, name, attributes, _ in nodes], list(links))
+
+
+def _capsule(content: Content) -> str:
+    """Each concept with its links to those before it, by their handles."""
+    leaving: dict[int, list[str]] = {}
+    for source, predicate, target in content.links:
+        leaving.setdefault(source, []).append(f'("{predicate}", ?c{target})')
+    lines = ["UPSERT {"]
+    for at, (type_name, name, attributes) in enumerate(content.concepts):
+        written = orjson.dumps(attributes).decode()
+        lines.append(f"  CONCEPT ?c{at} {{\n    {{type: {_json(type_name)}, name: {_json(name)}}}")
+        lines.append(f"    SET ATTRIBUTES {written}")
+        if at in leaving:
+            lines.append(f"    SET PROPOSITIONS {{ {' '.join(leaving[at])} }}")
+        lines.append("  }")
+    return "\n".join([*lines, f"}} WITH METADATA {orjson.dumps(METADATA).decode()}"])
+
+
+def _json(text: str) -> str:
+    return orjson.dumps(text).decode()
+
+
+def _open(path: Path) -> mycel.Nexus:
+    return mycel.open(path, clock_us=lambda: _NOW_US)
+
+
+def _make(path: Path) -> None:
+    _remove(path)
+    with _open(path) as db, db.transaction() as tx:
+        for name in TYPES:
+            tx.define_type(name)
+        for name in PREDICATES:
+            tx.define_predicate(name)
+
+
+def _timed(empty: Path, path: Path, run: Callable[[mycel.Nexus], None]) -> tuple[float, Any]:
+    _remove(path)
+    shutil.copyfile(empty, path)
+    with _open(path) as db:
+        start = perf_counter()
+        run(db)
+        elapsed = perf_counter() - start
+        snapshot = db.snapshot()
+    return elapsed, (snapshot.concepts_root, snapshot.edges_root)
+
+
+def _apply(db: mycel.Nexus, text: str) -> None:
+    db.apply_capsule(text)
+
+
+def _put(db: mycel.Nexus, content: Content) -> None:
+    with db.transaction() as tx:
+        ids = tx.put_concepts(
+            mycel.ConceptRow(type_name, name, attributes, METADATA)
+            for type_name, name, attributes in content.concepts
+        )
+        tx.put_propositions(
+            mycel.PropositionRow(ids[source], predicate, ids[target], None, METADATA)
+            for source, predicate, target in content.links
+        )
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,396 @@
+"""FIND: pages that belong together, parameters that stay values, results that stay bounded."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import mycel
+from mycel.engine import find as find_module
+from mycel.engine.paging import cursor_after
+from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from tests.unit.engine.town import towns
+
+COUNT = 2_500
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    """Forty towns, which feed each other in an order that is not that of their numbers."""
+    with towns(40) as db:
+        ids = dict(db.execute('FIND(?t.name, ?t.id) WHERE { ?t {type: "Town"} }').rows)
+        with db.transaction() as tx:
+            for n in range(40):
+                tx.add_edge(ids[f"t{n}"], "feeds", ids[f"t{(n * 17 + 3) % 40}"])
+        yield db
+
+
+def pages(db: mycel.Nexus, command: str, **parameters: Any) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of each page; `command` has a LIMIT."""
+    result = db.execute(command, parameters)
+    yield result.rows
+    while result.next_cursor is not None:
+        result = db.execute(
+            f"{command} CURSOR :cursor", {**parameters, "cursor": result.next_cursor}
+        )
+        yield result.rows
+
+
+# Pages.
+
+LINKS = '(?a, "feeds", ?b)'
+PAIRS = f'?a {{type: "Town"}} {LINKS} ?b {{type: "Town"}}'
+
+
+@pytest.mark.parametrize("order", ["", "ORDER BY ?a.attributes.size DESC", "ORDER BY ?b.name"])
+@pytest.mark.parametrize("size", [3, 13, 78, 79, 80, 1000])
+@pytest.mark.parametrize("moment", ["", "AS OF :then"])
+@pytest.mark.parametrize("clauses", [PAIRS, LINKS])
+def test_pages_are_the_whole_in_parts(
+    db: mycel.Nexus, order: str, size: int, moment: str, clauses: str
+) -> None:
+    find = f"FIND(?a.name, ?b.name) {moment} WHERE {{ {clauses} }} {order}"
+    then = db.snapshot().entries
+    whole = db.execute(find, then=then).rows
+    if moment:
+        db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: "t5"} }')
+    found = list(pages(db, f"{find} LIMIT {size}", then=then))
+    rows = [row for page in found for row in page]
+    assert sorted(rows) == sorted(whole)
+    assert len(set(rows)) == len(rows) == 79
+    assert all(len(page) == size for page in found[:-1])
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        '?a {type: "Town"} OPTIONAL { (?a, "feeds", ?b) }',
+        '(?a, "feeds"{1,4}, ?b)',
+        "(?b, ?p, ?a)",
+        '?a {type: "Town", name: "t3"} UNION { (?a, "feeds", ?b) }',
+    ],
+)
+def test_pages_of_the_past_keep_the_order_of_the_first(db: mycel.Nexus, clauses: str) -> None:
+    """The first page may be read from the live tables and the next from history."""
+    find = f"FIND(?a.id, ?b.id) WHERE {{ {clauses} }}"
+    whole = db.execute(find).rows
+    rows: list[Any] = []
+    for n, page in enumerate(pages(db, f"{find} LIMIT 5")):
+        rows += page
+        if n < 8:
+            db.execute(
+                'UPSERT { CONCEPT { {type: "Town", name: :n} SET PROPOSITIONS {'
+                ' ("feeds", {type: "Town", name: "t1"}) } } }',
+                n=f"new {n}",
+            )
+            db.execute(
+                'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: :n} }', n=f"t{n * 4}"
+            )
+    assert len(rows) == len(set(rows))
+    assert set(rows) == set(whole)
+
+
+@pytest.mark.parametrize("order", ["", "ORDER BY ?t.attributes.size, ?t.name DESC"])
+def test_pages_show_one_moment_while_others_write(order: str) -> None:
+    with towns(COUNT) as db:
+        command = f'FIND(?t.name, ?t.attributes.size) WHERE {{ ?t {{type: "Town"}} }} {order}'
+        before = db.execute(command).rows
+        done, started = Event(), Event()
+
+        def write() -> None:
+            n = 0
+            while not done.is_set():
+                with db.transaction() as tx:
+                    tx.put_concept("Town", f"new {n}", {"size": n % 7})
+                    tx.put_concept("Town", f"t{(n * 37) % COUNT}", {"size": 100 + n})
+                db.execute(
+                    'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: :name} }',
+                    name=f"t{(n * 53 + 1) % COUNT}",
+                ) if n % 3 == 0 and (n * 53 + 1) % COUNT not in gone else None
+                gone.add((n * 53 + 1) % COUNT)
+                n += 1
+                started.set()
+
+        gone: set[int] = set()
+        writer = Thread(target=write)
+        found = pages(db, f"{command} LIMIT 173")
+        rows = next(found)
+        writer.start()
+        started.wait()
+        for page in found:
+            rows += page
+        done.set()
+        writer.join()
+        assert len(rows) == len(set(rows)) == COUNT
+        assert set(rows) == set(before)
+        if order:
+            assert rows == before
+        assert db.execute(command).rows != before
+
+
+def test_the_size_of_pages_may_change_between_them(db: mycel.Nexus) -> None:
+    command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } ORDER BY ?t.name LIMIT :size'
+    first = db.execute(command, size=3)
+    second = db.execute(f"{command} CURSOR :cursor", size=30, cursor=first.next_cursor)
+    third = db.execute(f"{command} CURSOR :cursor", size=1000, cursor=second.next_cursor)
+    rows = [*first.rows, *second.rows, *third.rows]
+    assert [len(first.rows), len(second.rows), len(third.rows)] == [3, 30, 7]
+    assert rows == sorted(rows)
+    assert third.next_cursor is None
+
+
+def test_the_same_page_can_be_asked_for_again(db: mycel.Nexus) -> None:
+    command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 3'
+    cursor = db.execute(command).next_cursor
+    again = f"{command} CURSOR :cursor"
+    once = db.execute(again, cursor=cursor)
+    db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town"} FILTER(?t.name != "t0") }')
+    twice = db.execute(again, cursor=cursor)
+    assert (once.rows, once.next_cursor) == (twice.rows, twice.next_cursor)
+
+
+def test_groups_can_be_paged_through(db: mycel.Nexus) -> None:
+    command = 'FIND(?t.attributes.size, COUNT(?t)) WHERE { ?t {type: "Town"} }'
+    whole = db.execute(command).rows
+    found = [row for page in pages(db, f"{command} LIMIT 2") for row in page]
+    assert sorted(found) == sorted(whole)
+
+
+def test_a_page_that_ends_with_the_last_row_has_no_next(db: mycel.Nexus) -> None:
+    result = db.execute('FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 40')
+    assert len(result) == 40
+    assert result.next_cursor is None
+
+
+# Cursors that lead nowhere.
+
+PAGED = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.attributes.size < :size) } LIMIT 3'
+
+
+@pytest.fixture
+def cursor(db: mycel.Nexus) -> str:
+    found = db.execute(PAGED, size=9).next_cursor
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("?t.name)", "?t.id)"),
+        ("< :size", "<= :size"),
+        ("LIMIT", "ORDER BY ?t.name LIMIT"),
+        ("WHERE", "AS OF 30 WHERE"),
+    ],
+)
+def test_a_cursor_of_another_command_is_refused(
+    db: mycel.Nexus, cursor: str, old: str, new: str
+) -> None:
+    with pytest.raises(InvalidSyntax):
+        db.execute(f"{PAGED.replace(old, new)} CURSOR :cursor", size=9, cursor=cursor)
+
+
+def test_a_cursor_of_the_same_command_with_other_values_is_refused(
+    db: mycel.Nexus, cursor: str
+) -> None:
+    with pytest.raises(InvalidSyntax):
+        db.execute(f"{PAGED} CURSOR :cursor", size=8, cursor=cursor)
+
+
+def test_a_cursor_does_not_mind_how_the_command_is_laid_out(db: mycel.Nexus, cursor: str) -> None:
+    spread = re.sub(" ", "\n  ", PAGED)
+    assert len(db.execute(f"{spread} CURSOR :cursor", size=9, cursor=cursor)) == 3
+
+
+@given(at=st.integers(0, 200), byte=st.integers(0, 255))
+def test_a_cursor_with_one_byte_changed_is_refused(at: int, byte: int) -> None:
+    cursor = CURSOR
+    raw = bytearray(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    assume(raw[at % len(raw)] != byte)
+    raw[at % len(raw)] = byte
+    changed = urlsafe_b64encode(bytes(raw)).rstrip(b"=").decode()
+    with pytest.raises(InvalidSyntax):
+        find_module.place_of(changed, "a command")
+
+
+CURSOR = cursor_after("a command", [12, 3, "t"])
+
+
+@pytest.mark.parametrize("damage", ["", "x", "é", "\0", "=" * 9, "A" * 100_000, "\ud800", " "])
+def test_what_is_no_cursor_is_refused(db: mycel.Nexus, damage: str) -> None:
+    with pytest.raises(MycelError) as caught:
+        db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=damage)
+    assert caught.value.code in ("KIP_1001", "KIP_2003")
+    assert len(caught.value.message) < 1_000
+
+
+@pytest.mark.parametrize("extra", [" ", "=", "\n", "A"])
+def test_a_cursor_with_something_added_is_refused(db: mycel.Nexus, cursor: str, extra: str) -> None:
+    for changed in (cursor + extra, extra + cursor):
+        with pytest.raises(InvalidSyntax):
+            db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=changed)
+
+
+def test_a_cursor_from_beyond_the_journal_is_refused(db: mycel.Nexus) -> None:
+    with towns(100) as other:
+        other.execute('UPSERT { CONCEPT { {type: "Town", name: "more"} } }')
+        foreign = other.execute(PAGED, size=9).next_cursor
+    with pytest.raises(InvalidSyntax) as caught:
+        db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=foreign)
+    assert "another database" in caught.value.message
+
+
+# Parameters are values.
+
+HOSTILE = [
+    "",
+    "'",
+    '"',
+    "' OR 1=1 --",
+    "x'); DROP TABLE concept; --",
+    '"}) } UNION { ?t {type: "$ConceptType"} }',
+    ":name",
+    "?1",
+    "?t",
+    '{type: "Town"}',
+    "%",
+    "_",
+    "*",
+    "a\0b",
+    "\0",
+    "\u202e",
+    "😀",
+    "é",
+    "e\u0301",
+    "\\",
+    "\\0",
+    "\n",
+    "null",
+    "[1]",
+]
+TEXTS = st.sampled_from(HOSTILE) | st.text(max_size=12)
+NAMES = TEXTS.filter(lambda text: len(text.encode()) > 0 and "\0" not in text)
+
+
+@pytest.fixture(scope="module")
+def texts() -> Iterator[mycel.Nexus]:
+    with mycel.open(":memory:", bootstrap=False) as db:
+        with db.transaction() as tx:
+            tx.define_type("Text")
+            for n, value in enumerate([*HOSTILE, *(f"{text}{text}" for text in HOSTILE)]):
+                tx.put_concept("Text", f"n{n}", {"value": value})
+        yield db
+
+
+VALUES = dict(enumerate([*HOSTILE, *(f"{text}{text}" for text in HOSTILE)]))
+LOOK_UPS: dict[str, Any] = {
+    "?t.attributes.value == :v": lambda stored, v: stored == v,
+    "?t.attributes.value != :v": lambda stored, v: stored != v,
+    "?t.attributes.value <= :v": lambda stored, v: stored <= v,
+    "IN(?t.attributes.value, [:v, :v])": lambda stored, v: stored == v,
+    "CONTAINS(?t.attributes.value, :v)": lambda stored, v: v in stored,
+    "STARTS_WITH(?t.attributes.value, :v)": lambda stored, v: stored.startswith(v),
+    "ENDS_WITH(?t.attributes.value, :v)": lambda stored, v: stored.endswith(v),
+    "REGEX(?t.attributes.value, :escaped)": lambda stored, v: v in stored,
+}
+
+
+@pytest.mark.parametrize("condition", LOOK_UPS)
+@given(value=TEXTS)
+def test_whatever_text_is_given_only_the_value_changes(
+    texts: mycel.Nexus, condition: str, value: str
+) -> None:
+    found = texts.execute(
+        f'FIND(?t.name) WHERE {{ ?t {{type: "Text"}} FILTER({condition}) }}',
+        v=value,
+        escaped="".join(f"\\x{{{ord(character):x}}}" for character in value),
+    ).value
+    expected = [n for n, stored in VALUES.items() if LOOK_UPS[condition](stored, value)]
+    assert sorted(found) == sorted(f"n{n}" for n in expected)
+
+
+@given(value=st.lists(TEXTS, min_size=1, max_size=5))
+def test_whatever_list_is_given_only_its_values_are_found(
+    texts: mycel.Nexus, value: list[str]
+) -> None:
+    found = texts.execute(
+        'FIND(?t.attributes.value) WHERE { ?t {type: "Text"} FILTER(IN(?t.attributes.value, :v)) }',
+        v=value,
+    ).value
+    assert sorted(found) == sorted(stored for stored in VALUES.values() if stored in value)
+
+
+@given(name=NAMES, other=NAMES)
+def test_a_name_is_found_by_itself_and_by_nothing_else(name: str, other: str) -> None:
+    with mycel.open(":memory:", bootstrap=False) as db:
+        db.write(lambda tx: (tx.define_type("Text"), tx.put_concept("Text", name)))
+        by_name = 'FIND(?t.name) WHERE { ?t {type: "Text", name: :name} }'
+        by_filter = 'FIND(?t.name) WHERE { ?t {type: "Text"} FILTER(?t.name == :name) }'
+        for command in (by_name, by_filter):
+            assert db.execute(command, name=name).value == [name]
+            assert db.execute(command, name=other).value == ([name] if other == name else [])
+
+
+@given(text=TEXTS)
+def test_a_text_in_the_place_of_a_type_or_an_id_is_refused(texts: mycel.Nexus, text: str) -> None:
+    assume(not text.startswith(("C:", "P:")))
+    for command in (
+        "FIND(?t) WHERE { ?t {type: :text} }",
+        "FIND(?t) WHERE { (?t, :text, ?u) }",
+        "FIND(?t) WHERE { ?t {id: :text} }",
+        "FIND(?t) WHERE { ?t (id: :text) }",
+    ):
+        with pytest.raises(MycelError) as caught:
+            texts.execute(command, text=text)
+        assert caught.value.code in ("KIP_2001", "KIP_1001", "KIP_1002")
+
+
+# Bounds.
+
+ALL = 'FIND(?t.name) WHERE { ?t {type: "Town"} }'
+
+
+def test_a_result_with_too_many_rows_is_refused(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
+    monkeypatch.setattr(find_module, "_BYTES_CHECKED_FROM", 10)
+    with pytest.raises(ResourceExhausted) as caught:
+        db.execute(ALL)
+    assert caught.value.code == "KIP_4002"
+    assert "LIMIT" in (caught.value.hint or "")
+    assert len(db.execute(f"{ALL} LIMIT 39")) == 39
+    assert len(db.execute(f"{ALL} LIMIT 5")) == 5
+    monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 40)
+    assert len(db.execute(ALL)) == 40
+
+
+def test_a_result_with_too_much_text_is_refused(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find_module, "RESULT_BYTES_MAX", 60)
+    with pytest.raises(ResourceExhausted):
+        db.execute(ALL)
+    assert db.execute('FIND(COUNT(?t)) WHERE { ?t {type: "Town"} }').value == 40
+
+
+def test_a_result_that_was_refused_leaves_nothing_open(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
+    then = db.snapshot().entries
+    db.execute('UPSERT { CONCEPT { {type: "Town", name: "soon"} } }')
+    for command in (ALL, ALL.replace("WHERE", "AS OF :then WHERE")):
+        for _ in range(20):
+            with pytest.raises(ResourceExhausted):
+                db.execute(command, then=then)
+    monkeypatch.undo()
+    db.execute('UPSERT { CONCEPT { {type: "Town", name: "later"} } }')
+    assert len(db.execute(ALL)) == 42

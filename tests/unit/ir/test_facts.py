@@ -1,0 +1,73 @@
+"""What can be told of a query without running it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables, block_variables, condition_variables, is_determined
+
+TOWN = ir.ConceptAtom("town", 3)
+ULM = ir.ConceptAtom("#1", 3, ir.Known("Ulm", "text"))
+LINK = ir.LinkAtom("#2", "town", "#1", (64,))
+NOBODY: frozenset[str] = frozenset()
+
+
+def block(*atoms: ir.Atom, attempts: tuple[ir.Attempt, ...] = ()) -> ir.Block:
+    names = frozenset(name for atom in atoms for name in atom_variables(atom) if ir.is_named(name))
+    return ir.Block(atoms, attempts, binds=names)
+
+
+@pytest.mark.parametrize(
+    ("atom", "variables"),
+    [
+        (TOWN, ("town",)),
+        (ir.LinkByNumber("l", ir.Known(1, "number"), ir.Known("near", "text")), ("l",)),
+        (ir.LinkAtom("l", "s", "o", None, "p"), ("l", "s", "o", "p")),
+        (ir.WalkAtom("s", "o", 64, 1, 3), ("s", "o")),
+        (ir.WalkAtom("s", "o", 64, 1, None, link="l"), ("s", "o", "l")),
+    ],
+)
+def test_an_atom_tells_its_variables(atom: ir.Atom, variables: tuple[str, ...]) -> None:
+    assert atom_variables(atom) == variables
+
+
+def test_a_condition_tells_the_variables_of_blocks_inside_it() -> None:
+    deep = ir.Inverse(ir.Exists((block(TOWN, LINK),)))
+    name, one = ir.Field("x", ("name",)), ir.Known(1, "number")
+    either = ir.AnyOf((ir.Compare("==", name, one), ir.All((ir.IsNull(ir.Field("y")), deep))))
+    assert condition_variables(either) == {"x", "y", "town", "#1", "#2"}
+    assert condition_variables(ir.Never()) == NOBODY
+    assert condition_variables(ir.OneOf(name, ir.Known("[1]", "numbers"))) == {"x"}
+    attempt = ir.Attempt((block(ULM),))
+    assert block_variables(block(TOWN, attempts=(attempt,))) == {"town", "#1"}
+
+
+@pytest.mark.parametrize(
+    ("atoms", "known", "determined"),
+    [
+        ([TOWN], {"town"}, True),
+        ([TOWN, LINK, ULM], {"town"}, True),
+        ([TOWN, LINK], {"town"}, False),
+        ([ir.LinkAtom("#2", "town", "#1", (64, 65)), ULM], {"town"}, False),
+        ([ir.LinkAtom("#2", "town", "#1", (64,), mirrored=(64,)), ULM], {"town"}, False),
+        ([ir.LinkAtom("l", "#3", "#4", (64,))], {"l"}, True),
+        ([ir.LinkAtom("l", "#3", "#4", (64,), mirrored=(64,))], {"l"}, False),
+        ([ir.LinkAtom("#2", "town", "other", None, "p")], {"town", "other", "p"}, True),
+        ([ir.LinkAtom("#2", "town", "other", None, "p")], {"town", "other"}, False),
+        ([ir.WalkAtom("town", "#1", 64, 1, 3), ULM], {"town"}, True),
+        ([ir.WalkAtom("town", "#1", 64, 1, 3)], {"town"}, False),
+        ([ir.ConceptAtom("#1", None, ir.Known("Ulm", "text"))], set(), False),
+        ([ir.ConceptAtom("#1", None, None, ir.Known(2, "number"))], set(), True),
+    ],
+)
+def test_rows_need_no_comparing_where_everything_follows_from_the_solution(
+    atoms: list[ir.Atom], known: set[str], determined: bool
+) -> None:
+    assert is_determined(block(*atoms), frozenset(known)) is determined
+
+
+def test_an_attempt_must_follow_too() -> None:
+    firm, loose = ir.Attempt((block(ULM),)), ir.Attempt((block(ULM), block(ULM)))
+    assert is_determined(block(TOWN, attempts=(firm,)), frozenset({"town"}))
+    assert not is_determined(block(TOWN, attempts=(loose,)), frozenset({"town"}))

@@ -1,0 +1,224 @@
+"""Rewrites change how an answer is found, never the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import mycel
+from mycel.engine.values import Values
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables
+from mycel.kip import ast, parse
+from mycel.plan.bind import bind_find
+from mycel.plan.rewrites import PASSES, rewrite
+from mycel.plan.rewrites.order_joins import EXACT_MAX
+from mycel.store.vocabulary import Vocabulary
+from tests.properties.kip_commands import CORE, VOCABULARY, Command, finds, graphs
+from tests.unit.plan.compiled import Counts, bound, rewritten, rows
+
+NAMES = [each.__name__ for each in PASSES]
+GOLDEN = Path(__file__).parents[2] / "golden" / "plan"
+SETS: list[list[str]] = [*([name] for name in NAMES), NAMES]
+FINDS = [
+    case
+    for case in sorted((GOLDEN / "cases").glob("*.kip"))
+    if case.read_text(encoding="utf-8").startswith("FIND") and case.stem != "many_tables"
+]
+GIVEN: dict[str, Any] = {
+    "type": "Port",
+    "name": "Hull",
+    "berths": 5,
+    "countries": ["GB", "IE"],
+    "id": "C:2",
+}
+
+
+@pytest.fixture(scope="module")
+def harbour() -> mycel.Nexus:
+    db = mycel.open(":memory:", bootstrap=False)
+    db.apply_capsule((GOLDEN / "harbour.kip").read_text(encoding="utf-8"))
+    return db
+
+
+def parameters_of(case: Path) -> dict[str, Any]:
+    return {**GIVEN, "id": "P:1:lies_beyond"} if case.stem == "link_by_id" else GIVEN
+
+
+@pytest.mark.parametrize("off", SETS, ids=" ".join)
+@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+def test_an_answer_is_the_same_without_a_rewrite(
+    harbour: mycel.Nexus, case: Path, off: list[str]
+) -> None:
+    find = parse(case.read_text(encoding="utf-8"))
+    assert isinstance(find, ast.Find)
+    given_ = parameters_of(case)
+    with harbour._store.reading() as reader:
+        assert rows(reader, find, given_, off=off) == rows(reader, find, given_)
+
+
+@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+def test_the_newest_moment_asked_as_a_past_one_answers_as_the_present(
+    harbour: mycel.Nexus, case: Path
+) -> None:
+    find = parse(case.read_text(encoding="utf-8"))
+    assert isinstance(find, ast.Find)
+    given_ = parameters_of(case)
+    with harbour._store.reading() as reader:
+        assert rows(reader, find, given_, past=True) == rows(reader, find, given_)
+
+
+@settings(max_examples=60)
+@given(graph=graphs(), command=finds())
+def test_no_rewrite_changes_what_any_command_finds(graph: Command, command: Command) -> None:
+    assert isinstance(command.tree, ast.Find)
+    find = replace(command.tree, limit=None, cursor=None, as_of=None)
+    with mycel.open(":memory:", bootstrap=False) as db:
+        for request in (VOCABULARY, CORE):
+            db.execute(request)
+        db.execute(graph.text, graph.parameters)
+        with db._store.reading() as reader:
+            expected = rows(reader, find, command.parameters)
+            for off in SETS:
+                assert rows(reader, find, command.parameters, off=off) == expected, off
+            assert rows(reader, find, command.parameters, past=True) == expected
+
+
+def test_a_rewrite_that_is_off_does_nothing() -> None:
+    text = 'FIND(?t) WHERE { ?t {type: "Town"} FILTER(?t.name == "Ulm") }'
+    assert rewritten(text, off=NAMES) == bound(text).query
+    assert rewritten(text) != bound(text).query
+
+
+@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+def test_rewriting_twice_changes_nothing_more(harbour: mycel.Nexus, case: Path) -> None:
+    find = parse(case.read_text(encoding="utf-8"))
+    assert isinstance(find, ast.Find)
+    with harbour._store.reading() as reader:
+        words = Vocabulary(reader.connection)
+        once = rewrite(bind_find(find, words, Values(parameters_of(case))).query, Counts())
+    assert rewrite(once, Counts()) == once
+
+
+# Each of them.
+
+
+def block_of(query: ir.Query) -> ir.Block:
+    (block,) = query.branches
+    return block
+
+
+@pytest.mark.parametrize(
+    "condition", ['?t.name == "Ulm"', '"Ulm" == ?t.name', '?t.name == "Ulm" && ?t.name == "Ulm"']
+)
+def test_equality_with_a_name_becomes_part_of_the_pattern(condition: str) -> None:
+    block = block_of(rewritten(f'FIND(?t) WHERE {{ ?t {{type: "Town"}} FILTER({condition}) }}'))
+    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Known("Ulm", "text")),)
+
+
+def test_a_second_name_stays_a_condition() -> None:
+    block = block_of(
+        rewritten('FIND(?t) WHERE { ?t {type: "Town", name: "Bonn"} FILTER(?t.name == "Ulm") }')
+    )
+    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Known("Bonn", "text")),)
+    assert len(block.conditions) == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        '?t.name != "Ulm"',
+        '?t.name == "Ulm" || ?t.name == "Bonn"',
+        '!(?t.name == "Ulm")',
+        "?t.name == 5",
+        '?t.type == "Ulm"',
+    ],
+)
+def test_what_only_resembles_a_name_stays_a_condition(condition: str) -> None:
+    block = block_of(rewritten(f'FIND(?t) WHERE {{ ?t {{type: "Town"}} FILTER({condition}) }}'))
+    assert block.atoms == (ir.ConceptAtom("t", 3),)
+    assert len(block.conditions) == 1
+
+
+def test_a_name_outside_an_optional_is_not_moved_into_it() -> None:
+    block = block_of(
+        rewritten(
+            'FIND(?t) WHERE { ?r {type: "River"} OPTIONAL { (?r, "feeds", ?t) ?t {type: "Town"} }'
+            ' FILTER(?t.name == "Ulm") }'
+        )
+    )
+    assert len(block.conditions) == 1
+
+
+def test_an_optional_that_binds_nothing_is_left_out() -> None:
+    block = block_of(
+        rewritten('FIND(?t) WHERE { ?t {type: "Town"} OPTIONAL { ?t {name: "Ulm"} } }')
+    )
+    assert block.attempts == ()
+
+
+def test_an_optional_that_binds_something_stays() -> None:
+    block = block_of(
+        rewritten('FIND(?t) WHERE { ?t {type: "Town"} OPTIONAL { (?t, "near", ?other) } }')
+    )
+    assert len(block.attempts) == 1
+
+
+def test_an_end_without_a_name_is_tested_and_not_joined() -> None:
+    block = block_of(
+        rewritten('FIND(?t) WHERE { ?t {type: "Town"} (?t, "feeds", {type: "River"}) }')
+    )
+    assert block.atoms == (ir.ConceptAtom("t", 3),)
+    assert any(isinstance(condition, ir.Exists) for condition in block.conditions)
+
+
+def test_an_end_that_joins_two_variables_is_joined() -> None:
+    """As a test it would make a cross product of the two."""
+    block = block_of(
+        rewritten(
+            'FIND(?t, ?r) WHERE { ?t {type: "Town"} ?r {type: "River"}'
+            ' ((?t, "feeds", ?r), "says", {type: "Town"}) }'
+        )
+    )
+    assert not any(isinstance(condition, ir.Exists) for condition in block.conditions)
+
+
+def test_joins_begin_where_fewest_rows_are() -> None:
+    block = block_of(
+        rewritten(
+            'FIND(?t) WHERE { ?t {type: "Town"} (?t, "near", ?r) ?r {type: "River", name: "Po"} }'
+        )
+    )
+    assert block.atoms[0] == ir.ConceptAtom("r", 4, ir.Known("Po", "text"))
+    assert isinstance(block.atoms[1], ir.LinkAtom)
+
+
+@pytest.mark.parametrize("count", [EXACT_MAX - 2, EXACT_MAX, EXACT_MAX + 1, 40])
+def test_a_chain_of_joins_never_becomes_a_cross_product(count: int) -> None:
+    chain = " ".join(f'(?t{n}, "near", ?t{n + 1})' for n in reversed(range(count)))
+    block = block_of(rewritten(f'FIND(?t0) WHERE {{ {chain} ?t0 {{type: "Town", name: "Ulm"}} }}'))
+    seen = set(atom_variables(block.atoms[0]))
+    for atom in block.atoms[1:]:
+        assert seen.intersection(atom_variables(atom))
+        seen.update(atom_variables(atom))
+    assert len(block.atoms) == count + 1
+
+
+@pytest.mark.parametrize(
+    ("find", "early"),
+    [
+        ("?t.name, COUNT(?r)", True),
+        ("?t.name, AVG(?r.attributes.depth)", True),
+        ("?t, COUNT(?r)", False),
+        ("?t.name, COUNT(DISTINCT ?r)", False),
+        ("?t.name, COUNT(?t)", False),
+        ("COUNT(?r)", False),
+    ],
+)
+def test_groups_are_formed_by_element_first_where_that_gathers_rows(find: str, early: bool) -> None:
+    query = rewritten(f'FIND({find}) WHERE {{ (?r, "near", ?t) }}')
+    assert query.gathers_early is early

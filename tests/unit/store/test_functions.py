@@ -1,0 +1,170 @@
+"""The functions that statements call: JSON equality, sums, walks and regular expressions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mycel
+from mycel.errors import InvalidSyntax
+from mycel.store.functions import json_equal, json_key, json_member, matches, register, same
+from mycel.syntax.regex import PATTERNS_CACHED_MAX, compiled
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.sampled_from([0.5, 1.0, -2.0])
+    | st.text(max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=1), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def tagged(value: Any) -> Any:
+    """A value that Python compares as JSON does: booleans are no numbers."""
+    match value:
+        case bool():
+            return ("bool", value)
+        case list():
+            return [tagged(item) for item in value]
+        case dict():
+            return {key: tagged(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+@given(left=JSON, right=JSON)
+def test_values_are_the_same_where_json_says_so(left: Any, right: Any) -> None:
+    equal = tagged(left) == tagged(right)
+    assert same(left, right) is equal
+    assert same(right, left) is equal
+    assert json_equal(json.dumps(left), json.dumps(right)) is equal
+    assert json_member(json.dumps(left), json.dumps([right])) is equal
+    if isinstance(left, list | dict) and isinstance(right, list | dict):
+        assert (json_key(json.dumps(left)) == json_key(json.dumps(right))) is equal
+
+
+def test_null_equals_null_however_it_is_written() -> None:
+    assert json_equal(None, None)
+    assert json_equal(None, "null")
+    assert json_equal("null", None)
+    assert not json_equal(None, "0")
+    assert not json_equal("", "null")
+    assert json_member(None, "[null]")
+    assert not json_member("", "[null]")
+
+
+@pytest.fixture
+def connection() -> apsw.Connection:
+    made = apsw.Connection(":memory:")
+    register(made)
+    return made
+
+
+def total(connection: apsw.Connection, values: list[Any]) -> Any:
+    rows = connection.execute(
+        "SELECT mycel_sum(e.value) FROM json_each(?) e", (json.dumps(values),)
+    ).fetchall()
+    return rows[0][0]
+
+
+@given(values=st.lists(st.integers(-(2**62), 2**62) | st.none(), max_size=8))
+def test_a_sum_is_whole_as_long_as_64_bits_hold_it(values: list[int | None]) -> None:
+    connection = apsw.Connection(":memory:")
+    register(connection)
+    exact = sum(value for value in values if value is not None)
+    found = total(connection, values)
+    if all(value is None for value in values):
+        assert found is None
+    elif -(2**63) <= exact < 2**63:
+        assert found == exact
+        assert isinstance(found, int)
+    else:
+        assert found == float(exact)
+
+
+def test_sums_of_fractions_are_exact(connection: apsw.Connection) -> None:
+    assert total(connection, [0.1] * 10) == 1.0
+    assert total(connection, [1, 0.5]) == 1.5
+
+
+def test_a_pattern_is_looked_for_anywhere_and_null_matches_nothing() -> None:
+    assert matches("b+", "abba")
+    assert not matches("^b", "abba")
+    assert not matches(None, "a")
+    assert not matches("a", None)
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{2,1}", r"(a)\1", "(?=a)", "[z-a]", "*", "a{1001}"])
+def test_a_pattern_that_cannot_be_used_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidSyntax) as caught:
+        compiled(pattern)
+    assert "RE2" in (caught.value.hint or "")
+
+
+def test_patterns_are_kept_up_to_a_bound() -> None:
+    for n in range(PATTERNS_CACHED_MAX + 50):
+        compiled(f"pattern {n}")
+    assert compiled.cache_info().currsize == PATTERNS_CACHED_MAX
+
+
+def test_a_pattern_that_would_explode_elsewhere_is_linear_here() -> None:
+    assert not matches("(a*)*b", "a" * 100_000)
+    assert not matches("(a|aa)+$", "a" * 100_000 + "b")
+
+
+# Walks that tell their last link.
+
+
+def walk_reference(
+    links: set[tuple[int, int]], start: int, minimum: int, maximum: int
+) -> dict[int, int]:
+    """Every node with the length of its shortest allowed walk, by going through all lengths."""
+    found = {start: 0} if minimum == 0 else {}
+    level = {start}
+    for length in range(1, maximum + 1):
+        level = {b for a, b in links if a in level}
+        if length >= minimum:
+            for node in level:
+                found.setdefault(node, length)
+    return found
+
+
+EDGES = st.sets(
+    st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda e: e[0] != e[1]), max_size=8
+)
+
+
+@given(edges=EDGES, minimum=st.integers(0, 4), extra=st.integers(0, 3) | st.none())
+def test_a_walk_ends_with_the_smallest_link_of_a_shortest_one(
+    edges: set[tuple[int, int]], minimum: int, extra: int | None
+) -> None:
+    with mycel.open(":memory:", bootstrap=False) as db:
+        with db.transaction() as tx:
+            tx.define_type("Node")
+            tx.define_predicate("to")
+            nodes = [tx.put_concept("Node", str(n)) for n in range(5)]
+            made = {(a, b): tx.add_edge(nodes[a], "to", nodes[b]) for a, b in sorted(edges)}
+        bounds = f"{minimum},{'' if extra is None else minimum + extra}"
+        pattern = f'({{type: "Node", name: "0"}}, "to"{{{bounds}}}, ?to)'
+        rows = db.execute(f"FIND(?to.name, ?l.id) WHERE {{ ?l {pattern} }}").rows
+    # Beyond (nodes × minimum) steps nothing new can be reached.
+    longest = 5 * (minimum + 1) if extra is None else minimum + extra
+    expected = walk_reference(edges, 0, minimum, longest)
+    assert {int(name) for name, _ in rows} == expected.keys()
+    for name, link in rows:
+        length = expected[int(name)]
+        if length == 0:
+            assert link is None
+            continue
+        before = walk_reference(edges, 0, length - 1, length - 1)
+        last = [made[a, b] for a, b in edges if b == int(name) and a in before]
+        assert link == min(last, key=lambda id_: int(id_.split(":")[1]))
