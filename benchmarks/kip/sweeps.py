@@ -12,11 +12,12 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import Final, Self
 
 import mycel
 from benchmarks.databases import Databases, say
@@ -26,6 +27,7 @@ from benchmarks.report import Measure
 from benchmarks.timing import Summary
 
 TIMEOUT_S: Final = 3600.0
+WATCH_EVERY_S: Final = 0.02
 
 _WHERE: Final = f'WHERE {{ ?l (?s, "{PREDICATE}", ?o) }}'
 COMMANDS: Final = {
@@ -44,7 +46,7 @@ class Sweep:
     close_s: float
     """Until the database was closed, and everything moved from the log to the file."""
     before_bytes: int
-    """Memory when everything was open and warm."""
+    """Memory of its own when everything was open and warm: without the file, which is mapped."""
     peak_bytes: int
 
 
@@ -76,20 +78,41 @@ def sweep(name: str, path: Path) -> Sweep:
     command = COMMANDS[name]
     with mycel.open(path, create=False, timeout_s=TIMEOUT_S) as db:
         db.execute(f"{command} LIMIT 1" if name == "update" else f"EXPLAIN {command}")
-        before = _resident_bytes()
-        start = perf_counter()
-        result = db.execute(command).value
-        run_s = perf_counter() - start
+        with _MemoryWatch() as watch:
+            start = perf_counter()
+            result = db.execute(command).value
+            run_s = perf_counter() - start
     close_s = perf_counter() - start
     rows = result.get("matched", result.get("deleted_propositions"))
-    return Sweep(rows, run_s, close_s, before, peak_bytes())
+    return Sweep(rows, run_s, close_s, watch.before, watch.peak)
 
 
-def _resident_bytes() -> int:
-    """What is in memory now; where the system does not tell, the most there ever was."""
-    statm = Path("/proc/self/statm")
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+class _MemoryWatch:
+    """Looks every now and then how much memory the process has."""
+
+    def __enter__(self) -> Self:
+        self.before = self.peak = _own_bytes()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(WATCH_EVERY_S):
+            self.peak = max(self.peak, _own_bytes())
+
+
+def _own_bytes() -> int:
+    """Memory that is no file's; where the system does not tell, the most there ever was of all."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) * 1024
     return peak_bytes()
 
 

@@ -21,7 +21,7 @@ Modules, in the order in which a call passes through them:
 - `reference`   `docs/cli.md`, written from the commands themselves
 
 Modules here import the engine inside their commands, not at their top: loading it takes longer than
-`mycel --help` should.
+`mycel --help` should. `shell` and `editing` are loaded as a whole when a session begins.
 """
 
 from mycel.cli.app import main

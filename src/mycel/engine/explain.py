@@ -78,7 +78,9 @@ def _compiled(command: ast.Command, query: ir.Query) -> Statement:
     if isinstance(command, ast.Find):
         past = command.as_of is not None
         return compile_query(query, limited=command.limit is not None, past=past)
-    return compile_numbers(query)
+    return compile_numbers(
+        query, limited=isinstance(command, ast.Update) and command.limit is not None
+    )
 
 
 def _shown(value: ir.Value) -> Any:

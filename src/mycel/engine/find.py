@@ -59,7 +59,7 @@ class Finder:
             try:
                 return page(reader, prepared, find, values)
             except apsw.SQLError as error:
-                if prepared.is_exact or "integer overflow" not in str(error):
+                if "integer overflow" not in str(error):
                     raise
                 prepared.make_exact()
                 return page(reader, prepared, find, values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final
 
 from mycel.engine.values import Values, json_kind
@@ -22,6 +23,9 @@ from mycel.syntax.regex import compiled
 
 COMMANDS_CACHED_MAX: Final = 512
 PLANS_PER_COMMAND_MAX: Final = 16
+
+_KEEPING: Final = Lock()
+"""Held to remember and to forget; what is remembered is looked up without it."""
 
 Shape = tuple[Any, ...]
 
@@ -125,8 +129,9 @@ class Prepared:
 
     def make_exact(self) -> None:
         """From now on plan with sums that do not overflow."""
-        self.is_exact = True
-        self.plans.clear()
+        with _KEEPING:
+            self.is_exact = True
+            self.plans.clear()
 
     def shape(self, values: Values) -> Shape:
         """What about the parameters shapes the plan."""
@@ -138,9 +143,12 @@ class Prepared:
         )
 
     def keep(self, shape: Shape, plan: FindPlan) -> None:
-        while len(self.plans) >= PLANS_PER_COMMAND_MAX:
-            del self.plans[next(iter(self.plans))]
-        self.plans[shape] = plan
+        """Remember a plan, unless another thread has found meanwhile that it will not do."""
+        with _KEEPING:
+            while len(self.plans) >= PLANS_PER_COMMAND_MAX:
+                del self.plans[next(iter(self.plans))]
+            if plan.is_exact == self.is_exact:
+                self.plans[shape] = plan
 
 
 def _shaping(value: Any, role: Role) -> str:
@@ -159,6 +167,7 @@ class Commands:
 
     def keep(self, prepared: Prepared) -> None:
         """Remember a command; the one that was remembered first is forgotten first."""
-        while len(self.known) >= COMMANDS_CACHED_MAX:
-            self.known.pop(next(iter(self.known)), None)
-        self.known[prepared.text] = prepared
+        with _KEEPING:
+            while len(self.known) >= COMMANDS_CACHED_MAX:
+                del self.known[next(iter(self.known))]
+            self.known[prepared.text] = prepared

@@ -399,13 +399,12 @@ def test_without_standard_input_there_is_no_command(spawn: Run) -> None:
 
 
 @needs_posix
-@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_a_reader_that_has_seen_enough_is_no_error(garden: Path, more: list[str]) -> None:
+def test_a_reader_that_has_seen_enough_is_no_error(garden: Path) -> None:
     with mycel.open(garden) as db, db.transaction() as tx:
         for number in range(3000):
             tx.put_concept("Plant", f"A plant with a long name of its own, number {number}")
     with subprocess.Popen(
-        [*COMMAND, "kip", NAMES, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "kip", NAMES], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout
         assert process.stderr

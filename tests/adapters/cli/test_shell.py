@@ -118,7 +118,7 @@ class TestATerminal:
         assert stat.S_IMODE(history.stat().st_mode) == 0o600
         second = Session(MYCEL_HISTORY=str(history))
         second.terminal.write("\x1b[A")
-        second.terminal.read_until("ORDER BY")
+        second.terminal.read_until("ORDER")
         assert "2 rows," in second.type("\r", " ms")
         assert second.leave() == 0
 

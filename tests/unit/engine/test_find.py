@@ -105,20 +105,18 @@ def test_pages_show_one_moment_while_others_write(order: str) -> None:
         done, started = Event(), Event()
 
         def write() -> None:
-            n = 0
-            while not done.is_set():
+            for n in range(COUNT):
                 with db.transaction() as tx:
                     tx.put_concept("Town", f"new {n}", {"size": n % 7})
-                    tx.put_concept("Town", f"t{(n * 37) % COUNT}", {"size": 100 + n})
+                    tx.put_concept("Town", f"t{COUNT - 1 - n}", {"size": 100 + n})
                 db.execute(
                     'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: :name} }',
-                    name=f"t{(n * 53 + 1) % COUNT}",
-                ) if n % 3 == 0 and (n * 53 + 1) % COUNT not in gone else None
-                gone.add((n * 53 + 1) % COUNT)
-                n += 1
+                    name=f"t{n}",
+                )
                 started.set()
+                if done.is_set():
+                    break
 
-        gone: set[int] = set()
         writer = Thread(target=write)
         found = pages(db, f"{command} LIMIT 173")
         rows = next(found)

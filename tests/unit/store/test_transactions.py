@@ -97,7 +97,9 @@ def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
 ) -> None:
     with pytest.raises(DeliberateError):
         fail_after(db, lambda tx: tx.put_concept("$ConceptType", "Lost"))
-    with mycel.open(tmp_path / "other.db", actor="tester", clock_us=clock) as other:
+    with mycel.open(
+        tmp_path / "other.db", actor="tester", clock_us=clock, bootstrap=False
+    ) as other:
         for each in (db, other):
             one, two = add_concepts(each, "one", "two")
             each.add_edge(one, "references", two)
@@ -504,7 +506,9 @@ def test_many_changes_in_one_transaction_all_count_in_the_root(
 ) -> None:
     names = [f"n{n}" for n in range(40)]
     add_concepts(db, *names)
-    with mycel.open(tmp_path / "other.db", actor="tester", clock_us=clock) as other:
+    with mycel.open(
+        tmp_path / "other.db", actor="tester", clock_us=clock, bootstrap=False
+    ) as other:
         for name in names:
             add_concepts(other, name)
         assert other.snapshot().concepts_root == db.snapshot().concepts_root

@@ -1,0 +1,108 @@
+"""EXPLAIN tells what a command becomes; with ANALYZE also what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import TypeMismatch
+from tests.unit.engine.town import towns
+
+FIND = 'FIND(?t.name) WHERE { ?t {type: "Town", name: "t1"} }'
+BY_NAME = FIND.replace('"t1"', ":name")
+MERGE = 'MERGE CONCEPT ?a INTO ?b WHERE { ?a {name: "t0"} ?b {type: "Town", name: "t1"} }'
+UPSERT = 'UPSERT { CONCEPT { {type: "Town", name: "new"} } }'
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with towns() as db:
+        yield db
+
+
+def told(db: mycel.Nexus, command: str, **parameters: Any) -> dict[str, Any]:
+    value = db.execute(f"EXPLAIN {command}", parameters).value
+    assert isinstance(value, dict)
+    return value
+
+
+def test_every_stage_is_told(db: mycel.Nexus) -> None:
+    stages = told(db, FIND)
+    assert stages.keys() == {"command", "plan", "sql", "bindings", "steps"}
+    assert stages["plan"][0]["stage"] == "bind"
+    assert stages["bindings"] == ["t1"]
+    assert "SEARCH" in stages["steps"][0]
+
+
+def test_the_statement_that_is_told_gives_the_rows(db: mycel.Nexus) -> None:
+    stages = told(db, FIND)
+    with db._store.reading() as reader:
+        rows = reader.connection.execute(stages["sql"], tuple(stages["bindings"])).fetchall()
+    assert rows == db.execute(FIND).rows
+
+
+def test_parameters_are_told_by_name_and_not_by_value(db: mycel.Nexus) -> None:
+    stages = told(db, BY_NAME, name="secret")
+    assert stages["bindings"] == [":name"]
+    assert "secret" not in str(stages)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        UPSERT,
+        'UPDATE ?t SET ATTRIBUTES { size: 1 } WHERE { ?t {type: "Town"} }',
+        'DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town"} }',
+        MERGE,
+    ],
+)
+def test_without_analyze_nothing_runs(db: mycel.Nexus, command: str) -> None:
+    before = db.snapshot()
+    stages = told(db, command)
+    assert "analyze" not in stages
+    assert ("sql" in stages) == (not command.startswith("UPSERT"))
+    assert db.snapshot() == before
+
+
+def test_with_analyze_the_command_runs(db: mycel.Nexus) -> None:
+    analyzed = told(db, f"ANALYZE {FIND}")["analyze"]
+    assert analyzed["result"] == ["t1"]
+    assert analyzed["took_ms"] >= 0
+    again = told(db, f"ANALYZE {BY_NAME}", name="t2")["analyze"]
+    assert again["result"] == ["t2"]
+
+
+def test_with_analyze_a_change_is_made_once(db: mycel.Nexus) -> None:
+    before = db.snapshot().entries
+    made = told(db, f"ANALYZE {UPSERT}")["analyze"]["result"]
+    assert len(made["upsert_concept_nodes"]) == 1
+    assert db.snapshot().entries == before + 2
+
+
+def test_with_analyze_a_page_has_its_cursor(db: mycel.Nexus) -> None:
+    command = 'FIND(?t.name) WHERE { ?t {type: "Town"} } LIMIT 2'
+    analyzed = told(db, f"ANALYZE {command}")["analyze"]
+    rest = db.execute(f"{command} CURSOR :cursor", cursor=analyzed["next_cursor"])
+    assert len({*analyzed["result"], *rest.value}) == 4
+
+
+def test_what_means_nothing_is_refused_as_it_would_be(db: mycel.Nexus) -> None:
+    for word in ("", "ANALYZE "):
+        with pytest.raises(TypeMismatch):
+            db.execute(f"EXPLAIN {word}{FIND.replace('Town', 'Tower')}")
+
+
+def test_an_explained_limit_is_that_of_the_command(db: mycel.Nexus) -> None:
+    command = 'UPDATE ?t SET ATTRIBUTES { size: 1 } WHERE { ?t {type: "Town"} }'
+    assert "LIMIT" not in told(db, command)["sql"]
+    assert told(db, f"{command} LIMIT 2")["sql"].endswith("LIMIT ?1")
+
+
+def test_explaining_a_change_needs_no_right_to_write(db: mycel.Nexus) -> None:
+    request = {"command": f"EXPLAIN {UPSERT}"}
+    assert "result" in db.request(request, readonly=True)
+    refused = db.request({"command": f"EXPLAIN ANALYZE {UPSERT}"}, readonly=True)
+    assert refused["error"]["code"] == "KIP_3004"
