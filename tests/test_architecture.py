@@ -59,7 +59,20 @@ IMPURE_CALLS = {
 
 
 # Slow to import and not needed to open a database: loaded by what uses them.
-LATE_MODULES = {"asyncio", "click", "http.server", "mcp", "numpy", "rich", "starlette", "uvicorn"}
+LATE_MODULES = {
+    "asyncio",
+    "click",
+    "http.server",
+    "mcp",
+    "numpy",
+    "pandas",
+    "prompt_toolkit",
+    "pyarrow",
+    "re2",
+    "rich",
+    "starlette",
+    "uvicorn",
+}
 
 
 def relative(path: Path) -> str:

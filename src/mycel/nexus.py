@@ -377,8 +377,9 @@ def open_nexus(
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
     With `strict`, an element without the attributes that its type requires is refused; otherwise
     that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
-    built-in predicates. No command takes longer than `timeout_s`. `guards` are asked about every
-    change. `clock_us` and `vfs` are for tests.
+    built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
+    command that writes may look for what it is about. `guards` are asked about every change.
+    `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -392,8 +393,9 @@ def open_nexus(
         clock_us=clock_us,
         guards=(ProtectionGuard(), SchemaGuard(strict=strict), *guards),
         vfs=vfs,
+        bare=not bootstrap,
     )
-    if bootstrap and not readonly and store.is_fresh():
+    if not readonly and store.is_expectant():
         from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - for new graphs only
 
         begin(store)

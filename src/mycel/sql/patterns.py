@@ -88,10 +88,10 @@ class Patterns:
             return self._independent(block, scope)
         select = Select(dict(scope), outer=scope)
         waiting = list(block.conditions)
-        waiting = self._settle(select, waiting, block)
-        for atom in block.atoms:
+        waiting = self._settle(select, waiting, block, *block.atoms[:1])
+        for at, atom in enumerate(block.atoms, 1):
             self._atom(select, atom)
-            waiting = self._settle(select, waiting, block)
+            waiting = self._settle(select, waiting, block, *block.atoms[at : at + 1])
         for attempt in block.attempts:
             self._attempt(select, attempt)
         for condition in waiting:
@@ -108,13 +108,22 @@ class Patterns:
         return select
 
     def _settle(
-        self, select: Select, waiting: list[ir.Condition], block: ir.Block
+        self,
+        select: Select,
+        waiting: list[ir.Condition],
+        block: ir.Block,
+        upcoming: ir.Atom | None = None,
     ) -> list[ir.Condition]:
-        """Test every condition whose variables are all there; return the others."""
+        """Test every condition whose variables are all there; return the others.
+
+        One about a concept whose row is joined next waits for that row, or it would be read twice.
+        """
         visible = block.binds | block.sees
+        soon = {upcoming.variable} if isinstance(upcoming, ir.ConceptAtom) else set()
         later = []
         for condition in waiting:
-            if condition_variables(condition) & visible <= select.scope.keys():
+            variables = condition_variables(condition)
+            if variables & visible <= select.scope.keys() and not variables & soon:
                 select.where.append(self.condition(select, condition))
             else:
                 later.append(condition)

@@ -23,10 +23,17 @@ from mycel.merkle.proofs import Snapshot
 from mycel.store import text
 from mycel.store.connections import Durability, abandon, translate, translated
 from mycel.store.journal import Head
-from mycel.store.opening import MEMORY, locate, open_or_create, private_directory
+from mycel.store.opening import (
+    EXPECTANT,
+    GENESIS,
+    MEMORY,
+    locate,
+    open_or_create,
+    private_directory,
+)
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
-from mycel.store.rows import only
+from mycel.store.rows import every
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.writer import Writer
@@ -55,6 +62,7 @@ class Store:
         clock_us: Callable[[], int] = wall_clock_us,
         guards: Sequence[Guard] = (),
         vfs: str | None = None,
+        bare: bool = True,
     ) -> None:
         self.path: Final = os.fsdecode(path)
         self.registry: Final = Registry()
@@ -75,7 +83,13 @@ class Store:
             vfs=vfs,
         )
         self._idle: list[Reader] = []
-        connection = open_or_create(self.location, self.registry, create=create, now_us=clock_us())
+        connection = open_or_create(
+            self.location,
+            self.registry,
+            create=create,
+            now_us=clock_us(),
+            message=GENESIS if bare else EXPECTANT,
+        )
         if readonly:
             self._idle.append(Reader(connection, self.registry))
         # The writer has names of its own: those that it adds are nobody's before it commits.
@@ -140,11 +154,14 @@ class Store:
             finally:
                 connection.close()
 
-    def is_fresh(self) -> bool:
-        """Whether nothing has been written since the file was made."""
+    def is_expectant(self) -> bool:
+        """Whether what a new graph begins with is still to be written.
+
+        It stays so if whoever made the file did not come to write it; a bare graph never is.
+        """
         with self.reading() as reader:
-            (count,) = only(reader.connection, "SELECT count(*) FROM (SELECT 1 FROM tx LIMIT 2)")
-        return bool(count < 2)
+            rows = every(reader.connection, "SELECT message FROM tx ORDER BY seq LIMIT 2")
+        return rows == [(EXPECTANT,)]
 
     def snapshot(self) -> Snapshot:
         """All roots of this moment."""

@@ -32,6 +32,9 @@ from mycel.store.transaction import Transaction
 from mycel.store.trees import StateTrees
 
 MEMORY: Final = ":memory:"
+GENESIS: Final = "genesis"
+EXPECTANT: Final = "genesis, to be continued"
+"""What the first transaction of a graph says when more is to be written before its first use."""
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 
 
@@ -79,7 +82,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def open_or_create(
-    location: Location, registry: Registry, *, create: bool, now_us: int
+    location: Location, registry: Registry, *, create: bool, now_us: int, message: str = GENESIS
 ) -> apsw.Connection:
     """Look at the file, make a database of it if it is new, and return the first connection.
 
@@ -100,7 +103,7 @@ def open_or_create(
             if _is_new(connection):
                 if location.readonly or not create:
                     raise NotADatabase(f"{location.path!r} holds no Mycel database.")
-                _create(registry, connection, now_us)
+                _create(registry, connection, now_us, message)
             _check_format(location.path, connection)
         except BaseException:
             connection.close()
@@ -132,13 +135,13 @@ def _is_new(connection: apsw.Connection) -> bool:
     return application == 0 and first(connection, "SELECT 1 FROM sqlite_schema LIMIT 1") is None
 
 
-def _create(registry: Registry, connection: apsw.Connection, now_us: int) -> None:
+def _create(registry: Registry, connection: apsw.Connection, now_us: int, message: str) -> None:
     connection.execute("PRAGMA journal_mode = wal").fetchall()
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _is_new(connection):  # Another process may have been faster.
             connection.execute(layout.CREATE)
-            _genesis(registry, connection, now_us)
+            _genesis(registry, connection, now_us, message)
             connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
         connection.execute("COMMIT")
@@ -149,7 +152,7 @@ def _create(registry: Registry, connection: apsw.Connection, now_us: int) -> Non
         raise
 
 
-def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> None:
+def _genesis(registry: Registry, connection: apsw.Connection, now_us: int, message: str) -> None:
     """The first transaction: the two meta-types, and the predicates every graph has."""
     meta_types = (
         (layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE),
@@ -166,7 +169,7 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int) -> No
         StateTrees(connection),
         Head.before_genesis(),
         actor=SYSTEM_ACTOR,
-        message="genesis",
+        message=message,
         now_us=now_us,
     )
     tx = Transaction(ledger)
