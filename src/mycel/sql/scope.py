@@ -34,14 +34,16 @@ class Bindings:
     """The values of the statement's numbered parameters, in order."""
 
     values: list[ir.Value] = field(default_factory=list)
+    _places: dict[tuple[ir.Value, type | None], int] = field(default_factory=dict)
 
     def add(self, value: ir.Value) -> str:
         """The placeholder of a value; the same value gets the same one."""
-        for place, each in enumerate(self.values, 1):
-            if each == value and type(each) is type(value) and _same_type(each, value):
-                return f"?{place}"
-        self.values.append(value)
-        return f"?{len(self.values)}"
+        # 1, 1.0 and True are equal in Python, and not here.
+        key = (value, type(value.value) if isinstance(value, ir.Known) else None)
+        if key not in self._places:
+            self.values.append(value)
+            self._places[key] = len(self.values)
+        return f"?{self._places[key]}"
 
     def used_in(self, text: str) -> tuple[str, tuple[ir.Value, ...]]:
         """The text with the placeholders that it holds numbered anew, and their values.
@@ -55,13 +57,6 @@ class Bindings:
 
 
 _PLACEHOLDER: Final = re.compile(r"\?([0-9]+)")
-
-
-def _same_type(one: ir.Value, other: ir.Value) -> bool:
-    """1, 1.0 and True are equal in Python, and not here."""
-    if isinstance(one, ir.Known) and isinstance(other, ir.Known):
-        return type(one.value) is type(other.value)
-    return True
 
 
 @dataclass(slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from threading import Event, Thread
 from typing import Any
 
@@ -16,6 +18,8 @@ import mycel
 from mycel.engine import find as find_module
 from mycel.engine.paging import cursor_after
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.kip import ast, format  # noqa: A004  The verb of the stage.
+from tests.properties.kip_commands import CORE, VOCABULARY, Command, changes, finds, graphs
 from tests.unit.engine.town import towns
 
 COUNT = 2_500
@@ -392,3 +396,40 @@ def test_a_result_that_was_refused_leaves_nothing_open(
     monkeypatch.undo()
     db.execute('UPSERT { CONCEPT { {type: "Town", name: "later"} } }')
     assert len(db.execute(ALL)) == 42
+
+
+# The past.
+
+
+def comparable(result: mycel.Result) -> list[str]:
+    """Rows in any order; sums of the same numbers in another order may differ in the last digit."""
+
+    def shown(value: Any) -> str:
+        return f"{value:.9g}" if isinstance(value, float) else json.dumps(value, sort_keys=True)
+
+    return sorted(str([shown(value) for value in row]) for row in result.rows)
+
+
+@given(
+    graph=graphs(),
+    commands=st.lists(finds(), min_size=1, max_size=3),
+    later=st.lists(changes(), min_size=1, max_size=4),
+)
+def test_a_question_about_a_moment_is_answered_as_it_was_then(
+    graph: Command, commands: list[Command], later: list[Command]
+) -> None:
+    with mycel.open(":memory:", bootstrap=False) as db:
+        for text in (VOCABULARY, CORE):
+            db.execute(text)
+        db.execute(graph.text, graph.parameters)
+        then = db.snapshot().entries
+        asked = []
+        for command in commands:
+            assert isinstance(command.tree, ast.Find)
+            whole = replace(command.tree, limit=None, cursor=None)
+            asked.append((whole, command.parameters, db.execute(format(whole), command.parameters)))
+        for change in later:
+            db.request(change.request)
+        for whole, parameters, answer in asked:
+            past = format(replace(whole, as_of=ast.Literal(then)))
+            assert comparable(db.execute(past, parameters)) == comparable(answer), past

@@ -158,3 +158,10 @@ def test_two_hundred_conditions_are_tested(ring: mycel.Nexus) -> None:
     both = " && ".join(f"?t.attributes.n != {n}" for n in range(7, 207))
     command = f'FIND(?t.name) WHERE {{ ?t {{type: "Town"}} FILTER(({either}) && {both}) }}'
     assert sorted(ring.execute(command).value) == ["t5", "t6"]
+
+
+def test_thousands_of_values_each_have_a_place() -> None:
+    bindings = Bindings()
+    places = [bindings.add(ir.Known(n % 5_000, "number")) for n in range(10_000)]
+    assert places[:5_000] == places[5_000:]
+    assert len(bindings.values) == 5_000

@@ -6,8 +6,9 @@ Cost is the number of rows looked at. For up to `EXACT_MAX` patterns every order
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple, assert_never
 
 from mycel.ir import query as ir
@@ -95,15 +96,69 @@ def _exact(
 def _greedy(
     atoms: Sequence[ir.Atom], outer: frozenset[ir.Variable], filters: Filters, estimate: _Estimate
 ) -> tuple[int, ...]:
-    order = _Order(0.0, 1.0, ())
-    waiting = set(range(len(atoms)))
-    while waiting:
-        order = min(
-            (_extended(order, at, atoms, outer, filters, estimate) for at in waiting),
-            key=lambda each: (each.cost, each.places),
-        )
-        waiting.discard(order.places[-1])
-    return order.places
+    """The cheapest next one, each time.
+
+    What joining an atom costs changes only when a variable beside it is bound, so a heap keeps the
+    costs, those that are out of date included.
+    """
+    variables = [frozenset(atom_variables(atom)) for atom in atoms]
+    beside = _beside(variables, filters)
+    bound = set(outer)
+
+    def cost(at: int) -> float:
+        step = estimate.step(atoms[at], bound)
+        rows = step.rows
+        for names, kept in beside.filters(variables[at]):
+            if names <= bound | variables[at] and not names <= bound:
+                rows *= kept
+        return step.looked_at + rows
+
+    costs = {at: cost(at) for at in range(len(atoms))}
+    heap = [(each, at) for at, each in costs.items()]
+    heapify(heap)
+    places: list[int] = []
+    while heap:
+        each, at = heappop(heap)
+        if costs.get(at) != each:
+            continue
+        del costs[at]
+        places.append(at)
+        new = variables[at] - bound
+        bound |= new
+        for other in beside.atoms(new):
+            if other in costs:
+                costs[other] = cost(other)
+                heappush(heap, (costs[other], other))
+    return tuple(places)
+
+
+class _Beside(NamedTuple):
+    """Which atoms and filters a variable is in."""
+
+    filters_: Filters
+    atoms_with: dict[ir.Variable, set[int]]
+    filters_with: dict[ir.Variable, set[int]]
+
+    def atoms(self, names: Iterable[ir.Variable]) -> set[int]:
+        """Atoms whose cost depends on whether one of the variables is bound."""
+        near = set(names).union(*(variables for variables, _ in self.filters(names)))
+        return {at for name in near for at in self.atoms_with.get(name, ())}
+
+    def filters(self, names: Iterable[ir.Variable]) -> Filters:
+        """Filters that mention one of the variables."""
+        places = {at for name in names for at in self.filters_with.get(name, ())}
+        return [self.filters_[at] for at in sorted(places)]
+
+
+def _beside(variables: Sequence[frozenset[ir.Variable]], filters: Filters) -> _Beside:
+    beside = _Beside(filters, {}, {})
+    for at, names in enumerate(variables):
+        for name in names:
+            beside.atoms_with.setdefault(name, set()).add(at)
+    for at, (names, _) in enumerate(filters):
+        for name in names:
+            beside.filters_with.setdefault(name, set()).add(at)
+    return beside
 
 
 def _selectivity(condition: ir.Condition) -> float:
@@ -120,7 +175,7 @@ class _Estimate:
     def __init__(self, statistics: Statistics) -> None:
         self.statistics: Final = statistics
 
-    def step(self, atom: ir.Atom, bound: frozenset[ir.Variable]) -> _Step:
+    def step(self, atom: ir.Atom, bound: Set[ir.Variable]) -> _Step:
         match atom:
             case ir.ConceptAtom():
                 return self._concept(atom, bound)
@@ -133,7 +188,7 @@ class _Estimate:
             case _:
                 assert_never(atom)
 
-    def _concept(self, atom: ir.ConceptAtom, bound: frozenset[ir.Variable]) -> _Step:
+    def _concept(self, atom: ir.ConceptAtom, bound: Set[ir.Variable]) -> _Step:
         of_type = self.statistics.concepts(atom.type)
         if atom.variable in bound:
             if atom.number is not None or atom.name is not None:
@@ -150,7 +205,7 @@ class _Estimate:
         parts = [self.statistics.links(each) for each in predicates]
         return Spread(*(sum(column) for column in zip(*parts, strict=True)))
 
-    def _link(self, atom: ir.LinkAtom, bound: frozenset[ir.Variable]) -> _Step:
+    def _link(self, atom: ir.LinkAtom, bound: Set[ir.Variable]) -> _Step:
         spread = self._spread(atom.predicates)
         ways = 2.0 if atom.mirrored else 1.0
         if atom.link in bound:
@@ -166,7 +221,7 @@ class _Estimate:
                 rows = spread.links * ways
         return _Step(rows, rows + 1.0)
 
-    def _walk(self, atom: ir.WalkAtom, bound: frozenset[ir.Variable]) -> _Step:
+    def _walk(self, atom: ir.WalkAtom, bound: Set[ir.Variable]) -> _Step:
         spread = self.statistics.links(atom.predicate)
         forward = atom.subject in bound or atom.object not in bound
         fan = spread.links / (spread.subjects if forward else spread.objects)
