@@ -28,10 +28,11 @@ from mycel.engine.values import Values
 from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
 from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
-from mycel.model.limits import CAPSULE_BYTES_MAX
+from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.store.database import Store
 from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
+from mycel.syntax.collecting import collector_paused
 from mycel.syntax.diagnostics import shown
 
 
@@ -96,16 +97,17 @@ class Engine:
         Raises:
             InvalidSyntax: it is something else.
         """
-        command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
-        if not isinstance(command, ast.Capsule):
-            raise InvalidSyntax(
-                "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
-            )
-        try:
-            outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
-        except MycelError as error:
-            shown(error, text)
-            raise
+        with collector_paused(len(text) > COMMAND_BYTES_MAX):
+            command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
+            if not isinstance(command, ast.Capsule):
+                raise InvalidSyntax(
+                    "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
+                )
+            try:
+                outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+            except MycelError as error:
+                shown(error, text)
+                raise
         return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
 
     def prepare(self, text: str) -> Prepared:

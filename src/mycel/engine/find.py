@@ -9,7 +9,7 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
-from hashlib import sha256
+from itertools import islice
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -33,8 +33,8 @@ from mycel.store.database import Store
 from mycel.store.reader import Reader
 
 _NOTHING: Final[dict[str, int]] = {}
-_BYTES_CHECKED_FROM: Final = 1000
-"""Up to so many rows are fetched in one go."""
+CHUNK: Final = 1000
+"""So many rows are fetched in one go."""
 
 
 class Finder:
@@ -94,7 +94,7 @@ class Finder:
             plan = self.plan(reader, prepared, find, values)
             rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
-                page = None if limit is None else _Page(find, values)
+                page = None if limit is None else _Page(prepared, find, values)
                 return self._result(plan, plan.live, rows, limit, page)
 
     def _result(
@@ -110,7 +110,7 @@ class Finder:
             del rows[limit:]
             position = rows[0][-1] if page.position is None else page.position
             place = [position, page.offset + limit, *statement.ties]
-            cursor = cursor_after(purpose(page.find, page.values), place)
+            cursor = cursor_after(purpose(page.prepared, page.find, page.values), place)
         return Result(
             plan.columns, rows, statement.json_columns, cursor, plan.warnings, plan.is_scalar
         )
@@ -144,11 +144,11 @@ class Finder:
         plan = self.plan(reader, prepared, find, values)
         newest = reader.position()
         if find.cursor is not None:
-            return plan, _continued(find, values, newest), newest
+            return plan, _continued(prepared, find, values, newest), newest
         if find.as_of is not None:
             moment = seq_at(reader.connection, _moment(find, values))
-            return plan, _Page(find, values, moment), newest
-        return plan, _Page(find, values), newest
+            return plan, _Page(prepared, find, values, moment), newest
+        return plan, _Page(prepared, find, values), newest
 
     def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> None:
         """Refuse what `run` would refuse before it runs."""
@@ -160,6 +160,7 @@ class Finder:
 class _Page(NamedTuple):
     """Which part of the solutions is asked for; the position is None for the present."""
 
+    prepared: Prepared
     find: ast.Find
     values: Values
     position: int | None = None
@@ -167,24 +168,27 @@ class _Page(NamedTuple):
     ties: tuple[str, ...] = ()
 
 
-def _continued(find: ast.Find, values: Values, newest: int) -> _Page:
+def _continued(prepared: Prepared, find: ast.Find, values: Values, newest: int) -> _Page:
     """The page that a cursor leads to."""
     if find.cursor is None:
         raise InternalError("A page is continued without a cursor.")
     cursor = values.text(find.cursor, "CURSOR")
-    position, offset, *ties = place_of(cursor, purpose(find, values))
+    position, offset, *ties = place_of(cursor, purpose(prepared, find, values))
     if position > newest:
         raise InvalidSyntax(
             "The cursor belongs to another database.", hint="Leave CURSOR out to begin again."
         )
-    return _Page(find, values, position, offset, tuple(ties))
+    return _Page(prepared, find, values, position, offset, tuple(ties))
 
 
-def purpose(find: ast.Find, values: Values) -> str:
+def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     """What a cursor belongs to: the query without its page, with its parameters."""
-    bare = ast.Find(find.expressions, find.where, find.order_by, as_of=find.as_of)
-    given = {node.name: values.value(node) for node in placeholders(bare)}
-    return sha256(f"{format_command(bare)}\0{canonical(given)}".encode()).hexdigest()
+    if prepared.bare is None:
+        bare = ast.Find(find.expressions, find.where, find.order_by, as_of=find.as_of)
+        prepared.bare = format_command(bare), tuple(placeholders(bare))
+    text, nodes = prepared.bare
+    given = {node.name: values.value(node) for node in nodes}
+    return f"{text}\0{canonical(given)}"
 
 
 def _moment(find: ast.Find, values: Values) -> int | str:
@@ -203,16 +207,14 @@ def _rows(
     reader: Reader, text: str, bindings: tuple[Any, ...], limit: int | None
 ) -> list[tuple[Any, ...]]:
     cursor = reader.connection.execute(text, bindings)
-    if limit is not None and limit <= _BYTES_CHECKED_FROM:
+    if limit is not None and limit <= CHUNK:
         return cursor.fetchall()
     rows: list[tuple[Any, ...]] = []
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
-    for row in cursor:
-        rows.append(row)
-        for cell in row:
-            if cell.__class__ is str:
-                size += len(cell)
+    while chunk := list(islice(cursor, CHUNK)):
+        rows += chunk
+        size += sum([len(cell) for row in chunk for cell in row if cell.__class__ is str])
         if size > RESULT_BYTES_MAX or len(rows) > rows_max:
             cursor.close()
             raise ResourceExhausted(

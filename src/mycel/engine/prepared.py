@@ -127,6 +127,9 @@ class Prepared:
     is_exact: bool = False
     """Whether its sums are made to go beyond 64 bits, which is slower, because one did."""
 
+    bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
+    """The command without its page, and what is given with it: what its cursors belong to."""
+
     def make_exact(self) -> None:
         """From now on plan with sums that do not overflow."""
         with _KEEPING:

@@ -137,13 +137,12 @@ class Result:
             [] for _ in self._columns
         ]
 
-    def _stored(self) -> list[tuple[Sequence[Any], bool]]:
-        columns = list(zip(*self._cells, strict=True)) or [()] * len(self._columns)
-        return list(zip(columns, self._json, strict=False))
+    def _stored(self) -> list[tuple[list[Any], bool]]:
+        return [([row[at] for row in self._cells], each) for at, each in enumerate(self._json)]
 
     def _decoded(self) -> list[list[Any]]:
         return [
-            orjson.loads(_array(column)) if is_json else list(column)
+            orjson.loads(_array(column)) if is_json else column
             for column, is_json in self._stored()
         ]
 

@@ -7,7 +7,6 @@ variable is bound is for later stages to say.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from mycel.kip.lexer import END, Tokens, read
 from mycel.kip.meta import describe, export, search
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
+from mycel.syntax.collecting import collector_paused
 
 _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
     "FIND": find,
@@ -45,22 +45,15 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
         ResourceExhausted: the text is longer than `bytes_max`, or nests too deep.
     """
     tokens = read(text, bytes_max)
-    # Looking for cycles among the nodes of a large capsule takes longer than making them, and
-    # there are none.
-    pause = len(text) > COMMAND_BYTES_MAX and gc.isenabled()
-    if pause:
-        gc.disable()
-    try:
-        found = _command(tokens)
-    except RecursionError:
-        # The depth of a command is bounded, but the caller may have used up the stack already.
-        raise ResourceExhausted(
-            "The command nests too deep for what is left of the stack.",
-            hint="Flatten the command, or parse it where less has been called.",
-        ) from None
-    finally:
-        if pause:
-            gc.enable()
+    with collector_paused(len(text) > COMMAND_BYTES_MAX):
+        try:
+            found = _command(tokens)
+        except RecursionError:
+            # The depth of a command is bounded, but the caller may have used up the stack already.
+            raise ResourceExhausted(
+                "The command nests too deep for what is left of the stack.",
+                hint="Flatten the command, or parse it where less has been called.",
+            ) from None
     if tokens.tokens[tokens.at] != END:
         raise trailing(tokens, found)
     return found

@@ -7,11 +7,11 @@ that nothing is assembled only to be thrown away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mycel.ir import query as ir
-from mycel.ir.facts import is_determined
+from mycel.ir.facts import atom_variables, is_determined
 from mycel.sql import totals
 from mycel.sql.fields import Access, Output
 from mycel.sql.patterns import Patterns, Select
@@ -175,7 +175,17 @@ class _Compiler:
 
     def _access(self, select: Select, output: ir.Field) -> Access:
         cell = self.patterns.at_hand(select, select.scope[output.variable], output.path)
-        return self.fields.access(cell, output.path)
+        access = self.fields.access(cell, output.path)
+        if not output.path and self._is_always_bound(output.variable):
+            return replace(access, is_present=True)
+        return access
+
+    def _is_always_bound(self, variable: ir.Variable) -> bool:
+        return all(
+            any(variable in atom_variables(atom) for atom in block.atoms)
+            and not any(isinstance(a, ir.WalkAtom) and a.link == variable for a in block.atoms)
+            for block in self.query.branches
+        )
 
     def _output(self, select: Select, output: ir.Field) -> Output:
         cell = self.patterns.at_hand(select, select.scope[output.variable], output.path)

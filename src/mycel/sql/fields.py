@@ -45,6 +45,8 @@ class Access:
     text: str = ""
     """The value as JSON text, for `json` and `document`."""
     is_constant: bool = False
+    is_present: bool = False
+    """Whether it is never null."""
 
     @property
     def letter(self) -> str:

@@ -278,25 +278,18 @@ class Patterns:
             self._walk_with_link(select, atom)
             return
         name = self.names.fresh("w")
-        reached = f"{name}.d >= {atom.minimum}"
-        ground = scope[start].ground
-        if ground is not None and known is None:
-            # It begins at one place: no need to gather what it reaches for every row.
-            row = self.names.fresh("j")
-            walk = walks.recursion(self.sources, name, ground, atom, forward=forward)
-            select.join(f"({walk} SELECT DISTINCT {name}.n FROM {name} WHERE {reached}) {row}")
-            scope[end] = Cell(f"{row}.n")
-            return
-        walk = walks.recursion(self.sources, name, scope[start].number, atom, forward=forward)
+        ground = None if known is not None else scope[start].ground
+        begin = scope[start].number if ground is None else ground
+        walk = walks.reached(self.sources, name, begin, atom, forward=forward)
         if known is not None:
-            select.where.append(
-                f"EXISTS ({walk} SELECT 1 FROM {name}"
-                f" WHERE {reached} AND {name}.n = {known.number})"
-            )
+            select.where.append(f"{known.number} IN ({walk})")
             return
         row = self.names.fresh("j")
-        distinct = f"SELECT json_group_array(DISTINCT {name}.n) FROM {name} WHERE {reached}"
-        select.join(f"json_each(({walk} {distinct})) {row}")
+        if ground is not None:  # It begins at one place: it need not be gathered for every row.
+            select.join(f"({walk}) {row}")
+            scope[end] = Cell(f"{row}.n")
+            return
+        select.join(f"json_each((SELECT json_group_array(n) FROM ({walk}))) {row}")
         scope[end] = Cell(f"{row}.value")
 
     def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:

@@ -36,7 +36,9 @@ def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
 
 def _argument(node: ir.Total, access: Access) -> str:
     if node.function == "COUNT":
-        return group_key(access) if node.distinct else access.value
+        if node.distinct:
+            return group_key(access)
+        return "*" if access.is_present else access.value
     if node.function in ("SUM", "AVG"):
         match access.kind:
             case "number":

@@ -1,30 +1,72 @@
-"""Walks of many hops as a recursive query over (element, length).
+"""Walks of many hops: level by level where there are few, recursively otherwise.
 
-A pair matches `{m,n}` when some walk of such a length joins it. The recursion remembers each
-element once per length, so it ends on cycles; without an upper bound, lengths beyond the lower one
-are all the same, so it ends there too.
+A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops,
+each level is the set of elements that walks of that length reach; that takes half the time of a
+recursion. Beyond it, a recursive query remembers each element once per length, so it ends on
+cycles; without an upper bound, lengths beyond the lower one are all the same, so it ends there too.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from mycel.ir import query as ir
 from mycel.sql.sources import Sources
 
+LEVELS_MAX: Final = 5
 
-def recursion(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
-    """`WITH RECURSIVE name(n, d)`: every element that a walk of length d from `start` reaches."""
-    ways = ["out", "in"] if atom.mirrored else ["out" if forward else "in"]
+
+def reached(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
+    """A query of every element `n` that a walk from `start` reaches, each once."""
+    if atom.maximum is not None and atom.maximum <= LEVELS_MAX:
+        return _levels(sources, name, start, atom, forward=forward)
+    return _recursion(sources, name, start, atom, forward=forward)
+
+
+def _ways(atom: ir.WalkAtom, *, forward: bool) -> list[tuple[str, str]]:
+    out, back = ("subject", "object"), ("object", "subject")
+    return [out, back] if atom.mirrored else [out if forward else back]
+
+
+def _levels(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
+    last = atom.minimum if atom.maximum is None else atom.maximum
+    tables = [f"{name}_0(n) AS (SELECT {start} WHERE {start} IS NOT NULL)"]
+    for level in range(1, last + 1):
+        steps = [
+            f"SELECT q.{far} FROM {name}_{level - 1} w CROSS JOIN {table}"
+            f" ON q.{near} = w.n AND q.predicate = {atom.predicate}{counts}"
+            for near, far in _ways(atom, forward=forward)
+            for table, counts in sources.link_halves("q")
+        ]
+        union = (
+            " UNION ".join(steps)
+            if len(steps) > 1
+            else steps[0].replace("SELECT ", "SELECT DISTINCT ", 1)
+        )
+        if atom.minimum <= 1 and level > 1:
+            # Where a shorter walk has led before, a longer one leads to nothing new.
+            union += f" EXCEPT SELECT n FROM {name}_{level - 1}"
+        tables.append(f"{name}_{level}(n) AS MATERIALIZED ({union})")
+    found = " UNION ".join(f"SELECT n FROM {name}_{at}" for at in range(atom.minimum, last + 1))
+    return f"WITH {', '.join(tables)} {found}"
+
+
+def _recursion(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
+    """`name(n, d)`: every element that a walk of length d from `start` reaches."""
     steps = "".join(
         f" UNION {_step(name, atom, way, table, counts)}"
-        for way in ways
+        for way in _ways(atom, forward=forward)
         for table, counts in sources.link_halves("q")
     )
     begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
-    return f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
+    return (
+        f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
+        f" SELECT DISTINCT n FROM {name} WHERE d >= {atom.minimum}"
+    )
 
 
-def _step(name: str, atom: ir.WalkAtom, way: str, table: str, counts: str) -> str:
-    near, far = ("subject", "object") if way == "out" else ("object", "subject")
+def _step(name: str, atom: ir.WalkAtom, way: tuple[str, str], table: str, counts: str) -> str:
+    near, far = way
     if atom.maximum is None:
         length, guard = f"min({name}.d + 1, {max(atom.minimum, 1)})", ""
     else:

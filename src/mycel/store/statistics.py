@@ -15,8 +15,11 @@ from mycel.plan.catalog import Spread
 from mycel.store.rows import only
 
 SAMPLE: Final = 2000
-SUBJECTS: Final = 200
-"""Of how many subjects the links are counted, and up to how many."""
+PROBES: Final = 1000
+"""How many links, spread over all, are looked at."""
+HITS_MIN: Final = 20
+DEGREE_MAX: Final = 500
+"""Up to how many links of one element are counted."""
 
 
 class StoreStatistics:
@@ -56,51 +59,42 @@ class StoreStatistics:
         return max(density * (final - first), seen)
 
     def _spread(self, predicate: int | None) -> Spread:
-        total = self._count_links(predicate)
-        where = "" if predicate is None else f"WHERE predicate = {predicate}"
-        # The index by predicate lists objects in order: those of a sample, each with its links.
-        seen, objects = self._numbers(
-            "SELECT count(*), count(DISTINCT object) FROM"
-            f" (SELECT object FROM proposition {where} LIMIT {SAMPLE})"
-        )
-        per_object = max(seen / max(objects, 1.0), 1.0)
-        per_subject = self._per_subject(predicate)
-        return Spread(total, max(total / per_subject, 1.0), max(total / per_object, 1.0))
+        """Links with a predicate, and at how many elements they begin and end.
 
-    def _count_links(self, predicate: int | None) -> float:
-        (last,) = self._numbers("SELECT max(id) FROM proposition")
-        everything = max(last / 2, 1.0)
-        if predicate is None:
-            return everything
-        (seen,) = self._numbers(
-            "SELECT count(*) FROM"
-            f" (SELECT 1 FROM proposition WHERE predicate = {predicate} LIMIT {SAMPLE})"
+        Few links are counted. Of many, some that are spread over the whole table are looked at: an
+        element with k links is met k times as often, so the mean of 1/k tells how many there are.
+        """
+        where = "" if predicate is None else f"WHERE predicate = {predicate}"
+        seen, subjects, objects = self._numbers(
+            "SELECT count(*), count(DISTINCT subject), count(DISTINCT object) FROM"
+            f" (SELECT subject, object FROM proposition {where} LIMIT {SAMPLE})"
         )
         if seen < SAMPLE:
-            return max(seen, 1.0)
-        return max(self._share(predicate) * everything, float(SAMPLE))
+            return Spread(max(seen, 1.0), max(subjects, 1.0), max(objects, 1.0))
+        (last,) = self._numbers("SELECT max(id) FROM proposition")
+        probed, hits, per_subject, per_object = self._probes(predicate)
+        total = max(last / 2 * hits / max(probed, 1.0), seen)
+        if hits < HITS_MIN:  # Too rare among the probes to be told from them.
+            return Spread(total, max(subjects, 1.0), max(objects, 1.0))
+        return Spread(total, max(total * per_subject, 1.0), max(total * per_object, 1.0))
 
-    def _share(self, predicate: int) -> float:
-        """How many of some links spread over the whole table have this predicate."""
-        hits, seen = self._numbers(
-            "WITH RECURSIVE at(i, step, final) AS (SELECT 1, max(max(id) / 400, 2) & ~1, max(id)"
-            " FROM proposition UNION ALL SELECT i + step, step, final FROM at WHERE i < final)"
-            f" SELECT total(p.predicate = {predicate}), count(*)"
-            " FROM at JOIN proposition p ON p.id = at.i"
-        )
-        return hits / max(seen, 1.0)
-
-    def _per_subject(self, predicate: int | None) -> float:
-        """Links per subject, from the subjects of a sample of links."""
-        where = "" if predicate is None else f"WHERE predicate = {predicate}"
+    def _probes(self, predicate: int | None) -> tuple[float, ...]:
+        """Of links at even distances: how many, how many count, and 1/degree of their ends."""
         also = "" if predicate is None else f"AND q.predicate = {predicate}"
-        sample = f"SELECT subject FROM proposition {where} LIMIT {SUBJECTS}"
-        links = f"SELECT 1 FROM proposition q WHERE q.subject = s.subject {also} LIMIT {SUBJECTS}"
-        found, subjects = self._numbers(
-            f"SELECT total((SELECT count(*) FROM ({links}))), count(*)"
-            f" FROM (SELECT DISTINCT subject FROM ({sample})) s"
+        counts = "1" if predicate is None else f"p.predicate = {predicate}"
+        degree = (
+            "(SELECT count(*) FROM (SELECT 1 FROM proposition q"
+            f" WHERE q.{{end}} = p.{{end}} {also} LIMIT {DEGREE_MAX}))"
         )
-        return max(found / max(subjects, 1.0), 1.0)
+        return self._numbers(
+            "WITH RECURSIVE at(i, step, final) AS ("
+            f"SELECT 1, max(max(id) / {PROBES}, 2) & ~1, max(id) FROM proposition"
+            " UNION ALL SELECT i + step, step, final FROM at WHERE i < final)"
+            f" SELECT count(*), total({counts}),"
+            f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='subject')} END),"
+            f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='object')} END)"
+            " FROM at CROSS JOIN proposition p ON p.id = at.i"
+        )
 
     def _numbers(self, query: str) -> tuple[float, ...]:
         return tuple(float(number or 0) for number in only(self._connection, query))

@@ -5,5 +5,6 @@ Modules, lowest first:
 - `source`       a text, places in it, lines, columns, and excerpts with a caret
 - `nodes`        classes of a syntax tree
 - `diagnostics`  errors that show where in a text they are
+- `collecting`   pausing the collector of cycles for large trees
 - `regex`        regular expressions in linear time
 """

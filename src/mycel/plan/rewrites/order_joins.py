@@ -20,6 +20,7 @@ EXACT_MAX: Final = 8
 
 _EQUAL: Final = 0.1
 _OTHER: Final = 0.4
+_NEARBY: Final = 0.6
 _UNBOUNDED_HOPS: Final = 6
 _REACH_MAX: Final = 1e6
 
@@ -71,12 +72,28 @@ def _extended(
     before = outer.union(*(atom_variables(atoms[at]) for at in order.places))
     after = before.union(atom_variables(atoms[place]))
     step = estimate.step(atoms[place], before)
+    if order.places and _follows_scan(atoms[place], atoms[order.places[0]], outer):
+        step = _Step(step.rows, step.looked_at * _NEARBY)
     rows = order.rows * step.rows
     for variables, kept in filters:
         if variables <= after and not variables <= before:
             rows *= kept
     cost = order.cost + order.rows * step.looked_at + rows
     return _Order(cost, max(rows, 1e-9), (*order.places, place))
+
+
+def _follows_scan(atom: ir.Atom, first: ir.Atom, outer: frozenset[ir.Variable]) -> bool:
+    """Whether look-ups of an atom come in the order of the scan that everything began with.
+
+    Links of a predicate are scanned by their objects. A look-up that begins with such an object
+    finds the pages of the one before still at hand.
+    """
+    return (
+        isinstance(first, ir.LinkAtom)
+        and not {first.link, first.subject, first.object} & outer
+        and isinstance(atom, ir.LinkAtom)
+        and atom.subject == first.object
+    )
 
 
 def _exact(
