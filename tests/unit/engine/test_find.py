@@ -363,7 +363,7 @@ def test_a_result_with_too_many_rows_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
-    monkeypatch.setattr(find_module, "_BYTES_CHECKED_FROM", 10)
+    monkeypatch.setattr(find_module, "CHUNK", 10)
     with pytest.raises(ResourceExhausted) as caught:
         db.execute(ALL)
     assert caught.value.code == "KIP_4002"
