@@ -29,6 +29,7 @@ from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
 from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
+from mycel.model.names import kind_of
 from mycel.store.database import Store
 from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
@@ -68,6 +69,10 @@ class Engine:
         Raises:
             MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
         """
+        if not isinstance(text, str):
+            raise InvalidSyntax(
+                f"A command is a text, not {kind_of(text)}.", hint="Pass it as one string."
+            )
         prepared = self._commands.known.get(text)
         if prepared is None:
             prepared = self.prepare(text)
@@ -141,7 +146,7 @@ class Engine:
                 with self._reading() as reader:
                     outcome = describe(reader, command, values)
             case ast.Search():
-                outcome = search(self._store, command, values)
+                outcome = search(self._store, command, values, timeout_s=self._timeout_s)
             case ast.Export():
                 with self._reading() as reader:
                     outcome = export(reader, command, values)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from mycel.engine.find import moment_of
 from mycel.engine.outcome import Outcome
 from mycel.engine.values import Values
 from mycel.ir import query as ir
@@ -18,6 +19,7 @@ from mycel.kip.formatter import format_command
 from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
+from mycel.store.chronicle import seq_at
 from mycel.store.reader import Reader
 from mycel.store.statistics import StoreStatistics
 from mycel.store.vocabulary import Vocabulary
@@ -58,8 +60,11 @@ def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...
 def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None:
     vocabulary = Vocabulary(reader.connection)
     match command:
-        case ast.Find():
+        case ast.Find(as_of=None):
             return bind_find(command, vocabulary, values)
+        case ast.Find():
+            then = seq_at(reader.connection, moment_of(command, values))
+            return bind_find(command, Vocabulary(reader.connection, then), values)
         case ast.Merge(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)
         case (

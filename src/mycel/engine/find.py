@@ -33,7 +33,7 @@ from mycel.store.database import Store
 from mycel.store.reader import Reader
 
 _NOTHING: Final[dict[str, int]] = {}
-CHUNK: Final = 1000
+CHUNK: Final = 100
 """So many rows are fetched in one go."""
 
 
@@ -43,6 +43,7 @@ class Finder:
     def __init__(self, store: Store, planner: Planner) -> None:
         self._store: Final = store
         self._planner: Final = planner
+        self._database: str | None = None
 
     def run(self, prepared: Prepared, find: ast.Find, values: Values, timeout_s: float) -> Result:
         """The result of a FIND, or of one page of it.
@@ -68,19 +69,27 @@ class Finder:
         finally:
             self._store.give(reader)
 
-    def plan(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> FindPlan:
-        """The plan for these parameters, made if there is none."""
+    def plan(
+        self,
+        reader: Reader,
+        prepared: Prepared,
+        find: ast.Find,
+        values: Values,
+        moment: int | None = None,
+    ) -> FindPlan:
+        """The plan for these parameters, made if there is none; for the past, one for a moment."""
         if prepared.roles is not None:
-            plan = prepared.plans.get(prepared.shape(values))
-            if (
-                plan is not None
-                and plan.definitions == reader.definitions
-                and reader.newest < plan.outgrown_at
+            plan = prepared.plans.get(prepared.shape(values, moment))
+            if plan is not None and (
+                moment is not None
+                or (plan.definitions == reader.definitions and reader.newest < plan.outgrown_at)
             ):
                 return plan
-        bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact)
+        bound, plan = self._planner.find(
+            reader, find, values, exact=prepared.is_exact, moment=moment
+        )
         prepared.roles = bound.roles
-        prepared.keep(prepared.shape(values), plan)
+        prepared.keep(prepared.shape(values, moment), plan)
         return plan
 
     # The present.
@@ -88,17 +97,18 @@ class Finder:
     def _present(
         self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
     ) -> Result:
-        limit = None if find.limit is None else values.positive(find.limit, "LIMIT")
+        limit = None if find.limit is None else _limit(find.limit, values)
         own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
         while True:
             plan = self.plan(reader, prepared, find, values)
             rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
                 page = None if limit is None else _Page(prepared, find, values)
-                return self._result(plan, plan.live, rows, limit, page)
+                return self._result(reader, plan, plan.live, rows, limit, page)
 
     def _result(
         self,
+        reader: Reader,
         plan: FindPlan,
         statement: Statement,
         rows: list[Any],
@@ -110,7 +120,7 @@ class Finder:
             del rows[limit:]
             position = rows[0][-1] if page.position is None else page.position
             place = [position, page.offset + limit, *statement.ties]
-            cursor = cursor_after(purpose(page.prepared, page.find, page.values), place)
+            cursor = cursor_after(self._purpose(reader, page), place)
         return Result(
             plan.columns, rows, statement.json_columns, cursor, plan.warnings, plan.is_scalar
         )
@@ -122,7 +132,7 @@ class Finder:
         connection.execute("BEGIN")
         try:
             plan, page, newest = self._placed(reader, prepared, find, values)
-            limit = None if find.limit is None else values.positive(find.limit, "LIMIT")
+            limit = None if find.limit is None else _limit(find.limit, values)
             position = newest if page.position is None else page.position
             statement, binder = plan.variant(
                 limited=limit is not None or find.cursor is not None,
@@ -132,7 +142,7 @@ class Finder:
             own = {"#moment": position, "#offset": page.offset}
             own["#limit"] = -1 if limit is None else limit + 1
             rows = _rows(reader, statement.text, binder.bind(values, own), limit)
-            return self._result(plan, statement, rows, limit, page)
+            return self._result(reader, plan, statement, rows, limit, page)
         finally:
             connection.execute("COMMIT")
 
@@ -141,20 +151,42 @@ class Finder:
     ) -> tuple[FindPlan, _Page, int]:
         """The plan, the page that is asked for, and the newest position of the journal."""
         reader.reread()
-        plan = self.plan(reader, prepared, find, values)
-        newest = reader.position()
+        newest = reader.newest
+        page = _Page(prepared, find, values)
         if find.cursor is not None:
-            return plan, _continued(prepared, find, values, newest), newest
-        if find.as_of is not None:
-            moment = seq_at(reader.connection, _moment(find, values))
-            return plan, _Page(prepared, find, values, moment), newest
-        return plan, _Page(prepared, find, values), newest
+            page = self._continued(reader, page)
+        elif find.as_of is not None:
+            page = page._replace(position=seq_at(reader.connection, moment_of(find, values)))
+        moment = None if page.position in (None, newest) else page.position
+        return self.plan(reader, prepared, find, values, moment), page, newest
+
+    def _continued(self, reader: Reader, page: _Page) -> _Page:
+        """The page that a cursor leads to."""
+        if page.find.cursor is None:
+            raise InternalError("A page is continued without a cursor.")
+        cursor = page.values.text(page.find.cursor, "CURSOR")
+        match place_of(cursor, self._purpose(reader, page)):
+            case [int() as position, int() as offset, *ties] if (
+                0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
+            ):
+                return page._replace(position=position, offset=offset, ties=tuple(ties))
+            case _:
+                raise InvalidSyntax(
+                    "The cursor leads nowhere in this database.",
+                    hint="Pass next_cursor of the previous page unchanged, or leave CURSOR out.",
+                )
+
+    def _purpose(self, reader: Reader, page: _Page) -> str:
+        """What a cursor belongs to: a database, a query without its page, its parameters."""
+        if self._database is None:
+            self._database = reader.identity()
+        return f"{self._database}\0{purpose(page.prepared, page.find, page.values)}"
 
     def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> None:
         """Refuse what `run` would refuse before it runs."""
         self._placed(reader, prepared, find, values)
         if find.limit is not None:
-            values.positive(find.limit, "LIMIT")
+            _limit(find.limit, values)
 
 
 class _Page(NamedTuple):
@@ -168,21 +200,8 @@ class _Page(NamedTuple):
     ties: tuple[str, ...] = ()
 
 
-def _continued(prepared: Prepared, find: ast.Find, values: Values, newest: int) -> _Page:
-    """The page that a cursor leads to."""
-    if find.cursor is None:
-        raise InternalError("A page is continued without a cursor.")
-    cursor = values.text(find.cursor, "CURSOR")
-    position, offset, *ties = place_of(cursor, purpose(prepared, find, values))
-    if position > newest:
-        raise InvalidSyntax(
-            "The cursor belongs to another database.", hint="Leave CURSOR out to begin again."
-        )
-    return _Page(prepared, find, values, position, offset, tuple(ties))
-
-
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
-    """What a cursor belongs to: the query without its page, with its parameters."""
+    """A query without its page, with its parameters."""
     if prepared.bare is None:
         bare = ast.Find(find.expressions, find.where, find.order_by, as_of=find.as_of)
         prepared.bare = format_command(bare), tuple(placeholders(bare))
@@ -191,7 +210,13 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     return f"{text}\0{canonical(given)}"
 
 
-def _moment(find: ast.Find, values: Values) -> int | str:
+def _limit(node: ast.Number, values: Values) -> int:
+    """How many rows a page may have; none has more than a result can."""
+    return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
+
+
+def moment_of(find: ast.Find, values: Values) -> int | str:
+    """The moment that AS OF names."""
     if find.as_of is None:
         raise InternalError("A moment is asked for without AS OF.")
     moment = values.value(find.as_of)
@@ -207,7 +232,7 @@ def _rows(
     reader: Reader, text: str, bindings: tuple[Any, ...], limit: int | None
 ) -> list[tuple[Any, ...]]:
     cursor = reader.connection.execute(text, bindings)
-    if limit is not None and limit <= CHUNK:
+    if limit is not None and limit < CHUNK:
         return cursor.fetchall()
     rows: list[tuple[Any, ...]] = []
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.

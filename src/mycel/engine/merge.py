@@ -35,6 +35,9 @@ from mycel.syntax.diagnostics import located
 MERGED_FROM: Final = "_merged_from"
 _ALIASES: Final = "aliases"
 
+SHOWN: Final = 3
+"""How many elements an error names."""
+
 
 def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
     """Merge the one concept that `?source` is bound to into the one of `?target`.
@@ -72,10 +75,18 @@ def _outcome(repointed: int, deduplicated: int, filled: int) -> Outcome:
 
 
 def _bound(tx: Transaction, node: ast.Merge, values: Values) -> tuple[Concept, Concept]:
-    names = tuple(dict.fromkeys((node.source.name, node.target.name)))
-    rows = targets(tx.ledger.reader, node.where, names, values)
-    source = _only(tx, node, values, node.source, [row[0] for row in rows])
-    return source, _only(tx, node, values, node.target, [row[-1] for row in rows])
+    return (
+        _only(tx, node, values, node.source, _some(tx, node, values, node.source)),
+        _only(tx, node, values, node.target, _some(tx, node, values, node.target)),
+    )
+
+
+def _some(
+    tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
+) -> list[int | None]:
+    """What a variable is bound to, as far as it matters: two are too many, one may be null."""
+    rows = targets(tx.ledger.reader, node.where, (variable.name,), values, limit=SHOWN + 2)
+    return [number for (number,) in rows]
 
 
 def _only(
@@ -90,11 +101,11 @@ def _only(
         raise located(_unbound(tx, node, values, variable), variable.span)
     reader = tx.ledger.reader
     if len(numbers) > 1:
-        shown = ", ".join(map(reader.outer_id, numbers[:3]))
-        more = " and more" if len(numbers) > 3 else ""
+        shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
+        more = " and more" if len(numbers) > SHOWN else ""
         raise located(
             DuplicateExists(
-                f"?{variable.name} is bound to {len(numbers)} elements: {shown}{more}.",
+                f"?{variable.name} is bound to several elements: {shown}{more}.",
                 hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
             ),
             variable.span,

@@ -31,14 +31,20 @@ class Planner:
         self._counted_at = 0
 
     def find(
-        self, reader: Reader, find: ast.Find, values: Values, *, exact: bool = False
+        self,
+        reader: Reader,
+        find: ast.Find,
+        values: Values,
+        *,
+        exact: bool = False,
+        moment: int | None = None,
     ) -> tuple[Bound, FindPlan]:
-        """Plan a FIND on what a reader sees now."""
+        """Plan a FIND on what a reader sees now, or on what there was at a moment."""
         definitions = reader.reread()
-        if find.as_of is None:
+        if moment is None:
             vocabulary = self.vocabulary(reader, definitions)
         else:
-            vocabulary = Vocabulary(reader.connection, ever=True)
+            vocabulary = Vocabulary(reader.connection, moment)
         bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)

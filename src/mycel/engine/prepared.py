@@ -136,14 +136,15 @@ class Prepared:
             self.is_exact = True
             self.plans.clear()
 
-    def shape(self, values: Values) -> Shape:
-        """What about the parameters shapes the plan."""
+    def shape(self, values: Values, moment: int | None = None) -> Shape:
+        """What about the parameters, and the moment if it is past, shapes the plan."""
         if not self.roles:
-            return ()
-        return tuple(
+            return () if moment is None else (moment,)
+        shaping = tuple(
             (name, role, _shaping(values.value(ast.Placeholder(name)), role))
             for name, role in sorted(self.roles)
         )
+        return shaping if moment is None else (moment, *shaping)
 
     def keep(self, shape: Shape, plan: FindPlan) -> None:
         """Remember a plan, unless another thread has found meanwhile that it will not do."""

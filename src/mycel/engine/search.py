@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from math import inf
+from time import monotonic
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -84,7 +86,7 @@ class Hit(NamedTuple):
         return wire
 
 
-def search(store: Store, node: ast.Search, values: Values) -> Outcome:
+def search(store: Store, node: ast.Search, values: Values, *, timeout_s: float = inf) -> Outcome:
     """Run a SEARCH.
 
     Raises:
@@ -99,6 +101,7 @@ def search(store: Store, node: ast.Search, values: Values) -> Outcome:
     _check_mode(node, values)
     fold_text(store)
     with store.reading() as reader:
+        reader.deadline = monotonic() + timeout_s
         name = None if node.type is None else values.text(node.type, "type of SEARCH")
         kind = None if name is None else _kind(reader, node.kind, name)
         most = min(limit, SEARCH_LIMIT_MAX)
@@ -135,8 +138,10 @@ def find(
     hits: list[Hit] = []
     if asked and element_kind != "PROPOSITION":
         hits += _concepts(reader, asked, kind, limit)
+        reader.check_deadline()
     if asked and element_kind != "CONCEPT":
         hits += _links(reader, asked, kind, limit)
+        reader.check_deadline()
     hits.sort(key=lambda hit: (-hit.score, hit.element.number))
     return [hit for hit in hits if hit.score >= threshold][:limit]
 

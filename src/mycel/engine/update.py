@@ -70,7 +70,7 @@ def _targets(tx: Transaction, node: ast.Update, values: Values, limit: int | Non
         node.where,
         (variable,),
         values,
-        limit=None if limit is None else limit + 1,  # One of the rows may be null.
+        limit=None if limit is None else min(limit, INTEGER_MAX - 1) + 1,  # One may be null.
     )
     numbers = [number for (number,) in rows if number is not None][:limit]
     if not numbers and (error := missing_target(tx, node.where, variable, values)):

@@ -16,6 +16,7 @@ logged and answered with `KIP_4003`, without a word about the inside.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -42,6 +43,8 @@ _SHAPE_HINT: Final = (
 )
 _READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
+
+_COMMENTS: Final = re.compile(r"(\s|//[^\n]*)+")
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +109,7 @@ def writes(text: str) -> bool:
     except (InvalidSyntax, InvalidIdentifier):
         return False
     except MycelError:  # Too large to be parsed: its first word has to tell.
-        return text.lstrip()[:6].strip() in _WRITES
+        return _COMMENTS.sub("", text, count=1)[:6].strip() in _WRITES
     return is_write(command)
 
 

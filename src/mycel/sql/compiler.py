@@ -68,7 +68,8 @@ def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
     order = ", ".join(str(at + 1) for at in range(len(names)))
-    text = f"{select.text(columns, distinct=True)} ORDER BY {order}"
+    # Apart from each other: to do both at once, SQLite would keep every row until it has sorted.
+    text = f"SELECT * FROM ({select.text(columns, distinct=True)} LIMIT -1) ORDER BY {order}"
     if limited:
         text += f" LIMIT {compiler.bindings.add(LIMIT)}"
     return Statement(*compiler.bindings.used_in(text), (False,) * len(names))

@@ -31,7 +31,14 @@ def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
     """
     distinct = "DISTINCT " if node.distinct else ""
     function = "mycel_sum" if exact and node.function == "SUM" else _FUNCTIONS[node.function]
-    return f"{function}({distinct}{_argument(node, access)})"
+    return _finite(node, f"{function}({distinct}{_argument(node, access)})")
+
+
+def _finite(node: ir.Total, total: str) -> str:
+    """JSON has no infinity: a sum beyond what a float holds is null."""
+    if node.function in ("SUM", "AVG"):
+        return f"nullif(nullif({total}, 9e999), -9e999)"
+    return total
 
 
 def _argument(node: ir.Total, access: Access) -> str:
@@ -64,8 +71,8 @@ def in_two_steps(
     if node.function == "AVG":
         argument = _argument(node, access)
         parts = [f"total({argument}) AS {column}", f"count({argument}) AS {column}n"]
-        return parts, f"sum({table}.{column}) / sum({table}.{column}n)"
+        return parts, _finite(node, f"sum({table}.{column}) / sum({table}.{column}n)")
     parts = [f"{total(node, access, exact=exact)} AS {column}"]
     if node.function in ("COUNT", "SUM"):
-        return parts, f"{'mycel_sum' if exact else 'sum'}({table}.{column})"
+        return parts, _finite(node, f"{'mycel_sum' if exact else 'sum'}({table}.{column})")
     return parts, f"{_FUNCTIONS[node.function]}({table}.{column})"

@@ -29,26 +29,27 @@ def _ways(atom: ir.WalkAtom, *, forward: bool) -> list[tuple[str, str]]:
 
 
 def _levels(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:
+    """Every level that others stand on is kept; the last one need not be."""
     last = atom.minimum if atom.maximum is None else atom.maximum
-    tables = [f"{name}_0(n) AS (SELECT {start} WHERE {start} IS NOT NULL)"]
+    levels = {0: f"SELECT {start} AS n WHERE {start} IS NOT NULL"}
+    tables = []
     for level in range(1, last + 1):
+        below = f"({levels[0]})" if level == 1 else f"{name}_{level - 1}"
         steps = [
-            f"SELECT q.{far} FROM {name}_{level - 1} w CROSS JOIN {table}"
+            f"SELECT q.{far} AS n FROM {below} w CROSS JOIN {table}"
             f" ON q.{near} = w.n AND q.predicate = {atom.predicate}{counts}"
             for near, far in _ways(atom, forward=forward)
             for table, counts in sources.link_halves("q")
         ]
-        union = (
-            " UNION ".join(steps)
-            if len(steps) > 1
-            else steps[0].replace("SELECT ", "SELECT DISTINCT ", 1)
-        )
-        if atom.minimum <= 1 and level > 1:
-            # Where a shorter walk has led before, a longer one leads to nothing new.
-            union += f" EXCEPT SELECT n FROM {name}_{level - 1}"
-        tables.append(f"{name}_{level}(n) AS MATERIALIZED ({union})")
-    found = " UNION ".join(f"SELECT n FROM {name}_{at}" for at in range(atom.minimum, last + 1))
-    return f"WITH {', '.join(tables)} {found}"
+        if level == last:
+            levels[level] = " UNION ".join(steps)
+        else:
+            union = " UNION ".join(steps) if len(steps) > 1 else f"SELECT DISTINCT{steps[0][6:]}"
+            tables.append(f"{name}_{level}(n) AS MATERIALIZED ({union})")
+            levels[level] = f"SELECT n FROM {name}_{level}"
+    wanted = [levels[level] for level in range(atom.minimum, last + 1)]
+    found = " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]})"
+    return f"WITH {', '.join(tables)} {found}" if tables else found
 
 
 def _recursion(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forward: bool) -> str:

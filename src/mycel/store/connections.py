@@ -170,7 +170,7 @@ def translate(error: apsw.Error) -> MycelError:
             return InternalError(f"The database engine refused a statement ({said}).")
 
 
-_TOO_MUCH = ("too many", "too large", "too big", "at most 64", "stack overflow")
+_TOO_MUCH = ("too many", "too large", "too big", "at most 64", "too deep", "stack overflow")
 """What SQLite says about a statement beyond one of its bounds."""
 
 _ABANDONED: list[apsw.Connection] = []

@@ -6,6 +6,7 @@ JSON equality, regular expressions in linear time, and walks that remember their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -50,7 +51,23 @@ def json_member(value: str | None, items: str) -> bool:
     if value == "":  # What is no JSON value.
         return False
     wanted = None if value is None else orjson.loads(value)
-    return any(same(wanted, item) for item in orjson.loads(items))
+    scalars, others = _members(items)
+    if isinstance(wanted, list | dict):
+        return any(same(wanted, item) for item in others)
+    return _scalar(wanted) in scalars
+
+
+@lru_cache(16)
+def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
+    """What an array holds: scalars to look up, and whatever else. Mostly it is the same array."""
+    found = orjson.loads(items)
+    others = tuple(item for item in found if isinstance(item, list | dict))
+    return frozenset(_scalar(i) for i in found if not isinstance(i, list | dict)), others
+
+
+def _scalar(value: Any) -> Any:
+    """A scalar that is equal where JSON's are: to Python, True is 1."""
+    return (value,) if isinstance(value, bool) else value
 
 
 def same(left: Any, right: Any) -> bool:
@@ -94,7 +111,10 @@ def _add(found: list[Any], value: Any) -> None:
 def _added(found: list[Any]) -> Any:
     if not found:
         return None
-    total = fsum(found) if any(isinstance(value, float) for value in found) else sum(found)
+    try:
+        total = fsum(found) if any(isinstance(value, float) for value in found) else sum(found)
+    except OverflowError:  # JSON has no number for it.
+        return None
     fits = isinstance(total, float) or INTEGER_MIN <= total <= INTEGER_MAX
     return total if fits else float(total)
 

@@ -26,8 +26,8 @@ from mycel.store.rows import Row, only
 
 Direction = Literal["out", "in"]
 
-STEPS_UNWATCHED: Final = 20_000
-"""How many instructions of SQLite pass, about a millisecond, between two looks at the clock."""
+STEPS_UNWATCHED: Final = 500
+"""How many instructions of SQLite, some tens of rows, pass between two looks at the clock."""
 
 _CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
 _PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
@@ -113,10 +113,12 @@ class Reader:
         self.version = self.connection.data_version()
         return self.definitions
 
-    def position(self) -> int:
-        """The newest position of the journal."""
-        (newest,) = only(self.connection, "SELECT max(seq) FROM head")
-        return int(newest)
+    def identity(self) -> str:
+        """What tells this database from others: how and when it began."""
+        began, root = only(
+            self.connection, "SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1"
+        )
+        return f"{began}:{root.hex()}"
 
     # Single elements.
 

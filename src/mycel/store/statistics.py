@@ -1,8 +1,7 @@
 """How many there are, roughly: counted up to a bound, and from samples.
 
-Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: no question
-looks at more than `SAMPLE` rows of an index. Whoever plans decides how long
-answers are kept.
+Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: a question
+takes a few milliseconds. Whoever plans decides how long answers are kept.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from mycel.plan.catalog import Spread
 from mycel.store.rows import only
 
 SAMPLE: Final = 2000
-PROBES: Final = 1000
+PROBES: Final = 500
 """How many links, spread over all, are looked at."""
 HITS_MIN: Final = 20
-DEGREE_MAX: Final = 500
+DEGREE_MAX: Final = 100
 """Up to how many links of one element are counted."""
 
 

@@ -12,29 +12,35 @@ from mycel.plan.catalog import PredicateFacts
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
 
+_NOW: Final = "concept"
+_THEN: Final = (
+    "(SELECT type, name, attributes FROM concept WHERE seq <= {moment}"
+    " UNION ALL SELECT type, name, attributes FROM concept_past WHERE from_seq <= {moment}"
+    " AND to_seq > {moment} AND tombstoned_at IS NULL)"
+)
 _TYPES: Final = (
-    "SELECT n.name, n.id FROM type n {join} JOIN concept c ON c.name = n.name"
-    f" AND c.type = {CONCEPT_TYPE_NUMBER}"
+    "SELECT n.name, n.id FROM {source} c JOIN type n ON n.name = c.name"
+    f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
 )
 _PREDICATES: Final = (
-    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM predicate n"
-    " {join} JOIN concept c ON c.name = n.name"
-    f" AND c.type = {PROPOSITION_TYPE_NUMBER}"
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM {source} c"
+    " JOIN predicate n ON n.name = c.name"
+    f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
 )
 
 
 class Vocabulary:
     """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
 
-    With `ever`, also those whose definition was removed: a question about the past may need them.
+    With a `moment`, those that were defined at that position of the journal, as they were.
     """
 
-    def __init__(self, connection: apsw.Connection, *, ever: bool = False) -> None:
-        join = "LEFT" if ever else ""
-        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(join=join)))
+    def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
+        source = _NOW if moment is None else _THEN.format(moment=moment)
+        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
         self.predicates: Final = {
             name: PredicateFacts(number, symmetric == "true")
-            for name, number, symmetric in every(connection, _PREDICATES.format(join=join))
+            for name, number, symmetric in every(connection, _PREDICATES.format(source=source))
         }
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)

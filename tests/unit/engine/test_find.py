@@ -244,9 +244,8 @@ def test_a_cursor_from_beyond_the_journal_is_refused(db: mycel.Nexus) -> None:
     with towns(100) as other:
         other.execute('UPSERT { CONCEPT { {type: "Town", name: "more"} } }')
         foreign = other.execute(PAGED, size=9).next_cursor
-    with pytest.raises(InvalidSyntax) as caught:
+    with pytest.raises(InvalidSyntax, match="does not belong"):
         db.execute(f"{PAGED} CURSOR :cursor", size=9, cursor=foreign)
-    assert "another database" in caught.value.message
 
 
 # Parameters are values.
@@ -343,6 +342,7 @@ def test_a_name_is_found_by_itself_and_by_nothing_else(name: str, other: str) ->
 @given(text=TEXTS)
 def test_a_text_in_the_place_of_a_type_or_an_id_is_refused(texts: mycel.Nexus, text: str) -> None:
     assume(not text.startswith(("C:", "P:")))
+    assume(not texts.execute("FIND(?t) WHERE { ?t {name: :text} }", text=text).rows)
     for command in (
         "FIND(?t) WHERE { ?t {type: :text} }",
         "FIND(?t) WHERE { (?t, :text, ?u) }",

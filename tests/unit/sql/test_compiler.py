@@ -102,7 +102,7 @@ def test_sums_go_beyond_64_bits_only_where_asked_to() -> None:
 
 def test_numbers_of_targets_come_once_and_in_order() -> None:
     statement = compile_numbers(rewritten('FIND(?t) WHERE { (?t, "feeds", ?r) }'), limited=True)
-    assert statement.text.startswith("SELECT DISTINCT")
+    assert statement.text.startswith("SELECT * FROM (SELECT DISTINCT")
     assert statement.text.endswith("ORDER BY 1 LIMIT ?1")
 
 

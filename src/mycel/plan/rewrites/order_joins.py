@@ -72,7 +72,7 @@ def _extended(
     before = outer.union(*(atom_variables(atoms[at]) for at in order.places))
     after = before.union(atom_variables(atoms[place]))
     step = estimate.step(atoms[place], before)
-    if order.places and _follows_scan(atoms[place], atoms[order.places[0]], outer):
+    if order.places and _follows_scan(atoms[place], before, atoms[order.places[0]], outer):
         step = _Step(step.rows, step.looked_at * _NEARBY)
     rows = order.rows * step.rows
     for variables, kept in filters:
@@ -82,8 +82,13 @@ def _extended(
     return _Order(cost, max(rows, 1e-9), (*order.places, place))
 
 
-def _follows_scan(atom: ir.Atom, first: ir.Atom, outer: frozenset[ir.Variable]) -> bool:
-    """Whether look-ups of an atom come in the order of the scan that everything began with.
+def _follows_scan(
+    atom: ir.Atom,
+    bound: frozenset[ir.Variable],
+    first: ir.Atom,
+    outer: frozenset[ir.Variable],
+) -> bool:
+    """Whether look-ups of single links come in the order of the scan that everything began with.
 
     Links of a predicate are scanned by their objects. A look-up that begins with such an object
     finds the pages of the one before still at hand.
@@ -93,6 +98,7 @@ def _follows_scan(atom: ir.Atom, first: ir.Atom, outer: frozenset[ir.Variable]) 
         and not {first.link, first.subject, first.object} & outer
         and isinstance(atom, ir.LinkAtom)
         and atom.subject == first.object
+        and atom.object in bound
     )
 
 
