@@ -439,10 +439,14 @@ GROUP_BY_ELEMENT: Final = (
 _GROUP_BY_NAME: Final = _counted(
     f"SELECT b.name, sum(g.n) FROM {_PER_OBJECT} GROUP BY b.name", _columns
 )
-GROUP_BY_NAME_ALSO: Final = (Form("SQL that merges names itself", _GROUP_BY_NAME),)
+GROUP_BY_NAME_ALSO: Final = (
+    Form(
+        "SQL that leaves equal names to Python",
+        _counted(f"SELECT b.name, g.n FROM {_PER_OBJECT}", _merged),
+    ),
+)
 GROUP_BY_NAME: Final = (
     Form("counted, then merged", _GROUP_BY_NAME),
-    Form("merged in Python", _counted(f"SELECT b.name, g.n FROM {_PER_OBJECT}", _merged)),
     Form(
         "joined, then counted",
         _counted(

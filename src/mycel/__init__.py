@@ -1,7 +1,7 @@
 """Mycel: an embedded, verifiable knowledge graph for AI agents.
 
-This module is the public API and nothing else. Public is what `mycel`, `mycel.errors` and
-`mycel.testing` list in `__all__`; everything else may change without notice.
+This module is the public API and nothing else. Public is what `mycel`, `mycel.errors`, `mycel.kip`
+and `mycel.testing` list in `__all__`; everything else may change without notice.
 
 Names are imported when they are first used, so that `import mycel` and the command line start fast.
 """
@@ -84,10 +84,13 @@ _HOMES = {
     "mycel.store.transaction": ("Change", "Guard", "Retired", "Transaction"),
     "mycel.store.verify": ("Problem", "Report"),
 }
+_MODULES = ("errors", "kip", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"mycel.{name}")
     inner = "open_nexus" if name == "open" else name
     home = _HOME_OF.get(inner)
     if home is None or name == "open_nexus":

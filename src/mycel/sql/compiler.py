@@ -161,7 +161,7 @@ class _Compiler:
             order
             for key in self.query.sort
             if isinstance(key.output, ir.Field)
-            for order in sort_terms(self._access(select, key.output), key.descending)
+            for order in sort_terms(self._key(select, key.output), key.descending)
         ]
         if limited:
             self.ties = self.ties or tuple(
@@ -179,6 +179,20 @@ class _Compiler:
         access = self.fields.access(cell, output.path)
         if not output.path and self._is_always_bound(output.variable):
             return replace(access, is_present=True)
+        return access
+
+    def _key(self, select: Select, field: ir.Field) -> Access:
+        """A key to sort by. Where a filter lets only one kind of value pass, it is of that kind."""
+        access = self._access(select, field)
+        if access.kind != "json" or len(self.query.branches) > 1:
+            return access
+        for condition in self.query.branches[0].conditions:
+            match condition:
+                case ir.Compare(operator, ir.Field() as tested, ir.Known() | ir.Given() as value):
+                    if tested == field and operator != "!=" and value.kind in ("number", "text"):
+                        return replace(access, kind=value.kind)
+                case _:
+                    pass
         return access
 
     def _is_always_bound(self, variable: ir.Variable) -> bool:
