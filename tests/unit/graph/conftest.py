@@ -17,6 +17,11 @@ def db(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator
     """An empty graph, in a file and in memory: the edges API is the same for both."""
     where = tmp_path / "graph.db" if request.param == "file" else ":memory:"
     with mycel.open(
-        where, actor="tester", clock_us=clock, durability="off", busy_timeout_s=1
+        where,
+        actor="tester",
+        clock_us=clock,
+        durability="off",
+        busy_timeout_s=1,
+        bootstrap=False,
     ) as db:
         yield db

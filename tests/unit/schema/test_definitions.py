@@ -102,11 +102,14 @@ def test_types_are_read_as_their_author_meant_them(
     assert [value for value in refuses if accepts(definition, x=value)] == []
 
 
-def test_null_is_accepted_for_an_attribute_that_may_be_absent() -> None:
+def test_null_contradicts_no_type_but_is_no_value_either() -> None:
     assert accepts(schema(x={"type": "string"}), x=None)
-    assert not accepts(schema(x={"type": "string", "is_required": True}), x=None)
-    with_default = {"type": "string", "is_required": True, "default_value": "lit"}
-    assert accepts(schema(x=with_default), x=None)
+    required = schema(x={"type": "string", "is_required": True})
+    assert accepts(required, x=None)
+    assert missing(required, {"x": None}) == ("x",)
+    with_default = schema(x={"type": "string", "is_required": True, "default_value": "lit"})
+    assert accepts(with_default, x=None)
+    assert missing(with_default, {"x": None}) == ()
 
 
 def test_attributes_outside_the_schema_hold_anything() -> None:
@@ -141,8 +144,10 @@ def test_a_required_attribute_is_missing_unless_it_is_there_or_has_a_default() -
         e={"type": "string", "is_required": "yes"},
     )
     assert missing(definition, {}) == ("a", "d")
-    assert missing(definition, {"a": "", "d": None}) == ()
-    assert missing(definition, {"a": None, "d": 1}) == ("a",)
+    assert missing(definition, {"a": "", "d": False}) == ()
+    assert missing(definition, {"a": None, "d": None}) == ("a", "d")
+    allowed = schema(x={"type": ["string", "null"], "is_required": True})
+    assert missing(allowed, {"x": None}) == ()
 
 
 def test_values_outside_an_enumeration_are_noticed() -> None:
