@@ -77,10 +77,7 @@ class Engine:
         if prepared is None:
             prepared = self.prepare(text)
         if readonly and is_write(prepared.command):
-            raise ImmutableTarget(
-                "This command writes, and only reading is allowed here.",
-                hint="This door only reads. Send commands that write through execute_kip.",
-            )
+            raise read_only("This command writes, and only reading is allowed here.")
         try:
             return self._run(prepared, Values(parameters), actor=actor, dry_run=dry_run)
         except MycelError as error:
@@ -204,6 +201,15 @@ class Engine:
         except _RolledBackError as rehearsed:
             outcome = Outcome({"valid": True, "would": rehearsed.outcome.result})
         return outcome._replace(warnings=(*outcome.warnings, *warnings))
+
+
+def read_only(message: str) -> ImmutableTarget:
+    """The error for a command that writes, sent through a door for reading."""
+    return ImmutableTarget(
+        message,
+        hint="This door only reads. Use db.execute, or request(…) without readonly; over MCP,"
+        " execute_kip.",
+    )
 
 
 def _manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Outcome:

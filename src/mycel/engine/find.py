@@ -101,9 +101,15 @@ class Finder:
         own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
         while True:
             plan = self.plan(reader, prepared, find, values)
+            seen = reader.version
             rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
-                page = None if limit is None else _Page(prepared, find, values)
+                page = None
+                if limit is not None and len(rows) > limit:
+                    if reader.version != seen:
+                        # Somebody has written: which position the rows belong to is not known.
+                        return self._past(reader, prepared, find, values)
+                    page = _Page(prepared, find, values, reader.newest)
                 return self._result(reader, plan, plan.live, rows, limit, page)
 
     def _result(
@@ -118,8 +124,7 @@ class Finder:
         cursor = None
         if limit is not None and page is not None and len(rows) > limit:
             del rows[limit:]
-            position = rows[0][-1] if page.position is None else page.position
-            place = [position, page.offset + limit, *statement.ties]
+            place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
         return Result(
             plan.columns, rows, statement.json_columns, cursor, plan.warnings, plan.is_scalar
@@ -133,7 +138,7 @@ class Finder:
         try:
             plan, page, newest = self._placed(reader, prepared, find, values)
             limit = None if find.limit is None else _limit(find.limit, values)
-            position = newest if page.position is None else page.position
+            position = page.position
             statement, binder = plan.variant(
                 limited=limit is not None or find.cursor is not None,
                 past=position != newest,
@@ -152,12 +157,12 @@ class Finder:
         """The plan, the page that is asked for, and the newest position of the journal."""
         reader.reread()
         newest = reader.newest
-        page = _Page(prepared, find, values)
+        page = _Page(prepared, find, values, newest)
         if find.cursor is not None:
             page = self._continued(reader, page)
         elif find.as_of is not None:
             page = page._replace(position=seq_at(reader.connection, moment_of(find, values)))
-        moment = None if page.position in (None, newest) else page.position
+        moment = None if page.position == newest else page.position
         return self.plan(reader, prepared, find, values, moment), page, newest
 
     def _continued(self, reader: Reader, page: _Page) -> _Page:
@@ -190,12 +195,12 @@ class Finder:
 
 
 class _Page(NamedTuple):
-    """Which part of the solutions is asked for; the position is None for the present."""
+    """Which part of the solutions is asked for, and of which position of the journal."""
 
     prepared: Prepared
     find: ast.Find
     values: Values
-    position: int | None = None
+    position: int
     offset: int = 0
     ties: tuple[str, ...] = ()
 
@@ -238,6 +243,8 @@ def _rows(
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
     while chunk := list(islice(cursor, CHUNK)):
+        if not rows and len(chunk) < CHUNK:
+            return chunk  # So few are never too much.
         rows += chunk
         size += sum([len(cell) for row in chunk for cell in row if cell.__class__ is str])
         if size > RESULT_BYTES_MAX or len(rows) > rows_max:

@@ -9,8 +9,10 @@ A request is an object with `command` or `commands`, `parameters` and `dry_run`;
 - through a read-only door a batch with a command that writes is refused as a whole: that command
   says why, the others say that they were not run.
 
-What is wrong with the request itself is a syntax error, `KIP_1001`. What nobody has foreseen is
-logged and answered with `KIP_4003`, without a word about the inside.
+What is wrong with the request itself is a syntax error, `KIP_1001`. That includes a key that was
+meant to be another one: who sends `dryRun` must not find that the command has run. Other unknown
+keys are ignored with a warning. What nobody has foreseen is logged and answered with `KIP_4003`,
+without a word about the inside.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, Protocol
 
+from mycel.engine.engine import read_only
 from mycel.engine.outcome import Outcome
 from mycel.errors import (
-    ImmutableTarget,
     InternalError,
     InvalidIdentifier,
     InvalidSyntax,
@@ -41,6 +44,24 @@ _SHAPE_HINT: Final = (
     'Send {"command": "…"} or {"commands": ["…", …]}, and beside it "parameters": {…} if the'
     ' text has placeholders, "dry_run": true to validate only.'
 )
+_MEANT: Final = {
+    "dry": "dry_run",
+    "params": "parameters",
+    "param": "parameters",
+    "cmd": "command",
+    "cmds": "commands",
+}
+"""Short words for a key; what is only spelled otherwise is recognized without them."""
+_ELSEWHERE: Final = {
+    "readonly": "Whether a request may write is not for the request to say. In Python, call"
+    " db.request(…, readonly=True); over MCP, use execute_kip_readonly.",
+    "dry_run": "dry_run stands beside `commands` and holds for all of them.",
+    "commands": "A batch holds no other batch; list the commands one after the other.",
+}
+"""What to do instead of a key that is known, but not there."""
+_LIKENESS: Final = 0.8
+"""How alike two keys are of which one is a slip for the other, by `difflib`."""
+_KEY_LETTERS_MAX: Final = 40
 _READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
@@ -91,13 +112,6 @@ def respond(executor: Executor, request: Mapping[str, Any], *, readonly: bool) -
         return _failed(error)
     except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
         return _unforeseen()
-
-
-def read_only(message: str) -> MycelError:
-    """The error for a command that writes, sent through a door for reading."""
-    return ImmutableTarget(
-        message, hint="This door only reads. Send commands that write through execute_kip."
-    )
 
 
 def writes(text: str) -> bool:
@@ -203,6 +217,7 @@ def _read(request: object) -> _Request:
     """
     if not isinstance(request, Mapping):
         raise _malformed(f"A request is an object, not {kind_of(request)}.")
+    unknown = tuple(_unknown(request, _KEYS, "The request"))
     command, commands = request.get("command"), request.get("commands")
     if (command is None) == (commands is None):
         said = "neither `command` nor" if command is None else "both `command` and"
@@ -216,7 +231,7 @@ def _read(request: object) -> _Request:
             (_element(command, shared, "`command`", plain=True),),
             False,
             bool(dry_run),
-            tuple(_unknown(request, _KEYS)),
+            unknown,
         )
     if not isinstance(commands, (list, tuple)):
         raise _malformed(f"`commands` is an array of commands, not {kind_of(commands)}.")
@@ -229,7 +244,7 @@ def _read(request: object) -> _Request:
         [_or_error(each, shared, place) for place, each in enumerate(commands, 1)],
         True,
         bool(dry_run),
-        tuple(_unknown(request, _KEYS)),
+        unknown,
     )
 
 
@@ -246,11 +261,12 @@ def _element(element: object, shared: Mapping[str, Any], what: str, *, plain: bo
     if plain or not isinstance(element, Mapping):
         wanted = "a text" if plain else "a text or an object with `command` and `parameters`"
         raise _malformed(f"{what} is {wanted}, not {kind_of(element)}.")
+    unknown = tuple(_unknown(element, _ELEMENT_KEYS, what))
     text = element.get("command")
     if not isinstance(text, str):
         raise _malformed(f"{what} has no text as its `command`.")
     own = _parameters(element.get("parameters"))
-    return _Command(text, {**shared, **own}, tuple(_unknown(element, _ELEMENT_KEYS)))
+    return _Command(text, {**shared, **own}, unknown)
 
 
 def _parameters(given: object) -> Mapping[str, Any]:
@@ -261,11 +277,36 @@ def _parameters(given: object) -> Mapping[str, Any]:
     return given
 
 
-def _unknown(given: Mapping[str, Any], known: Sequence[str]) -> Iterator[str]:
+def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iterator[str]:
+    """Warnings about keys that mean nothing.
+
+    Raises:
+        InvalidSyntax: one of them was meant to be another.
+    """
     for key in given:
-        if key not in known:
-            shown = _sendable(shorten(str(key)))
-            yield f"The key {shown!r} of the request means nothing here and was ignored."
+        if key in known:
+            continue
+        shown = _sendable(shorten(str(key)))
+        meant = _meant(str(key))
+        if meant in known:
+            raise InvalidSyntax(
+                f"{where} has a key {shown!r}, which means nothing; did you mean {meant}?",
+                hint=f"Write {meant!r} instead, or leave the key out.",
+            )
+        if meant is not None:
+            raise InvalidSyntax(f"{where} cannot have the key {shown!r}.", hint=_ELSEWHERE[meant])
+        yield f"The key {shown!r} of the request means nothing here and was ignored."
+
+
+def _meant(key: str) -> str | None:
+    """The key that was probably meant: the same letters, a short word for it, or a slip."""
+    letters = "".join(each for each in key.casefold()[:_KEY_LETTERS_MAX] if each.isalnum())
+    meant = {each.replace("_", ""): each for each in (*_KEYS, "readonly")} | _MEANT
+    if letters in meant:
+        return meant[letters]
+    spelled = [each for each in meant if each not in _MEANT]
+    close = get_close_matches(letters, spelled, n=1, cutoff=_LIKENESS)
+    return meant[close[0]] if close else None
 
 
 def _malformed(message: str) -> InvalidSyntax:

@@ -25,7 +25,6 @@ MOMENT: Final = ir.Given("#moment", "number")
 
 UNITED_MAX: Final = 200
 
-_POSITION: Final = "(SELECT max(seq) FROM head)"
 _RANK: Final = (
     "CASE {type} WHEN 'false' THEN 0 WHEN 'true' THEN 1 WHEN 'integer' THEN 2 WHEN 'real' THEN 2"
     " WHEN 'text' THEN 3 WHEN 'array' THEN 4 WHEN 'object' THEN 5 END"
@@ -40,8 +39,7 @@ class Statement:
     bindings: tuple[ir.Value, ...]
     json_columns: tuple[bool, ...]
     ties: tuple[ir.Variable, ...] = ()
-    """The variables that break ties, in this order. One column more, the last, is then the journal
-    position of the state."""
+    """The variables that break ties, in this order."""
 
 
 def compile_query(
@@ -100,7 +98,7 @@ class _Compiler:
             text, outputs = self._sorted_then_assembled(select)
         else:
             outputs = [self._output(select, each) for each in self._plain()]
-            text = self._ordered(select, _columns(outputs, limited=limited), limited=limited)
+            text = self._ordered(select, _columns(outputs), limited=limited)
         kinds = tuple(output.is_json for output in outputs)
         return Statement(*self.bindings.used_in(text), kinds, self.ties)
 
@@ -154,7 +152,7 @@ class _Compiler:
         outer = Select(scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, each) for each in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
-        return outer.text(_columns(outputs, limited=True)) + " LIMIT -1", outputs
+        return outer.text(_columns(outputs)) + " LIMIT -1", outputs
 
     def _ordered(self, select: Select, columns: str, *, limited: bool) -> str:
         keys = [
@@ -242,7 +240,7 @@ class _Compiler:
         *,
         limited: bool,
     ) -> str:
-        text = select.text(_columns(made, limited=limited))
+        text = select.text(_columns(made))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
             order = [*order, *groups] if limited or order else []
@@ -288,9 +286,8 @@ class _Compiler:
         return self._group_text(outer, made, groups, order, limited=limited), made
 
 
-def _columns(outputs: list[Output], *, limited: bool) -> str:
-    columns = [output.expression for output in outputs]
-    return ", ".join([*columns, _POSITION] if limited else columns)
+def _columns(outputs: list[Output]) -> str:
+    return ", ".join(output.expression for output in outputs)
 
 
 def _united(texts: list[str]) -> str:

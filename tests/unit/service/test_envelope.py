@@ -333,13 +333,64 @@ def test_an_element_that_is_no_command_is_an_error_in_its_place(element: Any) ->
 
 
 def test_keys_that_mean_nothing_are_ignored_with_a_warning() -> None:
-    response = ask(command=FIND, comand="typo", timeout=3)
+    response = ask(command=FIND, id="7", timeout=3)
     assert response["result"] == 1
     assert len(response["warnings"]) == 2
-    assert "'comand'" in response["warnings"][0]
-    batch = ask(commands=[{"command": FIND, "params": {}}], extra=1)
+    assert "'id'" in response["warnings"][0]
+    batch = ask(commands=[{"command": FIND, "note": {}}], extra=1)
     assert "'extra'" in batch["warnings"][0]
-    assert "'params'" in batch["result"][0]["warnings"][0]
+    assert "'note'" in batch["result"][0]["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("dryRun", "dry_run"),
+        ("dryrun", "dry_run"),
+        ("dry-run", "dry_run"),
+        ("DRY_RUN", "dry_run"),
+        ("dry", "dry_run"),
+        ("params", "parameters"),
+        ("paramters", "parameters"),
+        ("comand", "command"),
+        ("Commands", "commands"),
+    ],
+)
+def test_a_key_that_was_meant_to_be_another_is_refused_and_nothing_runs(
+    key: str, meant: str
+) -> None:
+    executor = Recorder()
+    error = ask(executor, command=UPSERT, **{key: True})["error"]
+    assert error["code"] == "KIP_1001"
+    assert error["message"].endswith(f"did you mean {meant}?")
+    assert executor.ran == []
+
+
+def test_a_slip_in_the_only_key_is_named_rather_than_the_key_that_is_missing() -> None:
+    assert "did you mean command?" in ask(comand=FIND)["error"]["message"]
+
+
+@pytest.mark.parametrize("key", ["readonly", "read_only", "readOnly"])
+def test_a_request_cannot_say_itself_that_it_only_reads(key: str) -> None:
+    executor = Recorder()
+    error = respond(executor, {"command": UPSERT, key: True}, readonly=False)["error"]
+    assert error["code"] == "KIP_1001"
+    assert "readonly=True" in error["hint"]
+    assert executor.ran == []
+
+
+@pytest.mark.parametrize("key", ["params", "dry_run", "dryRun", "read_only", "commands"])
+def test_an_element_with_a_key_that_was_meant_otherwise_is_an_error_in_its_place(key: str) -> None:
+    executor = Recorder()
+    response = ask(executor, commands=[FIND, {"command": UPSERT, key: {}}, FIND])
+    assert codes(response) == [None, "KIP_1001", None]
+    assert executor.ran == [FIND, FIND]
+
+
+def test_the_refusal_to_write_names_the_doors_that_do() -> None:
+    error = ask(readonly=True, command=UPSERT)["error"]
+    assert "db.execute" in error["hint"]
+    assert "execute_kip" in error["hint"]
 
 
 def test_warnings_about_the_request_come_before_those_of_the_command() -> None:
