@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
+from mycel.engine.advice import advice, is_count_of_nothing
 from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import FindPlan, Prepared
@@ -33,8 +34,8 @@ from mycel.store.database import Store
 from mycel.store.reader import Reader
 
 _NOTHING: Final[dict[str, int]] = {}
-CHUNK: Final = 100
-"""So many rows are fetched in one go."""
+CELLS: Final = 100
+"""So many cells, of some megabytes each at most, are fetched in one go."""
 
 
 class Finder:
@@ -102,7 +103,7 @@ class Finder:
         while True:
             plan = self.plan(reader, prepared, find, values)
             seen = reader.version
-            rows = _rows(reader, plan.live.text, plan.binder.bind(values, own), limit)
+            rows = _rows(reader, plan.live, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
                 page = None
                 if limit is not None and len(rows) > limit:
@@ -110,7 +111,10 @@ class Finder:
                         # Somebody has written: which position the rows belong to is not known.
                         return self._past(reader, prepared, find, values)
                     page = _Page(prepared, find, values, reader.newest)
-                return self._result(reader, plan, plan.live, rows, limit, page)
+                result = self._result(reader, plan, plan.live, rows, limit, page)
+                if not rows or (plan.is_scalar and is_count_of_nothing(find, rows[0])):
+                    result.warnings += advice(reader, find, values)
+                return result
 
     def _result(
         self,
@@ -146,7 +150,7 @@ class Finder:
             )
             own = {"#moment": position, "#offset": page.offset}
             own["#limit"] = -1 if limit is None else limit + 1
-            rows = _rows(reader, statement.text, binder.bind(values, own), limit)
+            rows = _rows(reader, statement, binder.bind(values, own), limit)
             return self._result(reader, plan, statement, rows, limit, page)
         finally:
             connection.execute("COMMIT")
@@ -234,17 +238,23 @@ def moment_of(find: ast.Find, values: Values) -> int | str:
 
 
 def _rows(
-    reader: Reader, text: str, bindings: tuple[Any, ...], limit: int | None
+    reader: Reader, statement: Statement, bindings: tuple[Any, ...], limit: int | None
 ) -> list[tuple[Any, ...]]:
-    cursor = reader.connection.execute(text, bindings)
-    if limit is not None and limit < CHUNK:
+    """All rows of a statement, fetched so many at a time that one lot is never too much.
+
+    Raises:
+        ResourceExhausted: they are more, or larger, than a result may be.
+    """
+    cursor = reader.connection.execute(statement.text, bindings)
+    lot = max(CELLS // len(statement.json_columns), 1)
+    if limit is not None and limit < lot:
         return cursor.fetchall()
     rows: list[tuple[Any, ...]] = []
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
-    while chunk := list(islice(cursor, CHUNK)):
-        if not rows and len(chunk) < CHUNK:
-            return chunk  # So few are never too much.
+    while chunk := list(islice(cursor, lot)):
+        if not rows and len(chunk) < lot:
+            return chunk
         rows += chunk
         size += sum([len(cell) for row in chunk for cell in row if cell.__class__ is str])
         if size > RESULT_BYTES_MAX or len(rows) > rows_max:

@@ -37,6 +37,7 @@ class Vocabulary:
 
     def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
         source = _NOW if moment is None else _THEN.format(moment=moment)
+        self._moment: Final = moment
         self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
         self.predicates: Final = {
             name: PredicateFacts(number, symmetric == "true")
@@ -49,14 +50,22 @@ class Vocabulary:
     def type_number(self, name: str) -> int:
         number = self.types.get(name)
         if number is None:
-            raise undefined("concept type", name, list(self.types), "DESCRIBE CONCEPT TYPES")
+            raise self._undefined("concept type", name, list(self.types), "CONCEPT")
         return number
 
     def predicate(self, name: str) -> PredicateFacts:
         facts = self.predicates.get(name)
         if facts is None:
-            raise undefined("predicate", name, list(self.predicates), "DESCRIBE PROPOSITION TYPES")
+            raise self._undefined("predicate", name, list(self.predicates), "PROPOSITION")
         return facts
+
+    def _undefined(self, what: str, name: str, known: list[str], kind: str) -> TypeMismatch:
+        if self._moment is None:
+            return undefined(what, name, known, f"DESCRIBE {kind} TYPES")
+        return TypeMismatch(
+            f"The {what} {shorten(name)!r} was not defined at entry {self._moment}.",
+            hint="Ask AS OF a later moment; `mycel log` or db.log() shows what was written when.",
+        )
 
     def symmetric_predicates(self) -> tuple[int, ...]:
         return self._symmetric

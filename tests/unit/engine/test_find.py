@@ -363,7 +363,7 @@ def test_a_result_with_too_many_rows_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
-    monkeypatch.setattr(find_module, "CHUNK", 10)
+    monkeypatch.setattr(find_module, "CELLS", 10)
     with pytest.raises(ResourceExhausted) as caught:
         db.execute(ALL)
     assert caught.value.code == "KIP_4002"
@@ -377,7 +377,7 @@ def test_a_result_with_too_many_rows_is_refused(
 def test_a_result_with_too_much_text_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_module, "CHUNK", 10)
+    monkeypatch.setattr(find_module, "CELLS", 10)
     monkeypatch.setattr(find_module, "RESULT_BYTES_MAX", 60)
     with pytest.raises(ResourceExhausted):
         db.execute(ALL)
@@ -387,7 +387,7 @@ def test_a_result_with_too_much_text_is_refused(
 def test_a_result_that_was_refused_leaves_nothing_open(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_module, "CHUNK", 2)
+    monkeypatch.setattr(find_module, "CELLS", 2)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
     then = db.snapshot().entries
     db.execute('UPSERT { CONCEPT { {type: "Town", name: "soon"} } }')

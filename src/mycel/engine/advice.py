@@ -1,0 +1,332 @@
+"""Why a FIND may have found nothing: what its text says against what the graph knows.
+
+An empty answer is believed, and often it only says that a name was misspelled. So when there are no
+rows, and only then, the command is held against the graph once more: names that nobody has,
+attributes that a type does not declare, comparisons that its schema rules out, links that lead the
+other way. All of these are facts whatever the reason; what is never guessed is that a row is there.
+
+Only patterns that have to hold are looked at: what is in NOT or OPTIONAL empties no answer. It takes
+a few look-ups by index, a bounded list of names, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Final
+
+from mycel.engine.values import Values, json_kind
+from mycel.kip import ast
+from mycel.model.ids import parse_concept_id
+from mycel.model.names import shorten
+from mycel.schema.definitions import (
+    ANY,
+    AttributeRule,
+    ConceptDefinition,
+    PredicateDefinition,
+    concept_definition,
+    json_type,
+    predicate_definition,
+)
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.reader import Reader
+from mycel.store.rows import every, first
+
+ADVICE_MAX: Final = 3
+LOOKS_MAX: Final = 30
+"""How many names and definitions one command has looked up."""
+CLOSE_MAX: Final = 3
+NAMES_COMPARED_MAX: Final = 1000
+_NAME_COMPARED_MAX: Final = 120
+_PREFIX: Final = 3
+_ATTRIBUTES_SHOWN_MAX: Final = 8
+_LAST: Final = "\U0010ffff"
+
+_SIBLINGS: Final = "SELECT name FROM concept WHERE type = ? LIMIT ?"
+_ALIKE: Final = (
+    "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ? AND name < ? LIMIT ?)"
+    " WHERE type = ?"
+)
+_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+_Types = Mapping[str, str]
+"""Of each variable whose type a clause says, that type."""
+
+
+def is_count_of_nothing(find: ast.Find, row: tuple[Any, ...]) -> bool:
+    """Whether the one row of a FIND of totals says that there was nothing to count."""
+    expression = find.expressions[0]
+    return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and row[0] == 0
+
+
+def advice(reader: Reader, find: ast.Find, values: Values) -> tuple[str, ...]:
+    """What the author of a FIND without rows should know. It never fails: the answer stands."""
+    found: dict[str, None] = {}
+    with suppress(Exception):
+        for sentence in _Adviser(reader, values).block(find.where):
+            found[sentence] = None
+            if len(found) == ADVICE_MAX:
+                break
+    return tuple(found)
+
+
+class _Adviser:
+    """Holds one command against the graph."""
+
+    def __init__(self, reader: Reader, values: Values) -> None:
+        self._reader: Final = reader
+        self._connection: Final = reader.connection
+        self._values: Final = values
+        self._looks = 0
+        self._types: dict[str, ConceptDefinition | None] = {}
+        self._predicates: dict[str, PredicateDefinition | None] = {}
+
+    def block(self, block: ast.Block) -> Iterator[str]:
+        types = dict(self._said(block))
+        for clause in block:
+            match clause:
+                case ast.ConceptClause():
+                    yield from self._matcher(clause.matcher)
+                case ast.LinkClause(pattern=ast.LinkPattern() as pattern):
+                    yield from self._pattern(pattern, types)
+                case ast.Filter():
+                    yield from self._condition(clause.condition, types)
+                case ast.Union():
+                    yield from self.block(clause.block)
+                case _:
+                    pass
+
+    def _said(self, block: ast.Block) -> Iterator[tuple[str, str]]:
+        """Which variables have a type that is said."""
+        for clause in block:
+            if isinstance(clause, ast.Optional):
+                yield from self._said(clause.block)
+            elif isinstance(clause, ast.ConceptClause) and clause.matcher.type is not None:
+                yield clause.variable.name, self._values.text(clause.matcher.type, "type")
+
+    # Names.
+
+    def _matcher(self, matcher: ast.ConceptMatcher) -> Iterator[str]:
+        if matcher.id is not None:
+            id_ = self._values.text(matcher.id, "id")
+            if self._may_look() and self._reader.concept(parse_concept_id(id_)) is None:
+                yield f"There is no concept with the id {shorten(id_)!r}."
+        elif matcher.name is not None:
+            name = self._values.text(matcher.name, "name")
+            if matcher.type is not None:
+                yield from self._named(self._values.text(matcher.type, "type"), name)
+            elif self._may_look() and not self._types_of(name):
+                yield f"There is no concept named {shorten(name)!r}."
+
+    def _named(self, type_name: str, name: str) -> Iterator[str]:
+        if not self._may_look():
+            return
+        number = self._reader.registry.type_number(self._connection, type_name)
+        if self._reader.concept_named(number, name) is not None:
+            return
+        missing = f"There is no {type_name} named {shorten(name)!r}"
+        if close := self._close(number, name):
+            yield f"{missing}. Did you mean {_either(map(repr, close))}?"
+        elif elsewhere := self._types_of(name):
+            yield f"{missing}, but there is one of type {_either(elsewhere)}."
+        else:
+            yield f"{missing}."
+
+    def _types_of(self, name: str) -> list[str]:
+        rows = every(
+            self._connection,
+            "SELECT type FROM concept WHERE name = ? LIMIT ?",
+            (name, CLOSE_MAX),
+        )
+        return [self._reader.registry.types.name(self._connection, number) for (number,) in rows]
+
+    def _close(self, type_number: int, name: str) -> list[str]:
+        """Names of this type that are like a name: some of the type, and those that begin alike."""
+        if not 0 < len(name) <= _NAME_COMPARED_MAX:
+            return []
+        rows = every(self._connection, _SIBLINGS, (type_number, NAMES_COMPARED_MAX))
+        if len(rows) == NAMES_COMPARED_MAX:
+            start = name[:_PREFIX]
+            for begin in {start, start.lower(), start.upper(), start.capitalize()}:
+                bindings = (begin, begin + _LAST, NAMES_COMPARED_MAX, type_number)
+                rows += every(self._connection, _ALIKE, bindings)
+        return close_names(name, [other for (other,) in rows])
+
+    # Attributes.
+
+    def _condition(self, condition: ast.Condition, types: _Types) -> Iterator[str]:
+        match condition:
+            case ast.Conjunction() | ast.Disjunction():
+                for each in condition.conditions:
+                    yield from self._condition(each, types)
+            case ast.Comparison(operator, ast.Path() as path, other):
+                yield from self._compared(path, operator, other, types)
+            case ast.Comparison(operator, other, ast.Path() as path):
+                yield from self._compared(path, _TURNED.get(operator, operator), other, types)
+            case ast.Membership(operand=ast.Path() as path):
+                listed = self._values.value(condition.values)
+                kinds = {json_type(each): json_kind(each) for each in listed}
+                yield from self._attribute(path, kinds, types)
+            case ast.TextTest(operand=ast.Path() as path):
+                with_arrays = {"array": "an array"} if condition.function == "CONTAINS" else {}
+                kinds = {"string": "a text"} | with_arrays
+                yield from self._attribute(path, kinds, types, condition.function)
+            case _:
+                pass
+
+    def _compared(
+        self, path: ast.Path, operator: str, other: ast.Operand, types: _Types
+    ) -> Iterator[str]:
+        kinds: dict[str, str] | None = None
+        if not isinstance(other, ast.Path):
+            value = self._values.value(other)
+            if operator != "!=":
+                kinds = {json_type(value): json_kind(value)}
+            if operator == "==" and path.fields == ("name",) and isinstance(value, str):
+                type_name = types.get(path.variable.name)
+                yield from () if type_name is None else self._named(type_name, value)
+        yield from self._attribute(path, kinds, types)
+
+    def _attribute(
+        self,
+        path: ast.Path,
+        kinds: Mapping[str, str] | None,
+        types: _Types,
+        function: str | None = None,
+    ) -> Iterator[str]:
+        """Whether the type of a variable declares an attribute, and as one of these JSON types."""
+        type_name = types.get(path.variable.name)
+        if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":  # noqa: PLR2004 - A part and a key.
+            return
+        definition = self._type(type_name)
+        if definition is None or not definition.rules:
+            return
+        key = path.fields[1]
+        rule = next((each for each in definition.rules if each.name == key), None)
+        if rule is None:
+            yield _undeclared(definition, key)
+        elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):  # noqa: PLR2004
+            declared = _either(sorted(rule.types - {"null"}) or ["null"])
+            test = function or f"comparing it with {_either(kinds.values())}"
+            never = "is never true of it" if function else "is never true"
+            yield f"{shorten(key)} is declared as {declared}; {test} {never}."
+
+    # Links.
+
+    def _pattern(self, pattern: ast.LinkPattern, types: _Types) -> Iterator[str]:
+        ends = pattern.subject, pattern.object
+        for end in ends:
+            if isinstance(end, ast.ConceptMatcher):
+                yield from self._matcher(end)
+            elif isinstance(end, ast.LinkPattern):
+                yield from self._pattern(end, types)
+        definition = self._predicate(pattern.predicate)
+        if definition is not None:
+            yield from _against(definition, *(self._kind(end, types) for end in ends))
+
+    def _kind(self, end: ast.Endpoint, types: _Types) -> str | None:
+        """The type that an end is said to have."""
+        if isinstance(end, ast.Variable):
+            return types.get(end.name)
+        if isinstance(end, ast.ConceptMatcher) and end.type is not None:
+            return self._values.text(end.type, "type")
+        return None
+
+    # Definitions.
+
+    def _type(self, name: str) -> ConceptDefinition | None:
+        if name not in self._types:
+            attributes = self._defined(CONCEPT_TYPE_NUMBER, name)
+            self._types[name] = None if attributes is None else concept_definition(name, attributes)
+        return self._types[name]
+
+    def _predicate(self, predicate: ast.Predicate) -> PredicateDefinition | None:
+        """The definition of a single predicate that at least one link has to have."""
+        if isinstance(predicate, ast.PredicateHops) and predicate.minimum > 0:
+            predicate = predicate.name
+        if not isinstance(predicate, ast.Literal | ast.Placeholder):
+            return None
+        name = self._values.text(predicate, "predicate")
+        if name not in self._predicates:
+            attributes = self._defined(PROPOSITION_TYPE_NUMBER, name)
+            self._predicates[name] = (
+                None if attributes is None else predicate_definition(name, attributes)
+            )
+        return self._predicates[name]
+
+    def _defined(self, meta: int, name: str) -> Mapping[str, Any] | None:
+        found = self._reader.concept_named(meta, name) if self._may_look() else None
+        return None if found is None else found.attributes
+
+    def _may_look(self) -> bool:
+        self._looks += 1
+        return self._looks <= LOOKS_MAX
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """The names most like a name: in other letters, as a part of it or of them, or with a slip.
+
+    >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
+    ['Wolfgang Amadeus Mozart']
+    """
+    folded = {each.casefold(): each for each in known if len(each) <= _NAME_COMPARED_MAX}
+    wanted = name.casefold()
+    if wanted in folded:
+        return [folded[wanted]]
+    slips = get_close_matches(wanted, list(folded), n=CLOSE_MAX)
+    parts = (each for each in folded if wanted in each) if len(wanted) >= _PREFIX else ()
+    close = dict.fromkeys((*slips, *islice(parts, CLOSE_MAX)))
+    return [folded[each] for each in islice(close, CLOSE_MAX)]
+
+
+def _undeclared(definition: ConceptDefinition, key: str) -> str:
+    names = [rule.name for rule in definition.rules]
+    lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
+    if close := close_names(key, names):
+        return f"{lacks}; did you mean {_either(map(repr, close))}?"
+    more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
+    shown = ", ".join(map(shorten, names[:_ATTRIBUTES_SHOWN_MAX]))
+    return f"{lacks}; it declares {shown}{more}."
+
+
+def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:
+    """Whether a value that keeps to its rule can be of one of these JSON types; absent is null."""
+    if not rule.types or "null" in kinds:
+        return True
+    allowed = rule.types | {"number"} if "integer" in rule.types else rule.types
+    return not allowed.isdisjoint(kinds)
+
+
+def _against(
+    definition: PredicateDefinition, subject: str | None, object_: str | None
+) -> Iterator[str]:
+    """What is wrong with the ends of a pattern, if their types cannot be linked like this."""
+    subjects, objects = definition.subject_types, definition.object_types
+
+    def fits(one: str | None, other: str | None) -> bool:
+        return _admits(subjects, one) and _admits(objects, other)
+
+    turned = fits(object_, subject)
+    if fits(subject, object_) or (definition.is_symmetric and turned):
+        return
+    leads = f"{definition.name} leads from {_ends(subjects)} to {_ends(objects)}"
+    if turned:
+        yield f"{leads}; here it is asked the other way round."
+    elif not _admits(subjects, subject):
+        yield f"{leads}; here it is asked from {subject}."
+    else:
+        yield f"{leads}; here it is asked to {object_}."
+
+
+def _admits(allowed: tuple[str, ...], kind: str | None) -> bool:
+    return kind is None or ANY in allowed or kind in allowed
+
+
+def _ends(allowed: tuple[str, ...]) -> str:
+    return "anything" if ANY in allowed else _either(allowed)
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(shorten(word) for word in words)
