@@ -127,7 +127,9 @@ class MycelError(Exception):
         return wire
 
     def __str__(self) -> str:
-        return f"{self.code} {self.name}: {self.message} {self.hint}"
+        # After an excerpt of the text, the hint would stand behind its carets.
+        between = "\n" if "\n" in self.message else " "
+        return f"{self.code} {self.name}: {self.message}{between}{self.hint}"
 
 
 class InvalidSyntax(MycelError):

@@ -12,16 +12,18 @@ Modules, in the order in which a call passes through them:
 - `shell`       kip without a command: a session on a terminal
 - `editing`     what is typed there: is it whole, and what may come next?
 - `capsules`    capsule
+- `packing`     what an exported capsule needs elsewhere: definitions
 - `concepts`    define, concept, search
 - `edges`       edge, find
 - `history`     log, history, snapshot, purge
 - `proofs`      prove, verify
+- `labels`      ids with the names that people know
 - `output`      tables for people, one JSON object per line for programs
 - `failures`    from any exception to one message and an exit status
 - `reference`   `docs/cli.md`, written from the commands themselves
 
 Modules here import the engine inside their commands, not at their top: loading it takes longer than
-`mycel --help` should. `shell` and `editing` are loaded as a whole when a session begins.
+`mycel --help` should. `shell`, `editing` and `packing` are loaded as a whole when they are needed.
 """
 
 from mycel.cli.app import main

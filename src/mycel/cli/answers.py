@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mycel.cli.output import Output, count, json_line, visible
@@ -42,15 +42,36 @@ def first_word(command: str) -> str:
     return found[1] if found else ""
 
 
-def answer(out: Output, command: str, result: Result) -> None:
-    """Show the result of a command."""
+def answer(
+    out: Output,
+    command: str,
+    result: Result,
+    label: Callable[[str], str] = str,
+    *,
+    changed: bool = True,
+) -> bool:
+    """Show the result of a command; `label` says what an id is called.
+
+    Returns whether elements were shown in short, with more to see of them as JSON.
+    """
     if out.as_json:
         out.line(_wire(result))
-        return
-    _show(out, first_word(command), result)
+        return False
+    _show(out, first_word(command), result, label, changed=changed)
     if result.next_cursor is not None:
         out.note(f"There is more: repeat the command with CURSOR {_quoted(result.next_cursor)}.")
     out.warn(result.warnings)
+    return _has_elements(first_word(command), result)
+
+
+def _has_elements(statement: str, result: Result) -> bool:
+    if result.columns != _NO_COLUMNS:
+        return any(_is_element(value) for row in result.rows for value in row)
+    return statement == "SEARCH" and isinstance(result.value, list) and bool(result.value)
+
+
+def _is_element(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("_type") in ("ConceptNode", "PropositionLink")
 
 
 def _wire(result: Result) -> str:
@@ -59,16 +80,18 @@ def _wire(result: Result) -> str:
     return result.to_json().decode() if encoding == "utf8" else json_line(result.to_dict(), None)
 
 
-def _show(out: Output, statement: str, result: Result) -> None:
+def _show(
+    out: Output, statement: str, result: Result, label: Callable[[str], str], *, changed: bool
+) -> None:
     if result.columns != _NO_COLUMNS:
-        _find(out, result)
+        _find(out, result, label)
         return
     value = result.value
     match statement, value:
         case "FIND" | "SEARCH" | "EXPORT" | "DESCRIBE", {"valid": True}:
             out.line("Valid.")
         case "SEARCH", _:
-            _search(out, value)
+            _search(out, value, label)
         case "EXPORT", _:
             _export(out, value)
         case "EXPLAIN", {"command": _}:
@@ -80,19 +103,19 @@ def _show(out: Output, statement: str, result: Result) -> None:
         case _, {"valid": True, "would": would}:
             out.line(f"Valid. It would have done this: {written(would)}")
         case _:
-            out.line(written(value))
+            out.line(written(value, changed=changed))
 
 
-def _find(out: Output, result: Result) -> None:
-    rows = [[text(value) for value in row] for row in result.rows]
+def _find(out: Output, result: Result, label: Callable[[str], str]) -> None:
+    rows = [[text(value, label) for value in row] for row in result.rows]
     if rows:
         out.table([visible(column) for column in result.columns], rows)
     else:
         out.note("No rows.")
 
 
-def _search(out: Output, found: Sequence[Mapping[str, Any]]) -> None:
-    rows = [[f"{each['metadata']['_score']:.2f}", text(each)] for each in found]
+def _search(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
+    rows = [[f"{each['metadata']['_score']:.2f}", text(each, label)] for each in found]
     if rows:
         out.table(["score", "element"], rows)
     else:
@@ -150,8 +173,10 @@ def statement_lines(sql: str) -> list[str]:
     return _SQL_PARTS.sub(part, sql).split("\n")
 
 
-def written(value: Any) -> str:
+def written(value: Any, *, changed: bool = True) -> str:
     """What a command that writes has done, on one line.
+
+    An UPSERT tells what it is about, whether or not all of that was so already.
 
     >>> written({"updated": 1, "matched": 2})
     'updated: 1, matched: 2'
@@ -164,11 +189,13 @@ def written(value: Any) -> str:
     ids = [*concepts, *links]
     more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
     said = f"{count(value['blocks'], 'block')}: {', '.join(ids[:_IDS_SHOWN])}{more}"
-    return visible(said)
+    return visible(said if changed else f"{said}; nothing changed")
 
 
-def text(value: Any) -> str:
+def text(value: Any, label: Callable[[str], str] = str) -> str:
     """A value in a table: strings as they are, elements in short, everything else as JSON.
+
+    `label` says what the ends of a link are called.
 
     >>> text("ten"), text(10), text(None), text([1, "a"])
     ('ten', '10', 'null', '[1,"a"]')
@@ -179,7 +206,7 @@ def text(value: Any) -> str:
         case {"_type": "ConceptNode", "id": id_, "type": type_, "name": name}:
             return visible(f"{type_} {_quoted(name)} ({id_})")
         case {"_type": "PropositionLink", "id": id_, "subject": src, "predicate": p, "object": dst}:
-            return visible(f"{src} {p} {dst} ({id_})")
+            return visible(f"{label(src)} {p} {label(dst)} ({id_})")
         case _:
             return visible(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,8 +13,8 @@ import rich_click as click
 
 from mycel.cli.answers import sizes, written
 from mycel.cli.context import Group, Session, pass_session
-from mycel.cli.kip import gathered, with_parameters
-from mycel.cli.output import count
+from mycel.cli.kip import apply_capsule, gathered, parameters_by, with_parameters
+from mycel.cli.output import count, visible
 from mycel.cli.parameters import read_text
 from mycel.errors import MycelError, NotFound
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from mycel.engine.bootstrap import Applied
     from mycel.nexus import Nexus
 
+_NAMES_SHOWN = 8
 _VARIABLE = re.compile(r"\?[A-Za-z_]\w*", re.ASCII)
 
 
@@ -74,11 +74,11 @@ def apply(
                 {"capsules": shipped, "dry_run": dry_run} | applied._asdict(),
             )
         for path, text in texts.items():
-            with _naming(path):
-                result = db.apply_capsule(text, values, dry_run=dry_run)
+            with _naming(path), parameters_by("--param"):
+                result, changed = apply_capsule(db, text, values, dry_run=dry_run)
             done = result.value["would"] if dry_run else result.value
             told = {"capsules": [path], "dry_run": dry_run} | done | result.to_dict_beside()
-            out.say(f"{path}: {would}{written(done)}.", told)
+            out.say(f"{path}: {would}{written(done, changed=changed)}.", told)
             if not out.as_json:
                 out.warn(result.warnings)
 
@@ -146,7 +146,8 @@ def list_(session: Session) -> None:
         with session.open(reading=True) as db:
             applied = {each.name: presence(db, each.name) for each in shipped}
     else:
-        session.out.note("There is no database yet; `mycel init` creates it with all of these.")
+        creation = session.place().creation
+        session.out.note(f"There is no database yet; `{creation}` creates it with all of these.")
     session.out.list(
         shipped,
         ("name", "title", "version", "applied", "description"),
@@ -207,6 +208,11 @@ def _is_there(db: Nexus, matcher: Any) -> bool:
     "--type", "types", metavar="T", multiple=True, help="All concepts of this type; may be repeated"
 )
 @click.option("--output", metavar="FILE", help="Write it there, whole or not at all")
+@click.option(
+    "--with-definitions/--without-definitions",
+    default=True,
+    help="Put the types and predicates that it uses in front, except those of a new graph",
+)
 @with_parameters
 @pass_session
 def export(
@@ -215,39 +221,92 @@ def export(
     where: tuple[str, ...],
     types: tuple[str, ...],
     output: str | None,
+    with_definitions: bool,
     param: tuple[tuple[str, Any], ...],
     params: dict[str, Any] | None,
 ) -> None:
     """Export a part of the graph as a capsule.
 
     Matched concepts come with their links to each other, matched links by themselves. Ids, versions
-    and weights stay behind. The types and predicates have to be defined where the capsule is
-    applied, unless they were matched too.
+    and weights stay behind. The definitions of all types and predicates that are used come first,
+    so that a new graph can take the capsule; those that every new graph has are left out unless
+    they were changed. What links join outside the capsule has to be there already; a note tells.
     """
     if bool(where) == bool(types):
         raise click.UsageError("Say what to export: clauses of KIP, or --type.")
     command, values = _of_types(types) if types else (_of_clauses(" ".join(where)), {})
     with session.open(reading=True) as db:
         before = db.snapshot().entries
-        pages = _pages(db, command, gathered(param, params) | values)
-        if output is None:
-            for page in pages:
-                session.out.say(page["capsule"], page)
-                _warn(session, page)
-        else:
-            _write(session, pages, output)
+        with parameters_by("--param"):
+            pages = _pages(db, command, gathered(param, params) | values, with_definitions)
+            if output is None:
+                _show(session, pages)
+            else:
+                _write(session, pages, output)
         if db.snapshot().entries != before:
             session.out.note("The graph was written to meanwhile: pages may be of different times.")
 
 
+def _show(session: Session, pages: Iterator[dict[str, Any]]) -> None:
+    totals = _Totals()
+    for page in pages:
+        session.out.say(page["capsule"], page)
+        totals.add(page)
+        _warn(session, page)
+    if not session.as_json:
+        session.out.note(f"{totals.told()}.")
+        _tell_outside(session, totals)
+
+
 def _write(session: Session, pages: Iterator[dict[str, Any]], output: str) -> None:
-    totals = dict.fromkeys(("concepts", "propositions"), 0)
+    totals = _Totals()
     with _replacing(Path(output)) as file:
         for page in pages:
             file.write(page["capsule"] + "\n")
-            totals = {key: totals[key] + page[key] for key in totals}
+            totals.add(page)
             _warn(session, page)
-    session.out.say(f"Wrote {output}: {sizes(totals)}.", {"path": output} | totals)
+    session.out.say(f"Wrote {output}: {totals.told()}.", {"path": output} | totals.wire())
+    if not session.as_json:
+        _tell_outside(session, totals)
+
+
+class _Totals:
+    """What all pages together hold and name."""
+
+    def __init__(self) -> None:
+        self._sizes = dict.fromkeys(("concepts", "propositions"), 0)
+        self._definitions: list[str] = []
+        self.outside: dict[str, None] = {}
+
+    def add(self, page: Mapping[str, Any]) -> None:
+        self._sizes = {key: self._sizes[key] + page[key] for key in self._sizes}
+        self._definitions += page["definitions"]
+        self.outside.update(dict.fromkeys(page.get("outside", ())))
+
+    def told(self) -> str:
+        said = sizes(self._sizes)
+        if not self._definitions:
+            return said
+        number = count(len(self._definitions), "definition")
+        return f"{said}, and {number} in front: {_listed_names(self._definitions)}"
+
+    def wire(self) -> dict[str, Any]:
+        outside = {"outside": list(self.outside)} if self.outside else {}
+        return {**self._sizes, "definitions": self._definitions, **outside}
+
+
+def _tell_outside(session: Session, totals: _Totals) -> None:
+    if totals.outside:
+        session.out.note(
+            f"It refers to {count(len(totals.outside), 'element')} that it does not hold and that a"
+            f" new graph does not have: {_listed_names(list(totals.outside))}. Export them as well,"
+            " or apply it where they are."
+        )
+
+
+def _listed_names(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return visible(", ".join(names[:_NAMES_SHOWN]) + more)
 
 
 def _warn(session: Session, page: Mapping[str, Any]) -> None:
@@ -270,19 +329,17 @@ def _of_clauses(clauses: str) -> str:
     return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # They may end with a comment.
 
 
-def _pages(db: Nexus, command: str, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every page of an export: capsules that follow one another are one capsule again."""
-    cursor: str | None = None
+def _pages(
+    db: Nexus, command: str, values: Mapping[str, Any], with_definitions: bool
+) -> Iterator[dict[str, Any]]:
+    # Late: see the package's docstring.
+    from mycel.cli.packing import Packing, exported
+
+    packing = Packing(db, with_definitions=with_definitions)
     empty = True
-    while True:
-        more = "" if cursor is None else f" CURSOR {json.dumps(cursor)}"
-        result = db.execute(f"{command}{more}", values)
-        if result.value["capsule"]:
-            empty = False
-            yield result.value | result.to_dict_beside()
-        cursor = result.next_cursor
-        if cursor is None:
-            break
+    for page in exported(db, command, values):
+        empty = False
+        yield packing.packed(page)
     if empty:
         raise NotFound(
             "Nothing matches, so there is nothing to export.",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from mycel.cli.context import Command, Group, Session, pass_session
+from mycel.cli.labels import labels
 from mycel.cli.output import count, when, wire
 from mycel.cli.parameters import exactly, find_concept, json_object, moment, resolve
 from mycel.errors import InvalidId
@@ -159,13 +161,14 @@ def search(session: Session, words: tuple[str, ...], limit: int) -> None:
     """
     with session.open(reading=True) as db:
         found = _search(db, " ".join(words), limit)
-    session.out.list(
-        found,
-        ("id", "score", "type", "text"),
-        lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0])),
-        lambda pair: wire(pair[0]) | {"score": pair[1]},
-        empty="No element has these words.",
-    )
+        label = labels(db)
+        session.out.list(
+            found,
+            ("id", "score", "type", "text"),
+            lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0], label)),
+            lambda pair: wire(pair[0]) | {"score": pair[1]},
+            empty="No element has these words.",
+        )
 
 
 def _search(db: Nexus, question: str, limit: int) -> list[tuple[Element, float]]:
@@ -185,8 +188,14 @@ def _kind(element: Element) -> str:
     return element.type if isinstance(element, Concept) else element.predicate
 
 
-def _text(element: Element) -> str:
+def _text(element: Element, label: Callable[[str], str]) -> str:
     # Late: see the package's docstring.
     from mycel.graph.walk import remember
+    from mycel.model.elements import Concept
 
-    return remember(element, "short").text
+    text = remember(element, "short").text
+    if isinstance(element, Concept):
+        return text
+    subject, predicate, object_ = element.subject, element.predicate, element.object
+    bare, named = f"{subject} {predicate} {object_}", (label(subject), predicate, label(object_))
+    return text.replace(bare, " ".join(named), 1)

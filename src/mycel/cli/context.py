@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -19,6 +20,7 @@ import rich_click as click
 from click.core import ParameterSource
 
 from mycel.cli.output import Output
+from mycel.errors import NotADatabase
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
@@ -42,6 +44,12 @@ class Place:
     def is_default(self) -> bool:
         """Whether the file is at home, in our own folder."""
         return self.workspace is not None
+
+    @property
+    def creation(self) -> str:
+        """The command that creates this database. What the environment says it hears too."""
+        named = {"--db": str(self.path), "--workspace": self.workspace}.get(self.chosen_by)
+        return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
 
 
 @dataclass(slots=True)
@@ -87,12 +95,18 @@ class Session:
         # Late: this is where the engine is loaded.
         import mycel
 
-        path = self.place().path
+        place = self.place()
+        path = place.path
         readonly = reading and path.exists() and not os.access(path, os.W_OK)
         actor = self.given.get("actor", self.environment.get("actor"))
         if actor is not None:
             how["actor"] = actor
-        return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
+        try:
+            return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
+        except NotADatabase as error:
+            if not path.exists():
+                error.hint = f"Create one with `{place.creation}`."
+            raise
 
 
 def workspace_of(directory: Path) -> str:

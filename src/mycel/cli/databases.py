@@ -149,7 +149,7 @@ def _location(place: Place) -> Iterator[Finding]:
             else Finding("warn", "writable", "no: it can be read only")
         )
         return
-    yield Finding("warn", "database", "not there yet; `mycel init` creates it")
+    yield Finding("warn", "database", f"not there yet; `{place.creation}` creates it")
     near = next(folder for folder in place.path.absolute().parents if folder.exists())
     if not place.is_default and near != place.path.absolute().parent:
         yield Finding("fail", "writable", f"there is no directory {str(place.path.parent)!r}")

@@ -104,7 +104,7 @@ class _Tale:
         if command:
             self.out.line(self.out.style(f"   $ mycel {command}", fg="cyan"))
 
-    def result(self, wire: dict[str, Any], show: Callable[[], None]) -> None:
+    def result(self, wire: dict[str, Any], show: Callable[[], object]) -> None:
         """What came of the step."""
         if self.out.as_json:
             self.out.object({"step": self.steps} | wire)

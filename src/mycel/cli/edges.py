@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import rich_click as click
 
 from mycel.cli.context import Command, Group, Session, pass_session
+from mycel.cli.labels import labels
 from mycel.cli.output import when, wire
 from mycel.cli.parameters import ELEMENT, exactly, json_object, moment, resolve
 from mycel.errors import InvalidId, NotFound
@@ -104,7 +104,7 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
             found = view.get_edge(resolve(view, src), predicate, resolve(view, dst))
         else:
             found = _by_id(view, words[0])
-        label = _labels(view)
+        label = labels(view)
         session.out.fields(
             (
                 ("id", found.id),
@@ -162,7 +162,7 @@ def _list(
         edges = (view.edges_out if direction == "out" else view.edges_in)(
             resolve(view, end), types or None, include_tombstoned=tombstoned
         )
-        label = _labels(view)
+        label = labels(view)
         state = ("removed",) if tombstoned else ()
         session.out.list(
             islice(edges, limit),
@@ -273,27 +273,3 @@ def _by_id(view: GraphView, text: str) -> Proposition:
 def _removal(found: Proposition) -> str | None:
     at = found.tombstoned_at
     return None if at is None else f"{when(at)} by {found.tombstoned_by}"
-
-
-def _labels(view: GraphView) -> Callable[[str], str]:
-    """Ids with what a person would call the element."""
-    known: dict[str, str] = {}
-
-    def label(id_: str) -> str:
-        if id_ not in known:
-            known[id_] = " ".join((id_, *_names(view, id_)))
-        return known[id_]
-
-    return label
-
-
-def _names(view: GraphView, id_: str) -> Iterator[str]:
-    # Late: see the package's docstring.
-    from mycel.model.elements import Concept
-
-    try:
-        element = view.get(id_)
-    except NotFound:
-        return  # It was removed; its id still says which it was.
-    if isinstance(element, Concept):
-        yield f"{element.type}:{element.name}"

@@ -8,7 +8,8 @@ empty line or a semicolon.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mycel.errors import MycelError
@@ -31,6 +32,8 @@ class Known(NamedTuple):
     predicates: Sequence[str] = ()
     parameters: Sequence[str] = ()
     dot_commands: Sequence[str] = ()
+    attributes: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """Those that a type speaks of."""
 
 
 class Offer(NamedTuple):
@@ -67,6 +70,25 @@ def without_semicolon(text: str) -> str:
     return text.strip()
 
 
+def indent_of_closing(before: str) -> str | None:
+    r"""The white space before a closing bracket that is typed at the start of a line.
+
+    It is that of the line that opened the bracket. None where nothing should be moved.
+
+    >>> indent_of_closing("  WHERE {\n    ?p {}\n    ")
+    '  '
+    """
+    if before[before.rfind("\n") + 1 :].strip():
+        return None
+    tokens = _tokens(before)
+    opened, _ = _innermost(tokens.texts)
+    if opened is None:
+        return None
+    place = tokens.starts[opened]
+    line = before[before.rfind("\n", 0, place) + 1 : place]
+    return line[: len(line) - len(line.lstrip())]
+
+
 def offers(before: str, after: str, known: Known) -> list[Offer]:
     """What may be typed between two texts."""
     if before.startswith("."):
@@ -81,7 +103,7 @@ def offers(before: str, after: str, known: Known) -> list[Offer]:
         texts.append(current)
         current = ""
     if current.startswith("?"):
-        return _variables(current, before + after)
+        return _variables(current, before + after, known)
     if texts and texts[-1] == ":" and before[: len(before) - len(current)].endswith(":"):
         placeholders = _matching(current, known.parameters)
         if placeholders:
@@ -165,12 +187,28 @@ def _matching(typed: str, names: Iterable[str]) -> list[Offer]:
     ]
 
 
-def _variables(typed: str, text: str) -> list[Offer]:
+def _variables(typed: str, text: str, known: Known) -> list[Offer]:
     variable, dot, path = typed.partition(".")
+    tokens = _tokens(text).texts
+    if path.startswith("attributes."):
+        types = set(_types_of(variable, tokens)) & known.attributes.keys() or known.attributes
+        names = {name for each in types for name in known.attributes[each]}
+        return _matching(path.removeprefix("attributes."), sorted(names))
     if dot:
         return _matching(path, FIELDS)
-    used = (token.partition(".")[0] for token in _tokens(text).texts if token.startswith("?"))
+    used = (token.partition(".")[0] for token in tokens if token.startswith("?"))
     return _matching(typed, [name for name in dict.fromkeys(used) if name not in (variable, "?")])
+
+
+def _types_of(variable: str, tokens: Sequence[str]) -> Iterator[str]:
+    """The types that the matchers of a variable name."""
+    for at, token in enumerate(tokens):
+        if token == variable and tokens[at + 1 : at + 2] == ["{"]:
+            rest = tokens[at + 2 :]
+            matcher = rest[: rest.index("}")] if "}" in rest else rest
+            for key, colon, value in zip(matcher, matcher[1:], matcher[2:], strict=False):
+                if key.strip('"') == "type" and colon == ":":
+                    yield value.strip('"')
 
 
 def _names(before: Sequence[str], known: Known) -> Sequence[str]:

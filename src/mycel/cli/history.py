@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import rich_click as click
 
@@ -69,7 +71,17 @@ def snapshot(session: Session, as_of: int | str | None) -> None:
     """
     with session.open(reading=True) as db:
         wire = (db if as_of is None else db.as_of(as_of)).snapshot().to_dict()
-    session.out.fields(wire.items(), wire)
+    session.out.fields(_with_time(wire), wire)
+
+
+def _with_time(wire: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    # Late: see the package's docstring.
+    from mycel.model.times import to_datetime
+
+    for name, value in wire.items():
+        yield name, value
+        if name == "time_us":
+            yield "time", to_datetime(value)
 
 
 @click.command(cls=Command)

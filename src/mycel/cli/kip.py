@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import rich_click as click
 
 from mycel.cli.answers import answer, first_word
 from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.labels import labels
 from mycel.cli.output import is_terminal
 from mycel.cli.parameters import json_object, read_text
-from mycel.errors import ImmutableTarget
+from mycel.errors import ImmutableTarget, InvalidSyntax, UnknownReference
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
@@ -73,7 +77,7 @@ def gathered(
 
 @click.command(cls=Command)
 @click.argument(
-    "words",
+    "command",
     metavar="[COMMAND]",
     nargs=-1,
     help="The command, best in single quotes; - reads standard input",
@@ -93,7 +97,7 @@ def gathered(
 def kip(
     session: Session,
     *,
-    words: tuple[str, ...],
+    command: tuple[str, ...],
     file: str | None,
     param: tuple[tuple[str, Any], ...],
     params: dict[str, Any] | None,
@@ -112,19 +116,55 @@ def kip(
     With --json the answer is the response of KIP: result, and next_cursor and warnings if there are
     any.
     """
-    if words and file is not None:
+    if command and file is not None:
         raise click.UsageError("Give a command or --file, not both.")
     values = gathered(param, params)
     how: dict[str, Any] = {"strict": strict}
     if timeout is not None:
         how["timeout_s"] = timeout
-    if not words and file is None and sys.stdin.isatty():
+    if not command and file is None and sys.stdin.isatty():
         _session(session, how, values, readonly=readonly, dry_run=dry_run)
         return
-    text = " ".join(words) if words and words != ("-",) else read_text(file or "-")
+    is_typed = bool(command) and command != ("-",)
+    text = " ".join(command) if is_typed else read_text(file or "-")
     asks = readonly or first_word(text) in READS
     with session.open(reading=asks, **how) as db:
-        answer(session.out, text, execute(db, text, values, readonly=readonly, dry_run=dry_run))
+        with parameters_by("--param"), _files_apart(text if is_typed else ""):
+            done = execute(db, text, values, readonly=readonly, dry_run=dry_run)
+        in_short = answer(session.out, text, done.result, labels(db), changed=done.changed)
+    if in_short and is_terminal():
+        session.out.note("Elements are shown in short; --json shows everything.")
+
+
+@contextmanager
+def _files_apart(typed: str) -> Iterator[None]:
+    """Say how a file is read to somebody who typed its name where a command belongs."""
+    try:
+        yield
+    except InvalidSyntax as error:
+        if typed and _is_file(typed):
+            error.hint = f"This is the name of a file: use --file {shlex.quote(typed)}"
+        raise
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # No file can have such a name.
+        return False
+
+
+@contextmanager
+def parameters_by(way: str) -> Iterator[None]:
+    """Say how a parameter that is missing is given here."""
+    try:
+        yield
+    except UnknownReference as error:
+        name = error.data.get("parameter")
+        if isinstance(name, str):
+            rest = error.hint.removeprefix(f"Add {name!r} to the parameters.")
+            error.hint = f"Give it a value: {way} {name}=… {rest}".rstrip()
+        raise
 
 
 def _session(
@@ -141,9 +181,17 @@ def _session(
         shell.run(session.place().path)
 
 
+class Done(NamedTuple):
+    """What a command gave back."""
+
+    result: Result
+    changed: bool
+    """False if the journal is as it was; others may have written to it, too."""
+
+
 def execute(
     db: Nexus, command: str, values: Mapping[str, Any], *, readonly: bool, dry_run: bool
-) -> Result:
+) -> Done:
     """Run one command; a capsule may be larger than others.
 
     Raises:
@@ -160,7 +208,14 @@ def execute(
             hint="Leave --readonly out, or say .readonly in a session, if it should write.",
         )
     if is_capsule:
-        return db.apply_capsule(command, values, dry_run=dry_run)
+        return apply_capsule(db, command, values, dry_run=dry_run)
     if dry_run:
-        return Result.of(*db.run(command, values, readonly=readonly, dry_run=True))
-    return db.execute(command, values)
+        return Done(Result.of(*db.run(command, values, readonly=readonly, dry_run=True)), True)
+    return Done(db.execute(command, values), True)
+
+
+def apply_capsule(db: Nexus, capsule: str, values: Mapping[str, Any], *, dry_run: bool) -> Done:
+    """Apply a capsule, and look whether it said anything new."""
+    before = db.snapshot().seq
+    result = db.apply_capsule(capsule, values, dry_run=dry_run)
+    return Done(result, dry_run or db.snapshot().seq != before)

@@ -64,8 +64,9 @@ def prove(
     else:
         _write(out, json.dumps(wire) + "\n")
         root = wire["snapshot"]["overall_root"]
+        said = says(proof, " ".join(words))
         session.out.say(
-            f"{says(proof)}\nunder the overall root {root}\nProof written to {out}.",
+            f"{said}\nunder the overall root {root}\nProof written to {out}.",
             {"proof": str(out), "kind": wire["kind"], "overall_root": root},
         )
 
@@ -171,14 +172,15 @@ def _check_proof(
             "--proof needs --root: the overall root that you trust. The proof says it holds under"
             f" {stated}, but anyone can make a proof for a root of their own."
         )
+    matches = not about or _is_about(proof, about)
     if stated != root.hex():
         why = f" It was made for another root: {stated}"
-    elif about and not _is_about(proof, about):
+    elif not matches:
         why = f" It is not about {' '.join(about)}."
     else:
         why = "" if _holds(proof, root, old_root) else " Its hashes do not lead to the root."
     out = session.out
-    said = says(proof)
+    said = says(proof, " ".join(about) if matches else "")
     verdict = out.style("NOT proven:", fg="red") if why else out.style("Proven:", fg="green")
     out.say(
         f"{verdict} {said}{why}",
@@ -232,8 +234,8 @@ def _read_proof(path: str) -> Proof:
     return proof_from_dict(wire)
 
 
-def says(proof: Proof) -> str:
-    """What a proof proves, in a sentence."""
+def says(proof: Proof, named: str = "") -> str:
+    """What a proof proves, in a sentence; `named` is what its reader calls it."""
     # Late: see the package's docstring.
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 
@@ -244,11 +246,16 @@ def says(proof: Proof) -> str:
         return f"entry {proof.seq} stands in the journal of {entries} entries."
     what = {"concepts": "concept", "edges": "edge"}[proof.namespace]
     if proof.record is None:
-        return f"there is no {what} with the key {proof.key.hex()}."
-    return f"{_record_says(what, proof.record)} is part of the state after entry {entries}."
+        key = (
+            f"{visible(named)} (key {proof.key.hex()})"
+            if named
+            else f"with the key {proof.key.hex()}"
+        )
+        return f"there is no {what} {key}."
+    return f"{_record_says(what, proof.record, named)} is part of the state after entry {entries}."
 
 
-def _record_says(what: str, record: bytes) -> str:
+def _record_says(what: str, record: bytes, named: str) -> str:
     # Late: see the package's docstring.
     from mycel.model.records import ConceptFields, EdgeFields, decode_concept, decode_edge
 
@@ -259,7 +266,9 @@ def _record_says(what: str, record: bytes) -> str:
             said = f"the {fields.type} {fields.name!r}, version {fields.version},"
         else:
             fields = decode_edge(record)
-            said = f"the edge of type {fields.type} and weight {fields.weight}"
+            # A record has no names in it: whoever knows them has checked that this is its key.
+            which = f"{named} of" if named else f"of type {fields.type} and"
+            said = f"the edge {which} weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"
     # The record may come from anyone, and its type may be any text.

@@ -59,9 +59,9 @@ Results go to standard output: tables on a terminal, plain columns into a file o
 objects as well: `{"note": …}` and `{"error": {"code": …, "name": …, "message": …, "hint": …}}`.
 
 An answer of KIP is, for people, a table with a column for each expression of FIND; strings stand in
-it as they are, elements as `Type "name" (C:12)`, everything else as JSON. EXPORT prints the capsule
-itself. With `--json` an answer is the response of KIP: `{"result": …}`, with `next_cursor` and
-`warnings` if there are any.
+it as they are, concepts as `Type "name" (C:12)`, links with the names of their two ends, everything
+else as JSON. EXPORT prints the capsule itself. With `--json` an answer is the response of KIP:
+`{"result": …}`, with `next_cursor` and `warnings` if there are any.
 
 | exit status | |
 |---|---|
@@ -148,7 +148,8 @@ def _option_row(param: click.Parameter) -> tuple[str, str]:
             said += "; required"
         elif isinstance(param.default, (int, float, str)) and param.show_default is not False:
             said += f" (default: {param.default})"
-    return _code(" ".join((*param.opts, *_value(param)))), said
+    names = "/".join((" ".join(param.opts), *param.secondary_opts))
+    return _code(" ".join((names, *_value(param)))), said
 
 
 def _value(param: click.Parameter) -> Iterator[str]:

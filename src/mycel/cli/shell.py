@@ -24,10 +24,18 @@ from prompt_toolkit.lexers import Lexer
 
 from mycel.cli.answers import answer, first_word
 from mycel.cli.context import HOME_FOLDER
-from mycel.cli.editing import Known, is_complete, offers, pieces, without_semicolon
+from mycel.cli.editing import (
+    Known,
+    indent_of_closing,
+    is_complete,
+    offers,
+    pieces,
+    without_semicolon,
+)
 from mycel.cli.failures import report
-from mycel.cli.kip import execute, named_value
-from mycel.cli.output import Output, PipeClosed, count, has_colour, json_line
+from mycel.cli.kip import execute, named_value, parameters_by
+from mycel.cli.labels import labels
+from mycel.cli.output import Output, PipeClosed, count, has_colour, is_terminal, json_line
 from mycel.cli.parameters import json_object
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 
@@ -40,6 +48,11 @@ A command on one line runs when you press Enter. On several lines it runs at an 
 of them inside brackets) or after a semicolon. Tab completes, the arrow keys bring back what was
 typed before, Ctrl-C drops what you are typing, Ctrl-D leaves.
 """
+
+WITHOUT_DOT = {"help": ".help", "exit": ".exit", "quit": ".exit"}
+"""What people type who do not know of the dot; no command of KIP is one word."""
+
+SCHEMAS = 'FIND(?t.name, ?t.attributes.instance_schema) WHERE { ?t {type: "$ConceptType"} }'
 
 COLOURS = {
     "": "",
@@ -59,6 +72,7 @@ class Shell:
         self._readonly = readonly
         self._dry_run = dry_run
         self._timing = True
+        self._said_short = False
         self._known: Known | None = None
         self.parameters: dict[str, Any] = {}
         self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
@@ -86,6 +100,7 @@ class Shell:
     def take(self, typed: str) -> bool:
         """Run what was typed. False if the session is to end."""
         text = without_semicolon(typed)
+        text = WITHOUT_DOT.get(text.lower(), text)
         try:
             if text.startswith("."):
                 return self._dot(text)
@@ -109,8 +124,20 @@ class Shell:
         if self._known is None:
             names = ("DESCRIBE CONCEPT TYPES", "DESCRIBE PROPOSITION TYPES")
             types, predicates = (self._db.execute(each).value for each in names)
-            self._known = Known(types, predicates, list(self.parameters), list(self._dot_commands))
+            self._known = Known(
+                types,
+                predicates,
+                list(self.parameters),
+                list(self._dot_commands),
+                dict(self._attributes()),
+            )
         return self._known
+
+    def _attributes(self) -> Iterator[tuple[str, list[str]]]:
+        found = self._db.execute(SCHEMAS)
+        for type_name, schema in found:
+            if isinstance(schema, dict):
+                yield type_name, list(schema)
 
     def _prompt(self) -> str:
         modes = (("read only", self._readonly), ("dry run", self._dry_run))
@@ -120,11 +147,15 @@ class Shell:
     def _run(self, command: str) -> None:
         started = perf_counter()
         self._known = None
-        result = execute(
-            self._db, command, self.parameters, readonly=self._readonly, dry_run=self._dry_run
-        )
+        with parameters_by(".params"):
+            result, changed = execute(
+                self._db, command, self.parameters, readonly=self._readonly, dry_run=self._dry_run
+            )
         took_ms = (perf_counter() - started) * 1000
-        answer(self._out, command, result)
+        in_short = answer(self._out, command, result, labels(self._db), changed=changed)
+        if in_short and not self._said_short and is_terminal():
+            self._out.note("Elements are shown in short; after .json you see everything.")
+            self._said_short = True
         if not self._out.as_json:
             parts = [*_rows(command, result), *([f"{took_ms:.1f} ms"] if self._timing else ())]
             if parts:
@@ -206,6 +237,17 @@ def _keys() -> KeyBindings:
             buffer.validate_and_handle()
         else:
             buffer.newline()
+
+    @keys.add(")")
+    @keys.add("]")
+    @keys.add("}")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        indent = indent_of_closing(buffer.document.text_before_cursor)
+        if indent is not None:
+            buffer.delete_before_cursor(len(buffer.document.current_line_before_cursor))
+            buffer.insert_text(indent)
+        buffer.insert_text(event.data)
 
     return keys
 

@@ -7,6 +7,7 @@ Modules, in the order in which a command passes through them:
 - `values`       literals, and parameters in the place of placeholders
 - `planning`     from a parsed command to a plan
 - `find`         FIND, and pages that all show the same moment
+- `advice`       why a FIND may have found nothing
 - `paging`       cursors
 - `matching`     what the WHERE of a statement binds
 - `references`   what a statement refers to: by id, by type and name, by pattern

@@ -5,8 +5,8 @@ rows, and only then, the command is held against the graph once more: names that
 attributes that a type does not declare, comparisons that its schema rules out, links that lead the
 other way. All of these are facts whatever the reason; what is never guessed is that a row is there.
 
-Only patterns that have to hold are looked at: what is in NOT or OPTIONAL empties no answer. It takes
-a few look-ups by index, a bounded list of names, and nothing is kept.
+Only patterns that have to hold are looked at: what is in NOT or OPTIONAL empties no answer. It
+takes a few look-ups by index, a bounded list of names, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from mycel.schema.definitions import (
 )
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
-from mycel.store.rows import every, first
+from mycel.store.rows import every
 
 ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
 """How many names and definitions one command has looked up."""
 CLOSE_MAX: Final = 3
-NAMES_COMPARED_MAX: Final = 1000
+NAMES_COMPARED_MAX: Final = 250
+"""How many names of a type, and how many that begin alike, a missing one is compared with."""
 _NAME_COMPARED_MAX: Final = 120
 _PREFIX: Final = 3
 _ATTRIBUTES_SHOWN_MAX: Final = 8
@@ -49,7 +50,6 @@ _ALIKE: Final = (
     "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ? AND name < ? LIMIT ?)"
     " WHERE type = ?"
 )
-_TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 _Types = Mapping[str, str]
 """Of each variable whose type a clause says, that type."""
@@ -128,7 +128,7 @@ class _Adviser:
             return
         missing = f"There is no {type_name} named {shorten(name)!r}"
         if close := self._close(number, name):
-            yield f"{missing}. Did you mean {_either(map(repr, close))}?"
+            yield f"{missing}. Did you mean {_quoted(close)}?"
         elif elsewhere := self._types_of(name):
             yield f"{missing}, but there is one of type {_either(elsewhere)}."
         else:
@@ -164,7 +164,7 @@ class _Adviser:
             case ast.Comparison(operator, ast.Path() as path, other):
                 yield from self._compared(path, operator, other, types)
             case ast.Comparison(operator, other, ast.Path() as path):
-                yield from self._compared(path, _TURNED.get(operator, operator), other, types)
+                yield from self._compared(path, operator, other, types)
             case ast.Membership(operand=ast.Path() as path):
                 listed = self._values.value(condition.values)
                 kinds = {json_type(each): json_kind(each) for each in listed}
@@ -198,7 +198,7 @@ class _Adviser:
     ) -> Iterator[str]:
         """Whether the type of a variable declares an attribute, and as one of these JSON types."""
         type_name = types.get(path.variable.name)
-        if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":  # noqa: PLR2004 - A part and a key.
+        if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":
             return
         definition = self._type(type_name)
         if definition is None or not definition.rules:
@@ -207,7 +207,7 @@ class _Adviser:
         rule = next((each for each in definition.rules if each.name == key), None)
         if rule is None:
             yield _undeclared(definition, key)
-        elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):  # noqa: PLR2004
+        elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):
             declared = _either(sorted(rule.types - {"null"}) or ["null"])
             test = function or f"comparing it with {_either(kinds.values())}"
             never = "is never true of it" if function else "is never true"
@@ -285,7 +285,7 @@ def _undeclared(definition: ConceptDefinition, key: str) -> str:
     names = [rule.name for rule in definition.rules]
     lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
     if close := close_names(key, names):
-        return f"{lacks}; did you mean {_either(map(repr, close))}?"
+        return f"{lacks}; did you mean {_quoted(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
     shown = ", ".join(map(shorten, names[:_ATTRIBUTES_SHOWN_MAX]))
     return f"{lacks}; it declares {shown}{more}."
@@ -326,6 +326,10 @@ def _admits(allowed: tuple[str, ...], kind: str | None) -> bool:
 
 def _ends(allowed: tuple[str, ...]) -> str:
     return "anything" if ANY in allowed else _either(allowed)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return " or ".join(repr(shorten(name)) for name in names)
 
 
 def _either(words: Iterable[str]) -> str:

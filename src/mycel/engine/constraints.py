@@ -4,6 +4,7 @@
     an end outside `subject_types` or `object_types`             KIP_2002, at the change
     a required attribute that is missing, or a value outside     a warning, at the commit;
     an `enum`                                                    KIP_2002 where the rules are strict
+    a definition with parts that mean nothing                    a warning, at the commit
 
 What is missing is looked at when the transaction is about to end, so that an element may be built
 in several steps. Strict is the whole nexus, or a type that says so.
@@ -21,6 +22,7 @@ that was parsed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -28,6 +30,7 @@ import orjson
 from mycel.errors import ConstraintViolation
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.definitions import (
     ANY,
@@ -41,6 +44,7 @@ from mycel.schema.definitions import (
     see,
     unexpected,
 )
+from mycel.schema.slips import slips, undefined_ends
 from mycel.store.guards import Change
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.transaction import Transaction
@@ -48,6 +52,7 @@ from mycel.store.transaction import Transaction
 WARNINGS_MAX: Final = 20
 """How many incomplete elements of one transaction are named; the others are counted."""
 
+_META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 _PARSED_MAX: Final = 4096
 
 Definition = TypeVar("Definition")
@@ -62,6 +67,8 @@ class _Scope:
         self.types: Final[dict[str, ConceptDefinition | None]] = {}
         self.predicates: Final[dict[str, PredicateDefinition | None]] = {}
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
+        self.definitions: Final[dict[tuple[str, str], None]] = {}
+        """The definitions that it has written, each by meta-type and name."""
 
 
 class _Complaint(NamedTuple):
@@ -122,6 +129,8 @@ class SchemaGuard:
         else:
             definition = self._types.read(tx, type_or_predicate)
             scope.types[type_or_predicate] = definition
+        if not link and type_or_predicate in _META_TYPES:
+            return True
         return definition is not None and not definition.takes_anything
 
     def check(self, tx: Transaction, change: Change) -> None:
@@ -134,6 +143,8 @@ class SchemaGuard:
             return
         scope = self._scope(tx)
         if isinstance(change.name_or_ends, str):
+            if change.type_or_predicate in _META_TYPES:
+                scope.definitions[change.type_or_predicate, change.name_or_ends] = None
             definition = scope.types.get(change.type_or_predicate)
             if definition is not None:
                 self._check_concept(scope, definition, change, change.name_or_ends)
@@ -148,8 +159,10 @@ class SchemaGuard:
         Raises:
             ConstraintViolation: it is incomplete, and the rules are strict.
         """
+        scope = self._scope(tx)
+        tx.warnings.extend(islice(_slips(tx, scope), WARNINGS_MAX))
         count = 0
-        for definition, complaint in self._complaints(tx, self._scope(tx)):
+        for definition, complaint in self._complaints(tx, scope):
             if self._strict or definition.is_strict:
                 raise ConstraintViolation(
                     complaint.message,
@@ -191,6 +204,30 @@ class SchemaGuard:
         if scope is None:
             scope = tx.memo[self] = _Scope()
         return scope
+
+
+def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
+    """What means nothing in the definitions that a transaction has written."""
+    defined: set[str] = set()
+    for meta_type, name in scope.definitions:
+        definition = tx.get_concept(meta_type, name)
+        attributes = {} if definition is None else definition.attributes
+        if attributes:
+            yield from slips(meta_type, name, attributes)
+        if meta_type == PROPOSITION_TYPE and attributes:
+            defined = defined or _defined(tx)
+            yield from undefined_ends(name, attributes, defined)
+
+
+def _defined(tx: Transaction) -> set[str]:
+    """The names of all types, and of all predicates: a link may stand at an end as well."""
+    ledger = tx.ledger
+    registry, connection = ledger.registry, ledger.connection
+    return {
+        names.name(connection, number)
+        for names in (registry.types, registry.predicates)
+        for number in registry.defined(connection, names, ledger.head.definitions)
+    }
 
 
 def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:

@@ -1,7 +1,8 @@
 """Runs FIND: plan look-up, bind, step, and pages that all show the same moment.
 
 The hot path is short: the plan is found by the command's text, the statement is prepared already,
-and one cheap look tells whether definitions have changed since it was planned.
+and one cheap look tells whether definitions have changed since it was planned. When nothing was
+found, warnings say what about the command may be the reason.
 
 A cursor names the journal position of the first page and how far the pages have come. Later pages
 ask about that position: from the live tables if nothing was written since, otherwise from history.
@@ -111,10 +112,10 @@ class Finder:
                         # Somebody has written: which position the rows belong to is not known.
                         return self._past(reader, prepared, find, values)
                     page = _Page(prepared, find, values, reader.newest)
-                result = self._result(reader, plan, plan.live, rows, limit, page)
+                told: tuple[str, ...] = ()
                 if not rows or (plan.is_scalar and is_count_of_nothing(find, rows[0])):
-                    result.warnings += advice(reader, find, values)
-                return result
+                    told = advice(reader, find, values)
+                return self._result(reader, plan, plan.live, rows, limit, page, told=told)
 
     def _result(
         self,
@@ -124,15 +125,16 @@ class Finder:
         rows: list[Any],
         limit: int | None,
         page: _Page | None,
+        *,
+        told: tuple[str, ...] = (),
     ) -> Result:
         cursor = None
         if limit is not None and page is not None and len(rows) > limit:
             del rows[limit:]
             place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
-        return Result(
-            plan.columns, rows, statement.json_columns, cursor, plan.warnings, plan.is_scalar
-        )
+        warnings = plan.warnings + told
+        return Result(plan.columns, rows, statement.json_columns, cursor, warnings, plan.is_scalar)
 
     # The past, and later pages.
 

@@ -5,6 +5,7 @@ Modules, in the order in which a command passes through them:
 - `ast`         what a command says
 - `lexer`       text to tokens
 - `foreign`     words and signs that KIP does not have, and what it says instead
+- `idioms`      what several tokens say in another language, and the same in KIP
 - `complaints`  what is wrong with a command, and what to write instead
 - `values`      variables, placeholders, numbers, strings, JSON values
 - `patterns`    concept matchers and link patterns

@@ -14,7 +14,8 @@ from unicodedata import name as character_name
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.foreign import CHARACTERS, KEYWORDS, STATEMENTS, WORDS
+from mycel.kip.foreign import CHARACTERS, FUNCTIONS, KEYWORDS, STATEMENTS, WORDS
+from mycel.kip.idioms import subscript
 from mycel.kip.lexer import END, Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -60,29 +61,35 @@ def too_deep(tokens: Tokens) -> MycelError:
 # Something else was expected.
 
 
-def unexpected(tokens: Tokens, *expected: str, hint: str | None = None) -> MycelError:
+def unexpected(
+    tokens: Tokens, *expected: str, hint: str | None = None, meant: str | None = None
+) -> MycelError:
     """The next token is none of what was expected.
 
     `expected` are keywords and signs, which may have been misspelt, and phrases that describe what
     could stand here (a phrase has a space in it). `hint` is what the parser has to say about it;
-    it is used unless the token itself tells more.
+    it is used unless the token itself tells more. `meant` is used in any case: the parser has
+    recognised what was meant.
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):
         return broken_string(tokens, tokens.at)
     advice = (
-        _about_character(tokens, token)
+        meant
+        or subscript(tokens)
+        or _about_character(tokens, token)
         or _about_end(tokens, token)
         or _about_date(tokens, token)
         or _about_spelling(token, expected)
         or hint
-        or _about_word(token, expected)
+        or _about_word(tokens, token, expected)
         or _about_missing(tokens, token, expected)
     )
-    return fail(tokens, f"Expected {_listed(expected)}, found {_shown(token)}.", advice)
+    return fail(tokens, f"Expected {listed(expected)}, found {_shown(token)}.", advice)
 
 
-def _listed(expected: tuple[str, ...]) -> str:
+def listed(expected: tuple[str, ...]) -> str:
+    """All that could stand here, for a message."""
     names = [each if " " in each else f"`{each}`" for each in expected]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -95,7 +102,10 @@ def _shown(token: str) -> str:
 
 def _about_character(tokens: Tokens, token: str) -> str | None:
     """A sign that means nothing in KIP."""
-    following = tokens.text[tokens.starts[tokens.at] :][:2]
+    start = tokens.starts[tokens.at]
+    if tokens.text.startswith("```", start):
+        return "Remove the Markdown fence, and send the command alone."
+    following = tokens.text[start : start + 2]
     if following in {"/*", "--"} or token == "#":
         return "Comments start with // and end with the line."
     if following in {"->", "-[", "<-"}:
@@ -155,20 +165,25 @@ def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
     return f"Did you mean {close[0]}?" if close else None
 
 
-def _about_word(token: str, expected: tuple[str, ...]) -> str | None:
+def _about_word(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
     """A word that is right elsewhere, in KIP or in another language."""
     if not (token[0].isalpha() or token[0] == "_"):
         return None
     if token.upper() in WORDS:
         return WORDS[token.upper()]
-    if any("double quotes" in each or "JSON value" in each for each in expected):
+    is_called = tokens.tokens[tokens.at + 1] == "("
+    if is_called and token.upper() in FUNCTIONS:
+        return FUNCTIONS[token.upper()]
+    if not is_called and any("double quotes" in each or "JSON value" in each for each in expected):
         return f'Put text into double quotes: "{shorten(token, 40)}".'
     if token in KEYWORDS:
         return None
     if token.upper() in KEYWORDS:
         return f"Keywords are upper case: write {token.upper()}."
     close = get_close_matches(token.upper(), sorted(KEYWORDS), n=1, cutoff=0.75)
-    return f"Did you mean {close[0]}?" if close else None
+    if close:
+        return f"Did you mean {close[0]}?"
+    return f"KIP has no function {shorten(token, 40)}." if is_called else None
 
 
 def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:

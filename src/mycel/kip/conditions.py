@@ -15,6 +15,9 @@ from mycel.model.names import shorten
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
 
+TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}
+"""The functions that are true or false."""
+
 
 def condition(tokens: Tokens, depth: int) -> ast.Condition:
     """A whole condition."""

@@ -28,7 +28,12 @@ _LITERALS = "JSON writes true, false and null, in lower case."
 _TEXT = 'Test text with CONTAINS, STARTS_WITH, ENDS_WITH or REGEX: CONTAINS(?x.name, "…").'
 _PAGE = 'Pages follow one another with LIMIT n and CURSOR "…", the next_cursor of the last answer.'
 _GROUP = "Grouping is implied: FIND(?x, COUNT(?y)) groups by ?x."
-_DISTINCT = "Solutions are distinct anyway; DISTINCT stands in an aggregate: COUNT(DISTINCT ?x)."
+_CASE = 'KIP changes no text; to ignore case, filter with REGEX(?x.name, "(?i)…").'
+_PRIMER = "DESCRIBE PRIMER shows what the graph holds, DESCRIBE CONCEPT TYPES its types."
+_EXCLUDE = "Exclude a pattern with NOT { … }."
+_LEAVE = "KIP has no such command; `mycel shell` is left with .exit."
+_ATOMIC = "Every command is a transaction of its own; there is nothing to begin or to end."
+_NO_NAMES = "KIP names no values: write this one where it is used, or pass it as a parameter."
 
 WORDS: Final[dict[str, str]] = {
     "SELECT": _ASK,
@@ -62,7 +67,7 @@ WORDS: Final[dict[str, str]] = {
     "GROUPBY": _GROUP,
     "HAVING": "Aggregates cannot be filtered; filter what is aggregated with FILTER(…).",
     "ORDERBY": "Write ORDER BY.",
-    "DISTINCT": _DISTINCT,
+    "DISTINCT": "DISTINCT stands in an aggregate: COUNT(DISTINCT ?x).",
     "AS": "FIND has no aliases; columns stand in the order of its expressions.",
     "TRUE": _LITERALS,
     "FALSE": _LITERALS,
@@ -76,6 +81,41 @@ WORDS: Final[dict[str, str]] = {
     "NOW": "KIP reads no clock: pass the time as a parameter.",
 }
 """By word, in upper case."""
+
+OPENINGS: Final[dict[str, str]] = {
+    "SHOW": _PRIMER,
+    "LIST": _PRIMER,
+    "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
+    "EXIT": _LEAVE,
+    "QUIT": _LEAVE,
+    "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
+    "journal; `mycel history` and db.history(…) list the versions of an element.",
+    "BEGIN": _ATOMIC,
+    "COMMIT": _ATOMIC,
+    "ROLLBACK": _ATOMIC,
+    "ASK": _ASK,
+    "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
+}
+"""Words that start a command elsewhere, in upper case. As values they are as good as any."""
+
+CLAUSES: Final[dict[str, str]] = {
+    "BIND": f"KIP has no BIND. {_NO_NAMES}",
+    "LET": f"KIP has no LET. {_NO_NAMES}",
+    "VALUES": 'KIP has no VALUES: test with FILTER(IN(?x.name, ["…", "…"])).',
+    "MINUS": _EXCLUDE,
+}
+"""Words that start a clause elsewhere, in upper case."""
+
+FUNCTIONS: Final[dict[str, str]] = {
+    "LOWER": _CASE,
+    "UPPER": _CASE,
+    "LCASE": _CASE,
+    "UCASE": _CASE,
+    "TOLOWER": _CASE,
+    "TOUPPER": _CASE,
+    "BIND": f"KIP has no BIND. {_NO_NAMES}",
+}
+"""Words with arguments after them, in upper case."""
 
 _QUOTES = 'Strings stand in straight double quotes: "text".'
 

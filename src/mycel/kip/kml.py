@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycel.kip import ast, values
+from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
+from mycel.kip.foreign import KEYWORDS
 from mycel.kip.lexer import Tokens
 from mycel.kip.where import limit, where
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 
+_CONCEPT_TARGET = "Name the concept with a variable: DELETE CONCEPT ?x DETACH WHERE { ?x {…} }."
+_LINK_TARGET = "Name the link with a variable: DELETE PROPOSITIONS ?p WHERE { ?p (…) }."
+_MERGE = "MERGE CONCEPT ?source INTO ?target WHERE { ?source {…} ?target {…} }."
 _ARITY = {"ADD": 2, "MUL": 2, "CLAMP": 3, "COALESCE": 2}
 
 Changes = tuple[tuple[str, ast.Change], ...] | ast.Placeholder
@@ -29,17 +33,32 @@ def delete(tokens: Tokens) -> ast.DeleteKeys | ast.DeletePropositions | ast.Dele
         return _delete_keys(tokens, part, first)
     if part == "PROPOSITIONS":
         tokens.at += 1
-        target = values.variable(tokens)
+        target = values.variable(tokens, hint=_LINK_TARGET)
         clauses = where(tokens)
         return ast.DeletePropositions(target, clauses, tokens.span(first))
     if part == "CONCEPT":
         tokens.at += 1
         return _delete_concept(tokens, first)
-    hint = {
-        "PROPOSITION": "Write DELETE PROPOSITIONS ?link WHERE { … }, also for a single one.",
-        "CONCEPTS": "Write DELETE CONCEPT ?node DETACH WHERE { … }, also for several.",
-    }.get(part)
+    hint = _delete_hint(tokens, part)
     raise unexpected(tokens, "ATTRIBUTES", "METADATA", "PROPOSITIONS", "CONCEPT", hint=hint)
+
+
+def _delete_hint(tokens: Tokens, part: str) -> str:
+    if part == "PROPOSITION":
+        return "Write DELETE PROPOSITIONS ?link WHERE { … }, also for a single one."
+    if part == "CONCEPTS":
+        return "Write DELETE CONCEPT ?node DETACH WHERE { … }, also for several."
+    of_type = tokens.tokens[tokens.at + 1] if part == "FROM" else part
+    if of_type.isidentifier() and of_type not in KEYWORDS:
+        return (
+            f'Write DELETE CONCEPT ?x DETACH WHERE {{ ?x {{type: "{shorten(of_type)}"}} … }}; '
+            "DETACH takes the links along."
+        )
+    name = shorten(part) if part[0] == "?" and len(part) > 1 else "?x"
+    return (
+        f"Say what goes: DELETE CONCEPT {name} DETACH WHERE {{ … }}, DELETE PROPOSITIONS {name} "
+        f'WHERE {{ … }} or DELETE ATTRIBUTES {{"key"}} FROM {name} WHERE {{ … }}.'
+    )
 
 
 def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
@@ -65,7 +84,7 @@ def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
 
 
 def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
-    target = values.variable(tokens)
+    target = values.variable(tokens, hint=_CONCEPT_TARGET)
     if tokens.tokens[tokens.at] != "DETACH":
         raise unexpected(
             tokens,
@@ -86,19 +105,25 @@ def update(tokens: Tokens) -> ast.Update:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
+    if texts[tokens.at][0] != "?":
+        raise unexpected(tokens, "a variable such as `?x`", hint=_update_hint(texts[tokens.at]))
     target = values.variable(tokens)
     changes: dict[str, Changes] = {}
     while texts[tokens.at] == "SET":
         part = texts[tokens.at + 1]
         tokens.at += 1
         if part not in {"ATTRIBUTES", "METADATA"}:
-            raise unexpected(tokens, "ATTRIBUTES", "METADATA")
+            hint = idioms.assignment(tokens, target.name)
+            raise unexpected(tokens, "ATTRIBUTES", "METADATA", hint=hint)
         if part in changes:
             raise fail(tokens, f"SET {part} stands here twice.", "Put all keys into one of them.")
         tokens.at += 1
         changes[part] = _changes(tokens, target.name)
     if not changes:
-        raise unexpected(tokens, "SET", hint=misplaced(tokens, "SET stands before WHERE."))
+        form = f"UPDATE ?{shorten(target.name)} SET ATTRIBUTES {{ … }} WHERE {{ … }}."
+        raise unexpected(
+            tokens, "SET", hint=misplaced(tokens, f"SET stands before WHERE: {form}") or form
+        )
     clauses = where(tokens, *(("SET",) if len(changes) < 2 else ()))
     rows = limit(tokens)
     return ast.Update(
@@ -108,6 +133,14 @@ def update(tokens: Tokens) -> ast.Update:
         changes.get("METADATA"),
         rows,
         tokens.span(first),
+    )
+
+
+def _update_hint(found: str) -> str:
+    of_type = shorten(found) if found.isidentifier() and found not in KEYWORDS else "…"
+    return (
+        "Name what to update with a variable: UPDATE ?x SET ATTRIBUTES { … } "
+        f'WHERE {{ ?x {{type: "{of_type}"}} … }}.'
     )
 
 
@@ -125,7 +158,7 @@ def _changes(tokens: Tokens, target: str) -> Changes:
         if texts[tokens.at] == ",":
             tokens.at += 1
         elif texts[tokens.at] != "}":
-            raise unexpected(tokens, ",", "}")
+            raise unexpected(tokens, ",", "}", meant=idioms.arithmetic(tokens, tokens.at - 1))
     tokens.at += 1
     return tuple(entries.items())
 
@@ -140,6 +173,7 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
             "a JSON value, a placeholder",
             *_ARITY,
             hint=f"Paths stand inside a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
+            meant=idioms.arithmetic(tokens, tokens.at),
         )
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":
         raise unexpected(tokens, "a JSON value, a placeholder", *_ARITY)
@@ -204,12 +238,12 @@ def merge(tokens: Tokens) -> ast.Merge:
     first = tokens.at
     tokens.at = first + 1
     if texts[tokens.at] != "CONCEPT":
-        raise unexpected(tokens, "CONCEPT", hint="MERGE CONCEPT ?source INTO ?target WHERE { … }.")
+        raise unexpected(tokens, "CONCEPT", hint=_MERGE)
     tokens.at += 1
-    source = values.variable(tokens)
+    source = values.variable(tokens, hint=_MERGE)
     if texts[tokens.at] != "INTO":
-        raise unexpected(tokens, "INTO", hint="MERGE CONCEPT ?source INTO ?target WHERE { … }.")
+        raise unexpected(tokens, "INTO", hint=_MERGE)
     tokens.at += 1
-    target = values.variable(tokens)
+    target = values.variable(tokens, hint=_MERGE)
     clauses = where(tokens)
     return ast.Merge(source, target, clauses, tokens.span(first))

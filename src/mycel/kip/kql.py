@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mycel.kip import ast, values
+from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.where import cursor, limit, where
@@ -35,7 +35,10 @@ def find(tokens: Tokens) -> ast.Find:
 def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
     texts = tokens.tokens
     if texts[tokens.at] != "(":
-        raise unexpected(tokens, "(", hint="What to find stands in parentheses: FIND(?x, ?y.name).")
+        form = "What to find stands in parentheses: FIND(?x, ?y.name)."
+        if texts[tokens.at] == "DISTINCT":
+            form = f"What to find stands in parentheses. {idioms.distinct(tokens)}"
+        raise unexpected(tokens, "(", hint=form)
     tokens.at += 1
     if texts[tokens.at] == ")":
         raise fail(tokens, "FIND asks for nothing.", "Name at least one variable: FIND(?x).")
@@ -57,7 +60,12 @@ def expression(tokens: Tokens) -> ast.Expression:
     if token[0] == "?":
         return values.path(tokens)
     if token not in AGGREGATES:
-        raise unexpected(tokens, "a variable or path such as `?x.name`", *sorted(AGGREGATES))
+        raise unexpected(
+            tokens,
+            "a variable or path such as `?x.name`",
+            *sorted(AGGREGATES),
+            hint=_expression_hint(tokens),
+        )
     tokens.at = first + 1
     if texts[tokens.at] != "(":
         raise unexpected(tokens, "(", hint=f"An aggregate is {token}(?x) or {token}(DISTINCT ?x).")
@@ -79,6 +87,16 @@ def expression(tokens: Tokens) -> ast.Expression:
     return ast.Aggregate(token, argument, distinct, tokens.span(first))  # type: ignore[arg-type]
 
 
+def _expression_hint(tokens: Tokens) -> str | None:
+    word = tokens.tokens[tokens.at].upper()
+    if word == "DISTINCT":
+        return idioms.distinct(tokens)
+    if word in {"ASC", "DESC"}:
+        name = idioms.path_from(tokens, tokens.at)
+        return f"The direction stands behind: ORDER BY {name} {word}."
+    return None
+
+
 def _as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
     texts = tokens.tokens
     if texts[tokens.at] != "AS":
@@ -89,6 +107,13 @@ def _as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
     tokens.at += 1
     if texts[tokens.at][0] == '"':
         return values.text(tokens, "a time")
+    if texts[tokens.at] != ":" and not values.is_number(texts[tokens.at]):
+        raise unexpected(
+            tokens,
+            "a time in double quotes, an integer from 0 up or a placeholder after AS OF",
+            hint='A past state is asked by a time, AS OF "2026-01-31T10:30:00Z", or by a position '
+            "in the journal, AS OF 12.",
+        )
     return values.integer(tokens, "AS OF", 0)
 
 

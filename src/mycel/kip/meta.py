@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mycel.errors import did_you_mean
-from mycel.kip import ast, values
+from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.where import cursor, limit, where
@@ -110,6 +110,10 @@ def export(tokens: Tokens) -> ast.Export:
     """`EXPORT ?t WHERE { … } [LIMIT n] [CURSOR c]`."""
     first = tokens.at
     tokens.at = first + 1
+    if tokens.tokens[tokens.at][0] != "?":
+        name = idioms.path_from(tokens, tokens.at).split(".")[0]
+        hint = f'Name what to export: EXPORT {name} WHERE {{ {name} {{type: "…"}} }}.'
+        raise unexpected(tokens, "a variable such as `?x`", hint=hint)
     target = values.variable(tokens)
     clauses = where(tokens)
     rows, page = limit(tokens), cursor(tokens)

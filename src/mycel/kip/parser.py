@@ -13,6 +13,7 @@ from typing import Any
 from mycel.errors import ResourceExhausted
 from mycel.kip import ast
 from mycel.kip.complaints import trailing, unexpected
+from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
 from mycel.kip.lexer import END, Tokens, read
@@ -84,7 +85,7 @@ def _about_start(tokens: Tokens) -> str | None:
         return "EXPLAIN stands once, before the command."
     if token[0].isalpha():
         # Probably a word of another language, about which more can be said.
-        return None
+        return OPENINGS.get(token.upper())
     return "A command starts with the keyword of its statement: FIND asks, UPSERT tells."
 
 

@@ -6,7 +6,7 @@ Queries and UPSERT write them alike, but UPSERT has to know exactly which elemen
 
 from __future__ import annotations
 
-from mycel.kip import ast, values
+from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, too_deep, unexpected
 from mycel.kip.lexer import Tokens, new_span
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
@@ -16,6 +16,10 @@ from mycel.syntax.source import Span
 _MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
 _EXACT_MATCHERS = '`{type: "…", name: "…"}` or `{id: "…"}`'
 _PATTERN = '`(subject, "predicate", object)` or `(id: "P:…")`'
+_HOPS = "Hops are {m}, {m,n} or {m,}."
+_NAME_ALONE = "Here the predicate is a single name: no hops and no alternatives."
+_VARIABLE_ALONE = "A predicate variable takes no hops and no alternatives."
+_CHOICE_ALONE = "Use one predicate with hops, or one UNION block for each predicate."
 
 
 # Concepts.
@@ -31,7 +35,7 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
     identity: ast.Text | None = None
     while (token := texts[tokens.at]) != "}":
         if texts[tokens.at + 1] != ":":
-            raise _no_matcher_key(tokens, token, exact=exact)
+            raise _no_matcher_key(tokens, token, opened, exact=exact)
         if token == "type" and kind is None:
             tokens.at += 2
             kind = values.text(tokens, "the type")
@@ -42,7 +46,7 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
             tokens.at += 2
             identity = values.text(tokens, "the id")
         else:
-            raise _no_matcher_key(tokens, token, exact=exact)
+            raise _no_matcher_key(tokens, token, opened, exact=exact)
         token = texts[tokens.at]
         if token == ",":
             tokens.at += 1
@@ -77,7 +81,7 @@ def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, ex
     )
 
 
-def _no_matcher_key(tokens: Tokens, token: str, *, exact: bool) -> Exception:
+def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> Exception:
     forms = _EXACT_MATCHERS if exact else _MATCHERS
     if token in {"type", "name", "id"}:
         if tokens.tokens[tokens.at + 1] != ":":
@@ -91,8 +95,7 @@ def _no_matcher_key(tokens: Tokens, token: str, *, exact: bool) -> Exception:
         return fail(
             tokens,
             f"A matcher has no key `{key}`.",
-            f"A matcher is {forms}. Other values are tested with "
-            f"FILTER(?x.attributes.{key or 'key'} == …), or set with SET ATTRIBUTES.",
+            f"A matcher is {forms}. {idioms.matcher_value(tokens, opened, exact=exact)}",
         )
     return unexpected(tokens, "type", "name", "id", hint=f"A matcher is {forms}.")
 
@@ -117,7 +120,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     subject = endpoint(tokens, depth, "subject", exact=exact)
     _comma(tokens, "subject")
     predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)
-    _comma(tokens, "predicate")
+    _comma(tokens, "predicate", exact=exact)
     target = endpoint(tokens, depth, "object", exact=exact)
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
@@ -130,10 +133,25 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     )
 
 
-def _comma(tokens: Tokens, after: str) -> None:
+def _comma(tokens: Tokens, after: str, *, exact: bool = True) -> None:
     if tokens.tokens[tokens.at] != ",":
-        raise unexpected(tokens, f"`,` after the {after}", hint=_comma_hint(tokens, after))
+        raise unexpected(
+            tokens,
+            f"`,` after the {after}",
+            hint=_comma_hint(tokens, after),
+            meant=None if after == "subject" else _hops_meant(tokens, exact=exact),
+        )
     tokens.at += 1
+
+
+def _hops_meant(tokens: Tokens, *, exact: bool) -> str | None:
+    if tokens.tokens[tokens.at] not in {"+", "*", "?", "/"}:
+        return None
+    if exact:
+        return _NAME_ALONE
+    if tokens.tokens[tokens.at - 1][0] == "?":
+        return _VARIABLE_ALONE
+    return _CHOICE_ALONE if tokens.tokens[tokens.at - 2] == "|" else idioms.hops(tokens)
 
 
 def _comma_hint(tokens: Tokens, after: str) -> str | None:
@@ -144,11 +162,7 @@ def _comma_hint(tokens: Tokens, after: str) -> str | None:
             "own and `?x` here."
         )
     if after == "predicate" and token in {"{", "|"}:
-        return (
-            "Here the predicate is a single name: no hops and no alternatives."
-            if tokens.tokens[tokens.at - 1][0] != "?"
-            else "A predicate variable takes no hops and no alternatives."
-        )
+        return _VARIABLE_ALONE if tokens.tokens[tokens.at - 1][0] == "?" else _NAME_ALONE
     return f"A link pattern is {_PATTERN}." if token == ")" else None
 
 
@@ -180,7 +194,11 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
     if token[0] == "?":
         return values.variable(tokens)
     if token[0] != '"' and token != ":":
-        raise unexpected(tokens, "a predicate in double quotes, a placeholder or a variable")
+        raise unexpected(
+            tokens,
+            "a predicate in double quotes, a placeholder or a variable",
+            hint="Turn the pattern round: (object, predicate, subject)." if token == "^" else None,
+        )
     name = values.text(tokens, "a predicate")
     token = texts[tokens.at]
     if token == "{":
@@ -196,7 +214,7 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         raise fail(
             tokens,
             "Alternatives take no hops.",
-            "Use one predicate with hops, or one UNION block for each predicate.",
+            _CHOICE_ALONE,
         )
     return ast.PredicateChoice(tuple(names), tokens.span(first))
 
@@ -206,13 +224,14 @@ def _hops(tokens: Tokens) -> tuple[int, int | None]:
     texts = tokens.tokens
     opened = tokens.at
     tokens.at += 1
-    minimum = _bound(tokens)
+    minimum = _bound(tokens, opened)
     maximum: int | None = minimum
     if texts[tokens.at] == ",":
         tokens.at += 1
-        maximum = None if texts[tokens.at] == "}" else _bound(tokens)
+        maximum = None if texts[tokens.at] == "}" else _bound(tokens, opened)
     if texts[tokens.at] != "}":
-        raise unexpected(tokens, ",", "}", hint="Hops are {m}, {m,n} or {m,}.")
+        meant = idioms.hop_range(tokens, opened)
+        raise unexpected(tokens, ",", "}", hint=_HOPS, meant=meant)
     tokens.at += 1
     if maximum is not None and minimum > maximum:
         raise fail(
@@ -225,10 +244,11 @@ def _hops(tokens: Tokens) -> tuple[int, int | None]:
     return minimum, maximum
 
 
-def _bound(tokens: Tokens) -> int:
+def _bound(tokens: Tokens, opened: int) -> int:
     token = tokens.tokens[tokens.at]
     if not (token.isascii() and token.isdigit()):
-        raise unexpected(tokens, "a number of hops", hint="Hops are {m}, {m,n} or {m,}.")
+        meant = idioms.hop_range(tokens, opened)
+        raise unexpected(tokens, "a number of hops", hint=_HOPS, meant=meant)
     value = values.number_at(tokens, tokens.at)
     if not isinstance(value, int) or value > HOP_BOUND_MAX:
         raise fail(

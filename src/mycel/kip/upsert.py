@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from mycel.errors import MycelError
 from mycel.kip import ast, values
-from mycel.kip.complaints import misplaced, unexpected
+from mycel.kip.complaints import fail, listed, misplaced, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import endpoint, link, matcher
 
 _ENTRY = '("predicate", target)'
+_NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
+_METADATA = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
+_CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
 
 
 def capsule(tokens: Tokens) -> ast.Capsule:
@@ -55,12 +59,10 @@ def _concept(tokens: Tokens) -> ast.ConceptBlock:
     version = _expect_version(tokens)
     attributes = _attributes(tokens)
     propositions = _propositions(tokens)
-    _close(
-        tokens,
-        *(("EXPECT",) if version is None and attributes is None and propositions is None else ()),
-        *(("SET",) if propositions is None else ()),
-        what="CONCEPT",
-    )
+    if texts[tokens.at] != "}":
+        seen = 2 if propositions is not None else 1 if attributes is not None else 0
+        raise _not_closed(tokens, _CONCEPT_PARTS, _CONCEPT_PARTS[seen:], is_first=version is None)
+    tokens.at += 1
     return ast.ConceptBlock(
         handle, found, version, attributes, propositions, _metadata(tokens), tokens.span(first)
     )
@@ -79,12 +81,10 @@ def _proposition(tokens: Tokens) -> ast.PropositionBlock:
     found = link(tokens, 2, exact=True)
     version = _expect_version(tokens)
     attributes = _attributes(tokens)
-    _close(
-        tokens,
-        *(("EXPECT",) if version is None and attributes is None else ()),
-        *(("SET",) if attributes is None else ()),
-        what="PROPOSITION",
-    )
+    if tokens.tokens[tokens.at] != "}":
+        parts = ("ATTRIBUTES",) if attributes is None else ()
+        raise _not_closed(tokens, ("ATTRIBUTES",), parts, is_first=version is None)
+    tokens.at += 1
     return ast.PropositionBlock(
         handle, found, version, attributes, _metadata(tokens), tokens.span(first)
     )
@@ -101,14 +101,34 @@ def _open(tokens: Tokens, what: str) -> ast.Variable | None:
     return handle
 
 
-def _close(tokens: Tokens, *also: str, what: str) -> None:
-    if tokens.tokens[tokens.at] != "}":
-        order = "EXPECT VERSION, SET ATTRIBUTES, SET PROPOSITIONS"
-        if what == "PROPOSITION":
-            order = "EXPECT VERSION, SET ATTRIBUTES"
-        hint = f"The order is {order}, each at most once; WITH METADATA stands after the `}}`."
-        raise unexpected(tokens, *also, "}", hint=misplaced(tokens, hint))
-    tokens.at += 1
+def _not_closed(
+    tokens: Tokens, known: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
+) -> MycelError:
+    """Something else stands where the block should end.
+
+    SET starts the parts that are `known`, of which some are `left` to be written. EXPECT VERSION
+    has not been there yet if `is_first`.
+    """
+    token, part = tokens.tokens[tokens.at : tokens.at + 2]
+    if token == "SET" and part in {"ATTRIBUTES", "PROPOSITIONS", "METADATA"}:
+        expected = listed((*(f"`SET {each}`" for each in left), "}"))
+        return fail(
+            tokens,
+            f"Expected {expected}, found `SET {part}`.",
+            _METADATA if part == "METADATA" else _order(known),
+            length=2,
+        )
+    version = ("EXPECT",) if is_first and left == known else ()
+    also = ("SET",) if left else ()
+    return unexpected(tokens, *version, *also, "}", hint=misplaced(tokens, _order(known)))
+
+
+def _order(known: tuple[str, ...]) -> str:
+    parts = ", ".join(f"SET {each}" for each in known)
+    return (
+        f"The order is EXPECT VERSION, {parts}, each at most once; WITH METADATA stands after "
+        "the `}`."
+    )
 
 
 def _expect_version(tokens: Tokens) -> ast.Number | None:
@@ -128,13 +148,10 @@ def _attributes(tokens: Tokens) -> ast.Map | None:
     if part == "ATTRIBUTES":
         tokens.at += 2
         return values.mapping(tokens, "SET ATTRIBUTES")
-    if part == "PROPOSITIONS":
+    if part in {"PROPOSITIONS", "METADATA"}:
         return None
     tokens.at += 1
-    hint = None
-    if part == "METADATA":
-        hint = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
-    raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS", hint=hint)
+    raise unexpected(tokens, "ATTRIBUTES", "PROPOSITIONS")
 
 
 def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
@@ -160,6 +177,8 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
+    if texts[tokens.at][0] in "?{(":
+        raise unexpected(tokens, "a predicate in double quotes, or a placeholder", hint=_NO_SUBJECT)
     predicate = values.text(tokens, "a predicate")
     if texts[tokens.at] != ",":
         hint = (
@@ -174,10 +193,7 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
         raise unexpected(
             tokens,
             ")",
-            hint=f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not "
-            "repeated."
-            if texts[tokens.at] == ","
-            else None,
+            hint=_NO_SUBJECT if texts[tokens.at] == "," else None,
         )
     tokens.at += 1
     return ast.SetProposition(predicate, target, _metadata(tokens), tokens.span(first))

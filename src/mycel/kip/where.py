@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mycel.kip import ast, values
+from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
-from mycel.kip.conditions import condition
+from mycel.kip.conditions import TESTS, condition
+from mycel.kip.foreign import CLAUSES
 from mycel.kip.lexer import END, Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.model.limits import NESTING_DEPTH_MAX
@@ -90,7 +91,7 @@ def _filter(tokens: Tokens, depth: int) -> ast.Filter:
     first = tokens.at
     tokens.at = first + 1
     if tokens.tokens[first + 1] != "(":
-        raise unexpected(tokens, "(", hint="A filter is FILTER(condition).")
+        raise unexpected(tokens, "(", hint=_filter_hint(tokens))
     tokens.at = first + 2
     found = condition(tokens, depth)
     if tokens.tokens[tokens.at] != ")":
@@ -99,15 +100,29 @@ def _filter(tokens: Tokens, depth: int) -> ast.Filter:
     return ast.Filter(found, tokens.span(first))
 
 
+def _filter_hint(tokens: Tokens) -> str:
+    match tokens.tokens[tokens.at].upper():
+        case "NOT":
+            return "Exclude a pattern with NOT { … }, without FILTER and EXISTS."
+        case "EXISTS":
+            return "Require a pattern by writing it as it is, without FILTER, EXISTS and braces."
+        case _:
+            return "A filter is FILTER(condition)."
+
+
 def _no_clause(tokens: Tokens) -> Exception:
     token = tokens.tokens[tokens.at]
     hint = None
     if token == "{":
-        hint = 'Give the concept a variable: ?x {type: "…"}.'
+        hint = idioms.group(tokens) or 'Give the concept a variable: ?x {type: "…"}.'
     elif token in {",", "."}:
         hint = "Clauses stand one after another, without anything between them."
     elif token in {"WHERE", "ORDER", "LIMIT", "CURSOR"}:
         hint = f"Close the block with `}}` before {token}."
+    elif token in TESTS:
+        hint = f"Conditions stand in a filter: FILTER({token}(…))."
+    elif token[0].isalpha():
+        hint = CLAUSES.get(token.upper())
     return unexpected(tokens, "a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}", hint=hint)
 
 

@@ -73,6 +73,17 @@ class Vocabulary:
 
 def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:
     """The error for a name that nothing defines, with the closest names that are defined."""
-    close = did_you_mean(name, known) if len(name) < 256 else ""
+    names = name.split("|")
+    if len(name) >= 256:
+        close = ""
+    elif (
+        what == "predicate"
+        and len(names) > 1
+        and all(each.strip().isidentifier() for each in names)
+    ):
+        apart = " | ".join(f'"{each.strip()}"' for each in names)
+        close = f"Alternatives in a pattern stand in quotes of their own: {apart}."
+    else:
+        close = did_you_mean(name, known)
     hint = f"{close} List what is defined with {command}; names are case-sensitive."
     return TypeMismatch(f"The {what} {shorten(name)!r} is not defined.", hint=hint.strip())

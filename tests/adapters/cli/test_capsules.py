@@ -104,6 +104,7 @@ def test_files_are_applied_in_order_and_standard_input_is_one(run: Run, tmp_path
     again = run("capsule", "apply", first, "--json").object
     assert again["capsules"] == [str(first)]
     assert again["blocks"] == 1
+    assert run("capsule", "apply", first).stdout.endswith("; nothing changed.\n")
 
 
 @pytest.mark.usefixtures("garden")
@@ -171,6 +172,114 @@ def test_clauses_choose_what_their_first_variable_matches(run: Run) -> None:
     assert (link["concepts"], link["propositions"]) == (0, 1)
 
 
+@pytest.fixture
+def elsewhere(run: Run, tmp_path: Path) -> tuple[str, Path]:
+    """The option for another graph, a new one."""
+    option = ("--db", tmp_path / "elsewhere.db")
+    assert run(*option, "init").status == 0
+    return option
+
+
+@pytest.mark.usefixtures("garden")
+def test_what_was_exported_can_be_applied_to_a_new_graph(
+    run: Run, tmp_path: Path, elsewhere: tuple[str, Path]
+) -> None:
+    file = tmp_path / "plants.kip"
+    done = run("capsule", "export", "--type", "Plant", "--output", file)
+    assert done.stdout == (
+        f"Wrote {file}: 2 concepts, 1 link, and 2 definitions in front: Plant, shades.\n"
+    )
+    assert done.stderr == ""
+    applied = run(*elsewhere, "capsule", "apply", file)
+    assert (applied.status, applied.stdout.startswith(f"{file}: 5 blocks: C:")) == (0, True)
+    for question in (
+        'FIND(?p.name, ?p.attributes, ?x.name) WHERE { (?p, "shades", ?x) }',
+        'FIND(?t.attributes) WHERE { ?t {type: "$ConceptType", name: "Plant"} }',
+        'FIND(?t.attributes) WHERE { ?t {type: "$PropositionType", name: "shades"} }',
+    ):
+        here, there = (run(*db, "kip", question, "--json").object for db in ((), elsewhere))
+        assert here == there
+        assert here["result"][0]
+
+
+@pytest.mark.usefixtures("garden")
+def test_a_capsule_on_standard_output_is_told_about_beside_it(run: Run) -> None:
+    done = run("capsule", "export", "--type", "Plant")
+    assert done.stdout.index('name: "shades"') < done.stdout.index('name: "Oak"')
+    assert done.stderr == "2 concepts, 1 link, and 2 definitions in front: Plant, shades.\n"
+
+
+@pytest.mark.usefixtures("garden")
+def test_definitions_can_be_left_out(run: Run, elsewhere: tuple[str, Path]) -> None:
+    done = run("capsule", "export", "--type", "Plant", "--without-definitions")
+    assert "$ConceptType" not in done.stdout
+    assert done.stderr == "2 concepts, 1 link.\n"
+    refused = run(*elsewhere, "capsule", "apply", "-", "--json", input=done.stdout)
+    assert refused.error["code"] == "KIP_2001"
+
+
+@pytest.mark.usefixtures("garden")
+def test_definitions_that_were_matched_are_not_said_twice(run: Run) -> None:
+    done = run("capsule", "export", "--type", "$ConceptType", "--type", "Plant", "--json").object
+    assert done["definitions"] == ["shades"]
+    assert done["capsule"].count('name: "Plant"') == 1
+
+
+@pytest.mark.usefixtures("garden")
+def test_definitions_of_a_new_graph_come_along_only_if_they_were_changed(run: Run) -> None:
+    run("concept", "put", "Person", "Ada")
+    words = ("capsule", "export", '?p {type: "Person", name: "Ada"}', "--json")
+    assert run(*words).object["definitions"] == []
+    run("define", "type", "Person", "--description", "Somebody who gardens")
+    changed = run(*words).object
+    assert changed["definitions"] == ["Person"]
+    assert "Somebody who gardens" in changed["capsule"]
+
+
+@pytest.mark.usefixtures("garden")
+def test_definitions_that_are_linked_bring_the_predicate_of_their_link(
+    run: Run, elsewhere: tuple[str, Path]
+) -> None:
+    run("define", "type", "Tree")
+    run("define", "predicate", "narrower_than")
+    run("concept", "put", "Tree", "Elm")
+    run("edge", "add", "$ConceptType:Tree", "narrower_than", "$ConceptType:Plant")
+    done = run("capsule", "export", "--type", "Tree", "--type", "Plant", "--json").object
+    assert done["definitions"] == ["narrower_than", "Plant", "Tree", "shades"]
+    assert done["propositions"] == 2
+    assert run(*elsewhere, "capsule", "apply", "-", input=done["capsule"]).status == 0
+
+
+@pytest.mark.usefixtures("garden")
+def test_what_a_capsule_refers_to_outside_itself_is_told(
+    run: Run, tmp_path: Path, elsewhere: tuple[str, Path]
+) -> None:
+    link = '?l (?a, "shades", ?b)'
+    done = run("capsule", "export", link)
+    assert "2 elements that it does not hold" in done.stderr
+    assert 'Plant "Oak", Plant "Fern". Export them as well' in done.stderr
+    as_json = run("capsule", "export", link, "--json")
+    assert as_json.object["outside"] == ['Plant "Oak"', 'Plant "Fern"']
+    assert as_json.stderr == ""
+    file = tmp_path / "link.kip"
+    written = run("capsule", "export", link, "--output", file, "--json").object
+    assert written["outside"] == ['Plant "Oak"', 'Plant "Fern"']
+    assert run(*elsewhere, "capsule", "apply", file, "--json").error["code"] == "KIP_3002"
+    run("edge", "add", "Plant:Oak", "belongs_to_domain", "Domain:Unsorted")
+    own = '?l ({type: "Plant", name: "Oak"}, "belongs_to_domain", ?d)'
+    assert run("capsule", "export", own, "--json").object["outside"] == ['Plant "Oak"']
+
+
+@pytest.mark.usefixtures("garden")
+def test_a_link_outside_is_told_by_what_it_joins(run: Run) -> None:
+    shade = run("edge", "out", "Plant:Oak", "--json").object["id"]
+    run("define", "predicate", "doubts")
+    run("edge", "add", "Plant:Fern", "doubts", shade)
+    done = run("capsule", "export", '?l (?a, "doubts", ?b)', "--json").object
+    assert done["definitions"] == ["Plant", "doubts", "shades"]
+    assert '(Plant "Oak", shades, Plant "Fern")' in done["outside"]
+
+
 @pytest.mark.usefixtures("garden")
 def test_pages_follow_one_another_until_all_is_out(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +292,12 @@ def test_pages_follow_one_another_until_all_is_out(
     assert sum(page["propositions"] for page in pages) == whole["propositions"] == 1
     file = tmp_path / "plants.kip"
     done = run("capsule", "export", "--type", "Plant", "--output", file, "--json").object
-    assert done == {"path": str(file), "concepts": 2, "propositions": 1}
+    assert done == {
+        "path": str(file),
+        "concepts": 2,
+        "propositions": 1,
+        "definitions": ["Plant", "shades"],
+    }
     before = run("snapshot", "--json").object
     assert run("capsule", "apply", file).status == 0
     assert run("snapshot", "--json").object == before

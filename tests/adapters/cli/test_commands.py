@@ -1,11 +1,13 @@
 """What every command does, as text and as JSON."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 import mycel
+from mycel.model.times import to_datetime
 from tests.adapters.cli.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -198,7 +200,10 @@ def test_history_lists_versions_oldest_first(run: Run) -> None:
 
 def test_a_snapshot_shows_every_root_of_now_and_of_then(run: Run) -> None:
     now = run("snapshot", "--json").object
-    assert now["overall_root"] in run("snapshot").stdout
+    shown = run("snapshot")
+    assert now["overall_root"] in shown.stdout
+    time = next(line.split()[1] for line in shown.lines if line.startswith("time "))
+    assert datetime.fromisoformat(time) == to_datetime(now["time_us"])
     run("define", "type", "Dose")
     assert run("snapshot", "--json").object["overall_root"] != now["overall_root"]
     then = run("snapshot", "--as-of", str(now["entries"]), "--json").object

@@ -2,7 +2,14 @@
 
 import pytest
 
-from mycel.cli.editing import Known, is_complete, offers, pieces, without_semicolon
+from mycel.cli.editing import (
+    Known,
+    indent_of_closing,
+    is_complete,
+    offers,
+    pieces,
+    without_semicolon,
+)
 
 FIND = 'FIND(?p) WHERE { ?p {type: "Plant"} }'
 
@@ -68,6 +75,7 @@ KNOWN = Known(
     predicates=("shades", "shelters"),
     parameters=("name", "number"),
     dot_commands=(".help", ".params"),
+    attributes={"Person": ["handle", "height_m"], "Plant": ["height_m", "leaf"]},
 )
 
 OFFERS: dict[str, tuple[str, list[str]]] = {
@@ -104,6 +112,17 @@ OFFERS: dict[str, tuple[str, list[str]]] = {
     "variables that were used": ("FIND(?plant, ?place) WHERE { ?pl", ["?plant", "?place"]),
     "fields": ("FIND(?p.att", ["attributes"]),
     "all fields that begin so": ("FIND(?p.n", ["name"]),
+    "attributes of all types": ("FIND(?p.attributes.h", ["handle", "height_m"]),
+    "attributes of its type": (
+        'FIND(?p) WHERE { ?q {type: "Person"} ?p {type: "Plant"} FILTER(?p.attributes.',
+        ["height_m", "leaf"],
+    ),
+    "attributes where its type is not known": (
+        'FIND(?p) WHERE { ?p {type: "Stone"} FILTER(?p.attributes.l',
+        ["leaf"],
+    ),
+    "nothing inside an attribute": ("FIND(?p.attributes.leaf.", []),
+    "nothing inside metadata": ("FIND(?p.metadata.", []),
     "placeholders": ("FIND(?p) WHERE { ?p {type: :n", ["name", "number"]),
     "all placeholders": ("FIND(?p) WHERE { } LIMIT :", ["name", "number"]),
     "nothing in a comment": ("FIND(?p) // WH", []),
@@ -135,6 +154,27 @@ def test_nothing_that_is_typed_on_the_way_is_a_surprise(text: str) -> None:
         is_complete(text[:end])
         offers(text[:end], text[end:], KNOWN)
         assert "".join(piece for _, piece in pieces(text[:end])) == text[:end]
+
+
+def test_the_attributes_of_a_type_that_stands_further_on_are_offered() -> None:
+    found = offers("FIND(?p.attributes.", ') WHERE { ?p {type: "Plant"} }', KNOWN)
+    assert [each.text for each in found] == ["height_m", "leaf"]
+
+
+@pytest.mark.parametrize(
+    ("before", "indent"),
+    [
+        ("WHERE {\n  ?p {}\n  ", ""),
+        ("UPSERT {\n  CONCEPT {\n    {id: 1}\n    ", "  "),
+        ("UPSERT {\n\tCONCEPT { // {\n\t\t", "\t"),
+        ('FIND(?p)\n  WHERE { ?p {name: "{"}\n', "  "),
+        ("WHERE {\n  ?p {", None),
+        ("  ", None),
+        ("DESCRIBE PRIMER\n  ", None),
+    ],
+)
+def test_a_closing_bracket_goes_where_its_line_began(before: str, indent: str | None) -> None:
+    assert indent_of_closing(before) == indent
 
 
 def test_a_line_is_cut_into_pieces_by_kind() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import mycel
 import mycel.store.reader
+from mycel.cli import labels
 from mycel.cli.answers import statement_lines, text
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
@@ -97,7 +99,7 @@ def test_placeholders_get_values_by_name_as_an_object_or_from_a_file(
 def test_a_value_cannot_change_the_command(run: Run) -> None:
     question = 'FIND(?p.name) WHERE { ?p {type: "Plant", name: :name} }'
     injected = 'x"} } UNION { ?p {type: "Plant'
-    assert run("kip", question, "--param", f"name={injected}", "--json").object == {"result": []}
+    assert run("kip", question, "--param", f"name={injected}", "--json").object["result"] == []
 
 
 # Answers.
@@ -114,7 +116,7 @@ def test_a_find_is_a_table_with_a_column_for_each_expression(run: Run) -> None:
     assert fern.split("  ")[0].startswith('Plant "Fern" (C:')
     assert fern.split()[-3:] == ["null", "null", "null"]
     assert '["old","tall"]' in oak
-    assert " shades C:" in oak
+    assert re.search(r" C:\d+ Plant:Oak shades C:\d+ Plant:Fern \(P:\d+:shades\)$", oak)
     assert done.stderr == ""
 
 
@@ -193,12 +195,35 @@ def test_a_search_shows_scores(run: Run) -> None:
     assert run("kip", 'SEARCH CONCEPT "zebra"').stderr == "No element has these words.\n"
 
 
+def test_a_link_that_was_searched_for_names_what_it_joins(run: Run) -> None:
+    shown = re.compile(r" C:\d+ Plant:Oak shades C:\d+ Plant:Fern")
+    assert shown.search(run("kip", 'SEARCH PROPOSITION "shades"').lines[1])
+    assert any(shown.search(line) for line in run("search", "shades").lines)
+
+
+def test_only_so_many_ends_of_links_are_looked_up(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labels, "NAMES_MAX", 1)
+    shown = run("kip", 'FIND(?l) WHERE { ?l (?a, "shades", ?b) }').lines[1]
+    assert re.match(r"C:\d+ Plant:Oak shades C:\d+ \(P:", shown)
+
+
+def test_an_upsert_that_says_nothing_new_says_so(run: Run) -> None:
+    moss = 'UPSERT { CONCEPT { {type: "Plant", name: "Moss"} } }'
+    first, again = run("kip", moss).stdout, run("kip", moss).stdout
+    assert "nothing changed" not in first
+    assert again == first.replace("\n", "; nothing changed\n")
+    assert "nothing changed" not in run("kip", moss, "--dry-run").stdout
+
+
 def test_an_export_is_a_capsule_that_can_be_run_again(run: Run, tmp_path: Path) -> None:
     exported = run("kip", 'EXPORT ?p WHERE { ?p {type: "Plant"} }')
     assert exported.stdout.startswith("UPSERT {\n")
     assert exported.stderr == "2 concepts, 1 link.\n"
     again = run("kip", input=exported.stdout)
     assert again.stdout.startswith("3 blocks: ")
+    assert again.stdout.endswith("; nothing changed\n")
     assert run("kip", 'EXPORT ?p WHERE { ?p {type: "Event"} }').stderr == "Nothing matches.\n"
 
 
@@ -241,6 +266,15 @@ def test_a_link_that_is_only_half_of_one_is_shown_as_json() -> None:
 def test_a_terminal_gets_a_table_and_json_on_request() -> None:
     assert "─" in Terminal("kip", NAMES).read_to_end()
     assert '{"result":["Fern","Oak"]}' in Terminal("kip", NAMES, "--json").read_to_end()
+
+
+@needs_posix
+def test_a_terminal_is_told_once_that_elements_are_in_short() -> None:
+    whole = 'FIND(?p, ?p) WHERE { ?p {type: "Plant"} }'
+    assert Terminal("kip", whole).read_to_end().count("--json shows everything") == 1
+    assert Terminal("kip", 'SEARCH CONCEPT "oak"').read_to_end().count("--json shows") == 1
+    assert "--json shows" not in Terminal("kip", NAMES).read_to_end()
+    assert "--json shows" not in Terminal("kip", whole, "--json").read_to_end()
 
 
 def test_output_in_a_narrow_encoding_is_escaped(spawn: Run) -> None:
@@ -344,6 +378,31 @@ def test_an_error_points_at_its_place(run: Run) -> None:
     assert hint.startswith("  ")
     as_json = run("kip", "FIND(?p)\nWHERE {\n  ?p {type: 'Plant'}\n}", "--json").error
     assert (as_json["data"]["line"], as_json["data"]["column"]) == (3, 13)
+
+
+def test_the_name_of_a_file_is_told_apart_from_a_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("names.kip").write_text(NAMES, encoding="utf-8")
+    done = run("kip", "names.kip")
+    assert done.status == 2
+    assert "use --file names.kip" in done.stderr
+    assert "--file" not in run("kip", "other.kip").stderr
+    assert "--file" not in run("kip", "x" * 5000).stderr
+    assert "--file" not in run("kip", input="names.kip").stderr
+
+
+def test_a_missing_parameter_says_how_it_is_given(run: Run) -> None:
+    done = run("kip", "FIND(?x) WHERE { ?x {type: :kind} }", "--param", "knid=Plant")
+    assert "--param kind=…" in done.stderr
+    assert ":knid" in done.stderr
+
+
+def test_help_calls_the_argument_what_it_is(run: Run) -> None:
+    shown = run("kip", "--help").stdout
+    assert "[COMMAND]" in shown
+    assert "WORDS" not in shown
 
 
 @pytest.mark.parametrize(

@@ -137,3 +137,28 @@ def test_without_a_database_every_command_says_how_to_make_one(run: Run, tmp_pat
         assert done.status == 1
         assert "mycel init" in done.stderr
         assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--db", "other.db"), "`mycel init --db other.db`"),
+        (("--db", "my graph.db"), "`mycel init --db 'my graph.db'`"),
+        (("--workspace", "none"), "`mycel init --workspace none`"),
+        ((), "`mycel init`"),
+    ],
+)
+def test_a_database_that_is_missing_is_created_with_the_same_options(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    hint: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = run("kip", "DESCRIBE PRIMER", *words)
+    assert done.status == 1
+    assert f"Create one with {hint}." in done.stderr
+    assert hint in run("capsule", "list", *words).stderr
+    assert hint in run("doctor", *words).stdout

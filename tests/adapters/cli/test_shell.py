@@ -11,6 +11,7 @@ import pytest
 
 import mycel
 import mycel.store.reader
+from mycel.cli.editing import is_complete
 from mycel.cli.shell import Shell
 from tests.adapters.cli.conftest import Terminal, needs_posix
 from tests.adapters.cli.test_kip import NAMES, RENAME, SLOW
@@ -72,6 +73,22 @@ class TestATerminal:
         session.type("FIND(?p.name)\r", "...")
         session.type('WHERE { ?p {type: "Plant"} }\r', "...")
         assert "2 rows," in session.type("\r", " ms")
+        assert session.leave() == 0
+
+    def test_a_closing_bracket_stands_below_the_line_that_opened_it(self, tmp_path: Path) -> None:
+        history = tmp_path / "history"
+        session = Session(MYCEL_HISTORY=str(history))
+        for line in ("FIND(?p.name)\r", "WHERE {\r", '  ?p {type: "Plant"}\r'):
+            session.type(line, "...")
+        assert "2 rows," in session.type("};\r", " ms")
+        assert session.leave() == 0
+        assert '+  ?p {type: "Plant"}\n+};' in history.read_text()
+
+    def test_it_is_told_once_that_elements_are_in_short(self) -> None:
+        session = Session()
+        whole = 'FIND(?p) WHERE { ?p {type: "Plant"} }\r'
+        assert "after .json you see everything" in session.type(whole, " ms")
+        assert "after .json" not in session.type(whole, " ms")
         assert session.leave() == 0
 
     def test_the_session_is_left_with_a_command_too(self) -> None:
@@ -178,6 +195,38 @@ def test_only_leaving_ends_a_session(shell: Shell) -> None:
     assert shell.take(";")
     assert shell.take(".nothing")
     assert not shell.take(".exit")
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "Quit", "exit;"])
+def test_a_session_is_left_without_a_dot_too(shell: Shell, word: str) -> None:
+    assert is_complete(word)
+    assert not shell.take(word)
+
+
+def test_help_needs_no_dot_when_it_stands_alone(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert is_complete("help")
+    assert shell.take("help")
+    assert ".params" in capsys.readouterr().out
+    assert shell.take("help me")
+    assert capsys.readouterr().err.startswith("KIP_1001")
+
+
+def test_a_missing_parameter_says_how_it_is_set(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.take("FIND(?p) WHERE { ?p {type: :n} }")
+    assert ".params n=…" in capsys.readouterr().err
+
+
+def test_attributes_that_a_type_speaks_of_can_be_completed(shell: Shell) -> None:
+    shell.take(
+        'UPSERT { CONCEPT { {type: "$ConceptType", name: "Bed"} SET ATTRIBUTES'
+        ' {description: "A place", instance_schema: {length_m: {type: "number"}}} } }'
+    )
+    assert shell.known.attributes["Bed"] == ["length_m"]
+    assert "Plant" not in shell.known.attributes
 
 
 def test_answers_are_json_or_tables_as_one_likes(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import mycel
+from mycel.engine.bootstrap import apply
 from mycel.engine.constraints import WARNINGS_MAX, SchemaGuard
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
@@ -321,3 +322,81 @@ def test_a_link_is_an_end_only_for_a_star_or_the_name_of_its_predicate(
     assert db.add_edge(ends[0], "doubts", link)
     define(db, "notes", {"object_types": ["*"]}, predicate=True)
     assert db.add_edge(ends[0], "notes", link)
+
+
+# Definitions that mean nothing.
+
+
+def told(db: mycel.Nexus, attributes: dict[str, Any], *, predicate: bool = False) -> list[str]:
+    """What the author of a definition hears."""
+
+    def work(tx: mycel.Transaction) -> None:
+        (tx.define_predicate if predicate else tx.define_type)("keeps", attributes)
+
+    return warnings_of(db, work)
+
+
+def test_an_entry_of_a_schema_that_is_no_object_is_told(db: mycel.Nexus) -> None:
+    (sentence,) = told(db, {"instance_schema": {"born": "integer", "died": {"type": "integer"}}})
+    assert sentence == (
+        'In the instance_schema of keeps, the entry "born" is no object but a string, and means'
+        ' nothing; write born: {type: "integer"}.'
+    )
+
+
+def test_a_definition_is_told_when_it_is_changed_too(db: mycel.Nexus) -> None:
+    change = {"instance_schema": {"height_m": "number"}}
+    assert len(warnings_of(db, lambda tx: tx.define_type("Tower", change))) == 1
+
+
+def test_ends_of_types_that_nobody_has_defined_are_told(db: mycel.Nexus) -> None:
+    ends = {"subject_types": ["Keper", "*"], "object_types": ["Tower", "tends", "Lake"]}
+    first, second = told(db, ends, predicate=True)
+    assert first == (
+        "The subject_types of keeps name 'Keper', which is not defined. Did you mean 'Keeper'?"
+    )
+    assert second.startswith("The object_types of keeps name 'Lake', which is not defined.")
+
+
+def test_a_type_that_is_defined_later_in_the_transaction_is_defined(db: mycel.Nexus) -> None:
+    def work(tx: mycel.Transaction) -> None:
+        tx.define_predicate("drains", {"subject_types": ["Lake"], "object_types": ["*"]})
+        tx.define_type("Lake")
+
+    assert warnings_of(db, work) == []
+
+
+def test_a_definition_that_was_removed_again_is_not_told(db: mycel.Nexus) -> None:
+    def work(tx: mycel.Transaction) -> None:
+        tx.retire(tx.define_type("Lake", {"instance_schema": {"depth": "number"}}))
+
+    assert warnings_of(db, work) == []
+
+
+def test_slips_reach_the_caller_of_a_command_and_of_a_dry_run() -> None:
+    command = """UPSERT { CONCEPT { {type: "$PropositionType", name: "near"} SET ATTRIBUTES
+        { description: "Close", subject_types: ["*"], object_types: ["*"], symmetric: true } } }"""
+    with mycel.open() as db:
+        (rehearsed,) = db.request({"command": command, "dry_run": True})["warnings"]
+        (written,) = db.execute(command).warnings
+    assert rehearsed == written
+    assert (
+        written
+        == "The definition of near says 'symmetric', which means nothing; write is_symmetric."
+    )
+
+
+def test_not_more_slips_are_told_than_anybody_reads(db: mycel.Nexus) -> None:
+    def work(tx: mycel.Transaction) -> None:
+        for n in range(WARNINGS_MAX + 5):
+            tx.define_predicate(f"p{n}", {"symmetric": True})
+
+    assert len(warnings_of(db, work)) == WARNINGS_MAX
+
+
+def test_the_shipped_capsules_say_nothing_in_vain() -> None:
+    store = Store(":memory:", guards=[SchemaGuard()])
+    with store.transaction(actor="$system", message="") as tx:
+        assert apply(tx).concepts_created > 0
+    store.close()
+    assert tx.warnings == []

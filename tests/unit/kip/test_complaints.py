@@ -62,7 +62,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         (filtered('?x.name IN ["a"]'), "IN", "IN(?x.name, …)"),
         (with_value("None"), "None", "null"),
         (with_value("TRUE"), "TRUE", "true"),
-        ("FIND(DISTINCT ?x) WHERE { }", "DISTINCT", "COUNT(DISTINCT ?x)"),
+        ("FIND(DISTINCT ?x) WHERE { }", "DISTINCT", "group: FIND(?x, COUNT(?x))"),
         ("FIND(?x AS ?y) WHERE { }", "AS", "no aliases"),
         ("FIND(*) WHERE { }", "*", "name the variables"),
         ("FIND(COUNT(*)) WHERE { }", "*", "name the variables"),
@@ -133,7 +133,12 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ('UPSERT { CONCEPT { {type: "T"} } }', '{type: "T"}', '{type: "…", name: "…"}'),
         (
             'UPSERT { CONCEPT { {id: "C:1"} SET METADATA {a: 1} } }',
-            "METADATA",
+            "SET METADATA",
+            "} WITH METADATA",
+        ),
+        (
+            'UPSERT { CONCEPT { {id: "C:1"} SET ATTRIBUTES {} SET METADATA {a: 1} } }',
+            "SET METADATA",
             "} WITH METADATA",
         ),
         (
@@ -143,7 +148,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ),
         (
             'UPSERT { CONCEPT { {id: "C:1"} SET PROPOSITIONS {} SET ATTRIBUTES {} } }',
-            "SET",
+            "SET ATTRIBUTES",
             "The order is",
         ),
         ('SEARCH CONCEPT "a" MODE "semantics"', '"semantics"', "'semantic'"),

@@ -1,0 +1,199 @@
+"""What several tokens together say in another language, and the same in KIP.
+
+`foreign` knows single words and signs. Here the tokens around the failure are read, so that the
+hint can repeat them: who wrote `?c.attributes["born"]` is told to write `?c.attributes.born`. Every
+function looks on from a place without moving on, and returns a hint, or None when it has nothing to
+say. All of them run only once a command has failed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mycel.kip.lexer import END, Tokens
+from mycel.model.names import shorten
+
+_SCALAR = re.compile(r'".*"|[-+]?[0-9.]+|true|false|null', re.ASCII)
+_HOPS = re.compile(
+    r"\s*(?P<low>[0-9]*)\s*(?P<sign>\+|\*|,|-|:|;|\.{2,3}|to)\s*(?P<high>[0-9]*)\*?\s*", re.ASCII
+)
+_WALK = re.compile(r"\*\s*(?=[0-9.])([0-9]*)\s*(\.\.)?\s*([0-9]*)", re.ASCII)
+
+
+def scalar(tokens: Tokens, at: int) -> str:
+    """The value at a place as it is written, or an ellipsis for one that takes more than a token.
+
+    >>> scalar(Tokens('{a: "b", c: [1]}'), 3)
+    '"b"'
+    >>> scalar(Tokens("{a: :b}"), 3), scalar(Tokens("{a: [1]}"), 3)
+    (':b', '…')
+    """
+    token = tokens.tokens[at]
+    if token == ":" and tokens.tokens[at + 1].isidentifier():
+        return f":{shorten(tokens.tokens[at + 1])}"
+    return token if len(token) <= 40 and _SCALAR.fullmatch(token) else "…"
+
+
+def path_from(tokens: Tokens, at: int) -> str:
+    """The first variable or path from a place on, for a hint to use, or `?x`."""
+    named = (token for token in tokens.tokens[at:] if token[0] == "?" and len(token) > 1)
+    return shorten(next(named, "?x"))
+
+
+# WHERE.
+
+
+def group(tokens: Tokens) -> str | None:
+    """SPARQL's braces around a group of clauses, where the next token is the brace."""
+    first = tokens.tokens[tokens.at + 1]
+    if first[0] not in "?(":
+        return None
+    after = _after_bracket(tokens, tokens.at)
+    if tokens.tokens[after] != "UNION":
+        return "Drop these braces: clauses stand one after another, and all of them have to hold."
+    clause = "(…)" if first == "(" else f"{shorten(first)} {{…}}"
+    return f"Drop the first braces: {clause} UNION {{ … }}. Repeat in each what both should share."
+
+
+def _after_bracket(tokens: Tokens, opened: int) -> int:
+    """The place after the bracket that closes the one at a place, or the end."""
+    depth = 0
+    for at in range(opened, len(tokens.tokens)):
+        token = tokens.tokens[at]
+        if token in {"{", "(", "["}:
+            depth += 1
+        elif token in {"}", ")", "]"}:
+            depth -= 1
+        if depth == 0:
+            return at + 1
+        if token == END:
+            break
+    return len(tokens.tokens) - 1
+
+
+def subscript(tokens: Tokens) -> str | None:
+    """`?c.attributes["born"]`, where the next token is the bracket."""
+    at = tokens.at
+    base = tokens.tokens[at - 1] if at else ""
+    if tokens.tokens[at] != "[" or base[:1] != "?" or tokens.ends[at - 1] != tokens.starts[at]:
+        return None
+    keys: list[str] = []
+    while tokens.tokens[at] == "[" and tokens.tokens[at + 1][0] == '"':
+        keys.append(tokens.tokens[at + 1].strip('"'))
+        at += 3
+    path = shorten(".".join((base, *keys)))
+    if not keys:
+        return f"A path does not reach into an array: take the whole of {shorten(base)}."
+    if all(key.isascii() and key.isidentifier() for key in keys):
+        return f"Keys follow dots: write {path}."
+    return f"A path reaches only keys that are identifiers: take the whole of {shorten(base)}."
+
+
+def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:
+    """A value in a matcher that is none of its keys; the next token is that key."""
+    at = tokens.at
+    part, key = "attributes", tokens.tokens[at].strip('"')
+    if key in {"attributes", "metadata"}:
+        part = key
+        at += 3 if tokens.tokens[at + 1] == ":" and tokens.tokens[at + 2] == "{" else 2
+        key = tokens.tokens[at].strip('"')
+    key = shorten(key) if key.isidentifier() else "key"
+    value = scalar(tokens, at + 2) if tokens.tokens[at + 1] == ":" else "…"
+    if exact:
+        form = "SET ATTRIBUTES" if part == "attributes" else "} WITH METADATA"
+        return f"Other values are set in the block of the concept: {form} {{ {key}: {value} }}."
+    before = tokens.tokens[opened - 1]
+    if before[0] == "?":
+        name = shorten(before)
+        return f"Other values are tested with FILTER({name}.{part}.{key} == {value})."
+    return (
+        "Other values are tested with a filter: put ?x in the place of this matcher and write "
+        f'?x {{type: "…"}} FILTER(?x.{part}.{key} == {value}).'
+    )
+
+
+# Predicates.
+
+
+def hops(tokens: Tokens) -> str | None:
+    """SPARQL's and Cypher's hops, where the next token is the sign after a predicate's name."""
+    before, name, token = tokens.tokens[tokens.at - 2 : tokens.at + 1]
+    if name == "}":
+        return None
+    name = f":{shorten(name, 40)}" if before == ":" else shorten(name, 40)
+    if token == "/":
+        return f"Every step is a pattern of its own: (?a, {name}, ?m) (?m, …, ?b)."
+    if token == "?":
+        return f"Write the hops in braces: {name}{{0,1}}."
+    bounds = "{1,}" if token[0] == "+" else "{0,}"
+    if walk := _WALK.match(tokens.text, tokens.starts[tokens.at]):
+        bounds = f"{{{walk[1] or 1},{walk[3]}}}" if walk[2] else f"{{{walk[1]}}}"
+    return f"Write the hops in braces: {name}{bounds}."
+
+
+def hop_range(tokens: Tokens, opened: int) -> str | None:
+    """Bounds that are not `{m,n}`, from the place of their brace on."""
+    start = tokens.ends[opened]
+    inner = tokens.text[start : max(start, tokens.text.find("}", start))]
+    found = _HOPS.fullmatch(inner) if len(inner) < 20 else None
+    if found is None:
+        return None
+    low = found["low"] or ("1" if found["sign"] == "+" else "0")
+    return f"Hops are {{m}}, {{m,n}} or {{m,}}: write {{{low},{found['high']}}}."
+
+
+# UPDATE and FIND.
+
+
+def arithmetic(tokens: Tokens, first: int) -> str | None:
+    """`?c.attributes.n + 1`, with an operand at a place and the sign after it."""
+    left, sign, right = tokens.tokens[first], tokens.tokens[first + 1], _operand(tokens, first + 2)
+    is_apart = tokens.ends[first] != tokens.starts[first + 1]
+    if left[0] != "?" and not (left[0].isdigit() and is_apart):
+        # Not a number, or the start of a date.
+        return None
+    if left[0] == "?" and (glued := re.fullmatch(r"(\?[\w.]+)-([0-9]+)", left)):
+        left, sign, right = glued[1], "-", glued[2]
+    elif sign[0] in "+-" and len(sign) > 1:
+        sign, right = sign[0], sign[1:]
+    left = shorten(left)
+    match sign:
+        case "+":
+            return f"Write ADD({left}, {right})."
+        case "-" if right[0] in "?:…":
+            return f"Write ADD({left}, MUL({right}, -1))."
+        case "-":
+            return f"Write ADD({left}, -{right})."
+        case "*":
+            return f"Write MUL({left}, {right})."
+        case "/":
+            return f"Multiply by the inverse: MUL({left}, 0.5) halves it."
+        case _:
+            return None
+
+
+def _operand(tokens: Tokens, at: int) -> str:
+    token = tokens.tokens[at]
+    return shorten(token) if token[0] == "?" and len(token) > 1 else scalar(tokens, at)
+
+
+def assignment(tokens: Tokens, target: str) -> str:
+    """`SET born = 1811`, where the next token is what follows SET."""
+    *parts, key = tokens.tokens[tokens.at].split(".")
+    part = "METADATA" if parts[1:] == ["metadata"] else "ATTRIBUTES"
+    value = "value"
+    if tokens.tokens[tokens.at + 1] in {"=", "==", ":"}:
+        value = scalar(tokens, tokens.at + 2)
+    key = shorten(key) if key.isidentifier() else "key"
+    return f"UPDATE ?{shorten(target)} SET {part} {{ {key}: {value} }} WHERE {{ … }}."
+
+
+def distinct(tokens: Tokens) -> str:
+    """DISTINCT outside an aggregate, where it is the next token."""
+    path = tokens.tokens[tokens.at + 1]
+    path = shorten(path) if path[0] == "?" and len(path) > 1 else "?x.name"
+    return (
+        "Rows are distinct by all variables of WHERE, so a value may repeat. To get each value "
+        f"once, group: FIND({path}, COUNT({path.split('.')[0]})); to count the values, "
+        f"COUNT(DISTINCT {path})."
+    )

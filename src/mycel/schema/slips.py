@@ -1,0 +1,143 @@
+"""What in a definition means nothing, and what its author probably meant.
+
+Definitions are read with patience: what makes no sense demands nothing. Their authors should hear
+of it all the same, or they rely on a rule that does not exist. Each slip is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from mycel.errors import did_you_mean
+from mycel.model.names import CONCEPT_TYPE, shorten
+from mycel.schema.definitions import ANY, json_type, predicate_definition, quoted
+
+SLIPS_MAX: Final = 5
+"""How many entries of one schema are named."""
+_COMPARED_MAX: Final = 120
+
+_OF_CONCEPT_TYPES: Final = {
+    "instanceschema": "instance_schema",
+    "schema": "instance_schema",
+    "attributeschema": "instance_schema",
+    "schemaenforcement": "schema_enforcement",
+    "keyinstances": "key_instances",
+}
+_OF_PREDICATES: Final = {
+    "subjecttypes": "subject_types",
+    "subjecttype": "subject_types",
+    "objecttypes": "object_types",
+    "objecttype": "object_types",
+    "symmetric": "is_symmetric",
+    "issymmetric": "is_symmetric",
+    "transitive": "is_transitive",
+    "istransitive": "is_transitive",
+}
+_OF_ENTRIES: Final = {
+    "required": "is_required",
+    "isrequired": "is_required",
+    "default": "default_value",
+    "defaultvalue": "default_value",
+    "items": "item_type",
+    "itemtype": "item_type",
+    "itemtypes": "item_type",
+    "enums": "enum",
+}
+"""Letters of a key, without case and signs, and the key that has the meaning."""
+
+
+def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
+    """What means nothing in the attributes of a definition, taken by itself."""
+    known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
+    declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
+    for said, meant in _misnamed(attributes, known):
+        yield f"The definition of {name} says {said!r}, which means nothing; write {meant}."
+    if declared is None:
+        return
+    if not isinstance(declared, Mapping):
+        yield (
+            f"The instance_schema of {name} is no object and means nothing; write"
+            ' {attribute: {type: "string"}, …}.'
+        )
+    elif (properties := _json_schema(declared)) is not None:
+        yield (
+            f"The instance_schema of {name} looks like JSON Schema and means nothing; name the"
+            f" attributes directly: {{{_key(next(iter(properties), 'attribute'))}:"
+            ' {type: "string", is_required: true}}.'
+        )
+    else:
+        yield from _entries(name, declared)
+
+
+def undefined_ends(
+    name: str, attributes: Mapping[str, Any], defined: Collection[str]
+) -> Iterator[str]:
+    """The names in `subject_types` and `object_types` that no definition has."""
+    definition = predicate_definition(name, attributes)
+    for key in ("subject_types", "object_types"):
+        for each in getattr(definition, key):
+            if each != ANY and each not in defined:
+                others = [other for other in defined if other != name]
+                close = did_you_mean(each, others) if len(each) < _COMPARED_MAX else ""
+                yield (
+                    f"The {key} of {name} name {shorten(each)!r}, which is not defined."
+                    f" {close}".rstrip()
+                )
+
+
+def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Keys that mean nothing, each with the key that would."""
+    for key in given:
+        meant = known.get("".join(each for each in key.casefold() if each.isalnum()))
+        if meant is not None and key != meant and meant not in given:
+            yield shorten(key), meant
+
+
+def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The properties of a JSON Schema, if this is one; None for a schema of ours.
+
+    An attribute may well be called `properties`, but its entry says a type and not more objects.
+    """
+    properties = declared.get("properties")
+    if not isinstance(properties, Mapping):
+        return None
+    is_nested = bool(properties) and all(isinstance(each, Mapping) for each in properties.values())
+    is_framed = isinstance(declared.get("type"), str) or isinstance(declared.get("required"), list)
+    return properties if is_nested or is_framed else None
+
+
+def _entries(name: str, declared: Mapping[str, Any]) -> Iterator[str]:
+    count = 0
+    for key, entry in declared.items():
+        found = list(_entry(name, key, entry))
+        count += bool(found)
+        if count > SLIPS_MAX:
+            yield f"More entries of the instance_schema of {name} are like that."
+            return
+        yield from found
+
+
+def _entry(name: str, key: str, entry: object) -> Iterator[str]:
+    if isinstance(entry, Mapping):
+        for said, meant in _misnamed(entry, _OF_ENTRIES):
+            yield (
+                f"In the instance_schema of {name}, the entry {quoted(key)} says {said!r}, which"
+                f" means nothing; write {meant}."
+            )
+        return
+    type_ = json.dumps(shorten(entry) if isinstance(entry, str) else "string", ensure_ascii=False)
+    yield (
+        f"In the instance_schema of {name}, the entry {quoted(key)} is no object but"
+        f" {_article(json_type(entry))}, and means nothing; write {_key(key)}: {{type: {type_}}}."
+    )
+
+
+def _article(type_: str) -> str:
+    return type_ if type_ == "null" else f"{'an' if type_[0] in 'ao' else 'a'} {type_}"
+
+
+def _key(key: str) -> str:
+    """A key as it stands in KIP."""
+    return key if key.isidentifier() and key.isascii() else quoted(key)
