@@ -53,6 +53,7 @@ from mycel.store.verify import Report, verify
 if TYPE_CHECKING:
     from mycel.engine.engine import Engine
     from mycel.engine.outcome import Outcome
+    from mycel.engine.rehearsal import Rehearsal
     from mycel.engine.result import Result
 
 DEFAULT_ACTOR = "$self"
@@ -158,6 +159,10 @@ class Nexus(GraphView):
             command, parameters, actor=self.actor, dry_run=dry_run, readonly=readonly
         )
         return Outcome(result.value, result.next_cursor, result.warnings)
+
+    def rehearsal(self) -> AbstractContextManager[Rehearsal]:
+        """A dry run of several commands; `request` uses this for a batch."""
+        return self._engine.rehearsal(actor=self.actor)
 
     def apply_capsule(
         self, capsule: str, parameters: Mapping[str, Any] | None = None, *, dry_run: bool = False

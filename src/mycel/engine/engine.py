@@ -20,6 +20,7 @@ from mycel.engine.merge import merge
 from mycel.engine.outcome import Outcome
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import Commands, Prepared
+from mycel.engine.rehearsal import Rehearsal
 from mycel.engine.result import Result
 from mycel.engine.search import search
 from mycel.engine.update import update
@@ -180,6 +181,20 @@ class Engine:
         return Outcome(told)
 
     # Writing.
+
+    @contextmanager
+    def rehearsal(self, *, actor: str) -> Iterator[Rehearsal]:
+        """Commands in this block are checked, each on what those before it would have written.
+
+        Nothing of it is kept.
+        """
+        try:
+            with self._store.transaction(actor=actor, message="rehearsal") as tx:
+                tx.ledger.reader.deadline = monotonic() + self._timeout_s
+                yield Rehearsal(tx, _manipulate)
+                raise _RolledBackError(Outcome(None))
+        except _RolledBackError:
+            pass
 
     def _write(
         self, command: ast.Manipulation, values: Values, *, actor: str, dry_run: bool

@@ -20,6 +20,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -87,6 +88,14 @@ class Executor(Protocol):
         ...
 
 
+class Stage(Executor, Protocol):
+    """An executor that can also rehearse."""
+
+    def rehearsal(self) -> AbstractContextManager[Executor]:
+        """Commands in this block see what those before them would have written; nothing stays."""
+        ...
+
+
 class _Command(NamedTuple):
     text: str
     parameters: Mapping[str, Any]
@@ -101,11 +110,15 @@ class _Request(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def respond(executor: Executor, request: Mapping[str, Any], *, readonly: bool) -> Response:
+def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> Response:
     """Answer a request, whatever it is."""
     try:
         asked = _read(request)
-        responses = _run_all(executor, asked, readonly=readonly)
+        if asked.dry_run and asked.is_batch and not readonly and _any_writes(asked.commands):
+            with executor.rehearsal() as stage:
+                responses = _run_all(stage, asked, readonly=readonly)
+        else:
+            responses = _run_all(executor, asked, readonly=readonly)
         told = {"result": responses} if asked.is_batch else responses[0]
         return _with_warnings(told, asked.warnings)
     except MycelError as error:
@@ -140,6 +153,10 @@ def _run_all(executor: Executor, asked: _Request, *, readonly: bool) -> list[Res
         if "error" in response and isinstance(command, _Command) and writes(command.text):
             break
     return responses
+
+
+def _any_writes(commands: Sequence[_Command | MycelError]) -> bool:
+    return any(isinstance(each, _Command) and writes(each.text) for each in commands)
 
 
 def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ class Recorder:
         if self._behaviour is None:
             return Outcome(len(self.ran))
         return self._behaviour(command_text, parameters)
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[Recorder]:
+        yield self
 
 
 def failing(*texts: str, error: Exception | None = None) -> Recorder:
