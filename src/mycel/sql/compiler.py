@@ -7,6 +7,7 @@ that nothing is assembled only to be thrown away.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -207,13 +208,22 @@ class _Compiler:
     # Groups.
 
     def _grouped(self, select: Select, *, limited: bool) -> tuple[str, list[Output]]:
-        keys = self._plain()
         if self.query.gathers_early:
-            return self._gathered_early(select, keys, limited=limited)
+            select, merged = self._gathered(select)
+            return self._groups(select, merged.__getitem__, limited=limited)
+        return self._groups(select, lambda node: self._total(select, node), limited=limited)
+
+    def _total(self, select: Select, node: ir.Total) -> str:
+        return totals.total(node, self._access(select, node.argument), exact=self.exact)
+
+    def _groups(
+        self, select: Select, total: Callable[[ir.Total], str], *, limited: bool
+    ) -> tuple[str, list[Output]]:
+        """What is grouped, in order; `total` says how an aggregate is made here."""
         made = [
             self._output(select, each)
             if isinstance(each, ir.Field)
-            else Output(self._total(select, each), is_json=False)
+            else Output(total(each), is_json=False)
             for each in self.query.outputs
         ]
         order = [
@@ -222,68 +232,32 @@ class _Compiler:
             for term in (
                 sort_terms(self._access(select, key.output), key.descending)
                 if isinstance(key.output, ir.Field)
-                else _total_terms(self._total(select, key.output), key.descending)
+                else _total_terms(total(key.output), key.descending)
             )
         ]
-        groups = [totals.group_key(self._access(select, each)) for each in keys]
-        return self._group_text(select, made, groups, order, limited=limited), made
-
-    def _total(self, select: Select, node: ir.Total) -> str:
-        return totals.total(node, self._access(select, node.argument), exact=self.exact)
-
-    def _group_text(
-        self,
-        select: Select,
-        made: list[Output],
-        groups: list[str],
-        order: list[str],
-        *,
-        limited: bool,
-    ) -> str:
+        groups = [totals.group_key(self._access(select, each)) for each in self._plain()]
         text = select.text(_columns(made))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
             order = [*order, *groups] if limited or order else []
         text += f" ORDER BY {', '.join(order)}" if order and groups else ""
-        return text + self._cut(limited=limited)
+        return text + self._cut(limited=limited), made
 
-    def _totals(self) -> list[ir.Output]:
-        return [*self.query.outputs, *(key.output for key in self.query.sort)]
-
-    def _gathered_early(
-        self, select: Select, keys: list[ir.Field], *, limited: bool
-    ) -> tuple[str, list[Output]]:
-        grouped = dict.fromkeys(key.variable for key in keys)
+    def _gathered(self, select: Select) -> tuple[Select, dict[ir.Total, str]]:
+        """Groups by element, and how the aggregates are made of theirs."""
+        grouped = dict.fromkeys(key.variable for key in self._plain())
         numbers = [select.scope[name].number for name in grouped]
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
-        wanted = dict.fromkeys(each for each in self._totals() if isinstance(each, ir.Total))
+        asked = [*self.query.outputs, *(key.output for key in self.query.sort)]
         merged: dict[ir.Total, str] = {}
-        for at, total in enumerate(wanted):
-            parts, whole = totals.in_two_steps(
+        for at, total in enumerate(dict.fromkeys(e for e in asked if isinstance(e, ir.Total))):
+            parts, merged[total] = totals.in_two_steps(
                 total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
             )
             columns += parts
-            merged[total] = whole
         inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
         scope = {name: Cell(f"s.k{at}", select.scope[name].kind) for at, name in enumerate(grouped)}
-        outer = Select(scope, [f" FROM ({inner}) s"])
-        made = [
-            self._output(outer, each)
-            if isinstance(each, ir.Field)
-            else Output(merged[each], is_json=False)
-            for each in self.query.outputs
-        ]
-        order = [
-            term
-            for key in self.query.sort
-            for term in (
-                sort_terms(self._access(outer, key.output), key.descending)
-                if isinstance(key.output, ir.Field)
-                else _total_terms(merged[key.output], key.descending)
-            )
-        ]
-        groups = [totals.group_key(self._access(outer, each)) for each in keys]
-        return self._group_text(outer, made, groups, order, limited=limited), made
+        return Select(scope, [f" FROM ({inner}) s"]), merged
 
 
 def _columns(outputs: list[Output]) -> str:
