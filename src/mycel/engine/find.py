@@ -10,6 +10,8 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -22,7 +24,13 @@ from mycel.engine.planning import Planner
 from mycel.engine.prepared import FindPlan, Prepared
 from mycel.engine.result import Result
 from mycel.engine.values import Values
-from mycel.errors import InternalError, InvalidSyntax, InvalidValueType, ResourceExhausted
+from mycel.errors import (
+    InternalError,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    ResourceExhausted,
+)
 from mycel.kip import ast
 from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
@@ -112,10 +120,18 @@ class Finder:
                         # Somebody has written: which position the rows belong to is not known.
                         return self._past(reader, prepared, find, values)
                     page = _Page(prepared, find, values, reader.newest)
-                told: tuple[str, ...] = ()
+                ask = None
                 if not rows or (plan.is_scalar and is_count_of_nothing(find, rows[0])):
-                    told = advice(reader, find, values)
-                return self._result(reader, plan, plan.live, rows, limit, page, told=told)
+                    ask = partial(self._advice, find, values)
+                return self._result(reader, plan, plan.live, rows, limit, page, advice=ask)
+
+    def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
+        """What the author of a command without an answer should know, as the graph is by now."""
+        try:
+            with self._store.reading() as reader:
+                return advice(reader, find, values)
+        except MycelError:  # Closed meanwhile, perhaps. The answer stands without it.
+            return ()
 
     def _result(
         self,
@@ -126,15 +142,22 @@ class Finder:
         limit: int | None,
         page: _Page | None,
         *,
-        told: tuple[str, ...] = (),
+        advice: Callable[[], tuple[str, ...]] | None = None,
     ) -> Result:
         cursor = None
         if limit is not None and page is not None and len(rows) > limit:
             del rows[limit:]
             place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
-        warnings = plan.warnings + told
-        return Result(plan.columns, rows, statement.json_columns, cursor, warnings, plan.is_scalar)
+        return Result(
+            plan.columns,
+            rows,
+            statement.json_columns,
+            cursor,
+            plan.warnings,
+            plan.is_scalar,
+            advice=advice,
+        )
 
     # The past, and later pages.
 

@@ -6,7 +6,7 @@ only passes results on never parses them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import orjson
@@ -22,7 +22,16 @@ class Result:
     `result`.
     """
 
-    __slots__ = ("_cells", "_columns", "_is_scalar", "_json", "_value", "next_cursor", "warnings")
+    __slots__ = (
+        "_advice",
+        "_cells",
+        "_columns",
+        "_is_scalar",
+        "_json",
+        "_value",
+        "_warnings",
+        "next_cursor",
+    )
 
     def __init__(
         self,
@@ -32,6 +41,8 @@ class Result:
         next_cursor: str | None = None,
         warnings: tuple[str, ...] = (),
         is_scalar: bool = False,
+        *,
+        advice: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
@@ -40,8 +51,8 @@ class Result:
         self._value: Any = _UNREAD
         self.next_cursor: Final = next_cursor
         """Where the next page begins, if there is one; pass it on as CURSOR."""
-        self.warnings: Final = warnings
-        """What the caller should know although it is no error."""
+        self._warnings = warnings
+        self._advice = advice
 
     @classmethod
     def of(
@@ -51,6 +62,17 @@ class Result:
         result = cls(("result",), [], (False,), next_cursor, warnings)
         result._value = value
         return result
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the caller should know although it is no error.
+
+        Why an answer may be empty is only thought about when somebody asks for this.
+        """
+        if self._advice is not None:
+            advice, self._advice = self._advice, None
+            self._warnings += advice()
+        return self._warnings
 
     @property
     def columns(self) -> tuple[str, ...]:
