@@ -3,6 +3,7 @@
 Modules, in the order in which a command passes through them:
 
 - `engine`       which statement it is, and under which rules it runs
+- `statements`   which function runs which statement
 - `rehearsal`    a dry run of several commands
 - `prepared`     commands seen before, and the plans made for them
 - `values`       literals, and parameters in the place of placeholders

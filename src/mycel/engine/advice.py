@@ -12,7 +12,6 @@ takes a few look-ups by index, a bounded list of names, and nothing is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final
@@ -30,9 +29,9 @@ from mycel.schema.definitions import (
     json_type,
     predicate_definition,
 )
+from mycel.store import lookup
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
-from mycel.store.rows import every
 
 ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
@@ -43,13 +42,6 @@ NAMES_COMPARED_MAX: Final = 250
 _NAME_COMPARED_MAX: Final = 120
 _PREFIX: Final = 3
 _ATTRIBUTES_SHOWN_MAX: Final = 8
-_LAST: Final = "\U0010ffff"
-
-_SIBLINGS: Final = "SELECT name FROM concept WHERE type = ? LIMIT ?"
-_ALIKE: Final = (
-    "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ? AND name < ? LIMIT ?)"
-    " WHERE type = ?"
-)
 
 _Types = Mapping[str, str]
 """Of each variable whose type a clause says, that type."""
@@ -62,13 +54,12 @@ def is_count_of_nothing(find: ast.Find, row: tuple[Any, ...]) -> bool:
 
 
 def advice(reader: Reader, find: ast.Find, values: Values) -> tuple[str, ...]:
-    """What the author of a FIND without rows should know. It never fails: the answer stands."""
+    """What the author of a FIND without rows should know."""
     found: dict[str, None] = {}
-    with suppress(Exception):
-        for sentence in _Adviser(reader, values).block(find.where):
-            found[sentence] = None
-            if len(found) == ADVICE_MAX:
-                break
+    for sentence in _Adviser(reader, values).block(find.where):
+        found[sentence] = None
+        if len(found) == ADVICE_MAX:
+            break
     return tuple(found)
 
 
@@ -135,24 +126,19 @@ class _Adviser:
             yield f"{missing}."
 
     def _types_of(self, name: str) -> list[str]:
-        rows = every(
-            self._connection,
-            "SELECT type FROM concept WHERE name = ? LIMIT ?",
-            (name, CLOSE_MAX),
-        )
-        return [self._reader.registry.types.name(self._connection, number) for (number,) in rows]
+        types = lookup.types_named(self._connection, name, CLOSE_MAX)
+        return [self._reader.registry.types.name(self._connection, number) for number in types]
 
     def _close(self, type_number: int, name: str) -> list[str]:
         """Names of this type that are like a name: some of the type, and those that begin alike."""
         if not 0 < len(name) <= _NAME_COMPARED_MAX:
             return []
-        rows = every(self._connection, _SIBLINGS, (type_number, NAMES_COMPARED_MAX))
-        if len(rows) == NAMES_COMPARED_MAX:
+        names = lookup.names_of_type(self._connection, type_number, NAMES_COMPARED_MAX)
+        if len(names) == NAMES_COMPARED_MAX:
             start = name[:_PREFIX]
             for begin in {start, start.lower(), start.upper(), start.capitalize()}:
-                bindings = (begin, begin + _LAST, NAMES_COMPARED_MAX, type_number)
-                rows += every(self._connection, _ALIKE, bindings)
-        return close_names(name, [other for (other,) in rows])
+                names += lookup.names_from(self._connection, begin, type_number, NAMES_COMPARED_MAX)
+        return close_names(name, names)
 
     # Attributes.
 

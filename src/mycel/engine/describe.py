@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from mycel.engine.examples import quoted
 from mycel.engine.outcome import Outcome
 from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.primer import domain_summaries, primer
-from mycel.engine.values import Values, json_kind
+from mycel.engine.values import Values
 from mycel.errors import NotFound, did_you_mean
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject, parse_object
+from mycel.schema.definitions import json_type
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
@@ -241,15 +242,11 @@ def _attributes_seen(texts: Iterable[str]) -> list[JsonObject]:
     for text in texts:
         for key, value in parse_object(text).items():
             counts[key] += 1
-            kinds.setdefault(key, Counter())[_json_type(value)] += 1
+            kinds.setdefault(key, Counter())[json_type(value)] += 1
     return [
         {"key": key, "seen": count, "types": _names(kinds[key])}
         for key, count in _ranked(counts)[:ATTRIBUTES_SHOWN]
     ]
-
-
-def _json_type(value: Any) -> str:
-    return json_kind(value).split()[-1]
 
 
 def _names(counts: Counter[str]) -> list[str]:

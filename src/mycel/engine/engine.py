@@ -9,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
-from mycel.engine.delete import delete_concept, delete_keys, delete_propositions
-from mycel.engine.describe import describe
 from mycel.engine.explain import analyzed, explain
-from mycel.engine.export import export
 from mycel.engine.find import Finder
-from mycel.engine.merge import merge
 from mycel.engine.outcome import Outcome
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import Commands, Prepared
-from mycel.engine.rehearsal import Rehearsal
+from mycel.engine.rehearsal import VALID, Rehearsal
 from mycel.engine.result import Result
-from mycel.engine.search import search
-from mycel.engine.update import update
-from mycel.engine.upsert import upsert
+from mycel.engine.search import fold_text
+from mycel.engine.statements import introspect, manipulate, statement_name
 from mycel.engine.values import Values
 from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
 from mycel.kip import ast
@@ -90,7 +85,7 @@ class Engine:
         if isinstance(command, ast.Find) and not dry_run:
             return self._finder.run(prepared, command, values, self._timeout_s)
         outcome = self._outcome(prepared, command, values, actor=actor, dry_run=dry_run)
-        return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
+        return Result.of(*outcome)
 
     def apply_capsule(
         self, text: str, parameters: Mapping[str, Any] | None, *, actor: str, dry_run: bool
@@ -111,7 +106,7 @@ class Engine:
             except MycelError as error:
                 shown(error, text)
                 raise
-        return Result.of(outcome.result, outcome.next_cursor, outcome.warnings)
+        return Result.of(*outcome)
 
     def prepare(self, text: str) -> Prepared:
         """Parse a command, and keep it for the next time."""
@@ -130,27 +125,26 @@ class Engine:
     ) -> Outcome:
         match command:
             case ast.Explain():
-                return self._explain(prepared, command, values, actor=actor, dry_run=dry_run)
+                return self._explain(command, values, actor=actor, dry_run=dry_run)
             case ast.Find():
                 with self._reading() as reader:
                     self._finder.check(reader, prepared, command, values)
-                return Outcome({"valid": True})
+                return Outcome(VALID)
             case (
-                ast.DescribePrimer()
-                | ast.DescribeDomains()
-                | ast.DescribeTypes()
-                | ast.DescribeType()
+                ast.Capsule()
+                | ast.DeleteKeys()
+                | ast.DeletePropositions()
+                | ast.DeleteConcept()
+                | ast.Update()
+                | ast.Merge()
             ):
-                with self._reading() as reader:
-                    outcome = describe(reader, command, values)
-            case ast.Search():
-                outcome = search(self._store, command, values, timeout_s=self._timeout_s)
-            case ast.Export():
-                with self._reading() as reader:
-                    outcome = export(reader, command, values)
-            case _:
                 return self._write(command, values, actor=actor, dry_run=dry_run)
-        return Outcome({"valid": True}) if dry_run else outcome
+            case _:
+                if isinstance(command, ast.Search):
+                    fold_text(self._store)
+                with self._reading() as reader:
+                    outcome = introspect(reader, command, values)
+                return Outcome(VALID) if dry_run else outcome
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:
@@ -159,13 +153,7 @@ class Engine:
             yield reader
 
     def _explain(
-        self,
-        prepared: Prepared,
-        command: ast.Explain,
-        values: Values,
-        *,
-        actor: str,
-        dry_run: bool,
+        self, command: ast.Explain, values: Values, *, actor: str, dry_run: bool
     ) -> Outcome:
         with self._reading() as reader:
             told = explain(reader, command.command, values)
@@ -191,7 +179,7 @@ class Engine:
         try:
             with self._store.transaction(actor=actor, message="rehearsal") as tx:
                 tx.ledger.reader.deadline = monotonic() + self._timeout_s
-                yield Rehearsal(tx, _manipulate)
+                yield Rehearsal(self._store, tx)
                 raise _RolledBackError(Outcome(None))
         except _RolledBackError:
             pass
@@ -205,7 +193,7 @@ class Engine:
             nonlocal warnings
             warnings = tx.warnings  # Guards add to it until the very end.
             tx.ledger.reader.deadline = monotonic() + self._timeout_s
-            outcome = _manipulate(tx, command, values)
+            outcome = manipulate(tx, command, values)
             if dry_run:
                 tx.check()
                 raise _RolledBackError(outcome)
@@ -214,7 +202,7 @@ class Engine:
         try:
             outcome = self._store.run(work, actor=actor, message=statement_name(command))
         except _RolledBackError as rehearsed:
-            outcome = Outcome({"valid": True, "would": rehearsed.outcome.result})
+            outcome = Outcome({**VALID, "would": rehearsed.outcome.result})
         return outcome._replace(warnings=(*outcome.warnings, *warnings))
 
 
@@ -225,40 +213,3 @@ def read_only(message: str) -> ImmutableTarget:
         hint="This door only reads. Use db.execute, or request(…) without readonly; over MCP,"
         " execute_kip.",
     )
-
-
-def _manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Outcome:
-    match command:
-        case ast.Capsule():
-            return upsert(tx, command, values)
-        case ast.DeleteKeys():
-            return delete_keys(tx, command, values)
-        case ast.DeletePropositions():
-            return delete_propositions(tx, command, values)
-        case ast.DeleteConcept():
-            return delete_concept(tx, command, values)
-        case ast.Update():
-            return update(tx, command, values)
-        case ast.Merge():
-            return merge(tx, command, values)
-        case _:
-            assert_never(command)
-
-
-def statement_name(command: ast.Manipulation) -> str:
-    """What the journal says a transaction was. Never what it wrote: that may be purged one day."""
-    match command:
-        case ast.Capsule():
-            return "UPSERT"
-        case ast.DeleteKeys(part):
-            return f"DELETE {part}"
-        case ast.DeletePropositions():
-            return "DELETE PROPOSITIONS"
-        case ast.DeleteConcept():
-            return "DELETE CONCEPT"
-        case ast.Update():
-            return "UPDATE"
-        case ast.Merge():
-            return "MERGE CONCEPT"
-        case _:
-            assert_never(command)

@@ -10,6 +10,7 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -41,6 +42,8 @@ from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
+
+_log = logging.getLogger(__name__)
 
 _NOTHING: Final[dict[str, int]] = {}
 CELLS: Final = 100
@@ -130,7 +133,10 @@ class Finder:
         try:
             with self._store.reading() as reader:
                 return advice(reader, find, values)
-        except MycelError:  # Closed meanwhile, perhaps. The answer stands without it.
+        except MycelError:  # Closed or busy meanwhile, perhaps. The answer stands without it.
+            return ()
+        except Exception:  # noqa: BLE001 - An answer that was given must not fail for its advice.
+            _log.exception("Advice on an empty answer failed.")
             return ()
 
     def _result(
@@ -216,11 +222,12 @@ class Finder:
             self._database = reader.identity()
         return f"{self._database}\0{purpose(page.prepared, page.find, page.values)}"
 
-    def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> None:
-        """Refuse what `run` would refuse before it runs."""
-        self._placed(reader, prepared, find, values)
+    def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> FindPlan:
+        """The plan, after refusing what `run` would refuse before it runs."""
+        plan, *_ = self._placed(reader, prepared, find, values)
         if find.limit is not None:
             _limit(find.limit, values)
+        return plan
 
 
 class _Page(NamedTuple):

@@ -247,13 +247,7 @@ class _Followers:
         return element
 
     def _links_of(self, element: str) -> list[int]:
-        rows = every(
-            self._tx.ledger.connection,
-            "SELECT id FROM proposition WHERE subject = ?1"
-            " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
-            (ids.parse_id(element),),
-        )
-        return [number for (number,) in rows]
+        return self._tx.ledger.reader.touching(ids.parse_id(element))
 
     def _move_link(self, link: Proposition, old: str, new: str) -> None:
         subject = new if link.subject == old else link.subject

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from mycel.engine.prepared import Binder, FindPlan
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
-from mycel.plan.bind import Bound, bind_find, bind_targets
+from mycel.plan.bind import Bound, bind_find
 from mycel.plan.rewrites import rewrite
-from mycel.sql.compiler import Statement, compile_numbers, compile_query
+from mycel.sql.compiler import compile_query
 from mycel.store.reader import Reader
 from mycel.store.statistics import StoreStatistics
 from mycel.store.vocabulary import Vocabulary
@@ -61,23 +60,6 @@ class Planner:
             is_exact=exact,
         )
         return bound, plan
-
-    def targets(
-        self,
-        reader: Reader,
-        where: ast.Block,
-        variables: Sequence[ast.Variable],
-        values: Values,
-        *,
-        limited: bool,
-    ) -> tuple[Statement, tuple[str, ...]]:
-        """Plan a WHERE of which only the numbers of some variables are wanted.
-
-        Inside a transaction: its definitions may still be rolled back, so nothing is kept.
-        """
-        bound = bind_targets(where, variables, Vocabulary(reader.connection), values)
-        query = rewrite(bound.query, StoreStatistics(reader.connection, {}))
-        return compile_numbers(query, limited=limited), bound.warnings
 
     def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
         """What is defined, read again when it has changed."""

@@ -15,8 +15,8 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.schema.definitions import predicate_definition
+from mycel.store import lookup
 from mycel.store.registry import Names
-from mycel.store.rows import every
 from mycel.store.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
@@ -112,14 +112,10 @@ def no_such_concept(tx: Transaction, type_name: str, name: str, otherwise: str =
     """
     reader = tx.ledger.reader
     number = type_number(tx, type_name)
-    elsewhere = every(reader.connection, "SELECT type FROM concept WHERE name = ? LIMIT 3", (name,))
-    siblings = every(
-        reader.connection,
-        "SELECT name FROM concept WHERE type = ? LIMIT ?",
-        (number, _NAMES_COMPARED_MAX),
-    )
-    types = [reader.registry.types.name(reader.connection, each) for (each,) in elsewhere]
-    close = did_you_mean(name, [each for (each,) in siblings])
+    connection = reader.connection
+    elsewhere = lookup.types_named(connection, name, 3)
+    types = [reader.registry.types.name(connection, each) for each in elsewhere]
+    close = did_you_mean(name, lookup.names_of_type(connection, number, _NAMES_COMPARED_MAX))
     if types:
         close = f"There is one of that name of type {' and '.join(types)}."
     return NotFound(

@@ -1,26 +1,27 @@
 """A dry run of several commands: each sees what those before it would have written.
 
 All of them run in one transaction that is rolled back at the end. Reading commands are only
-checked, against the state that the transaction shows.
+checked, against the state that the transaction shows. Nothing is remembered: definitions that were
+only rehearsed must not be found in a plan later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from mycel.engine.describe import describe
-from mycel.engine.export import export
+from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
 from mycel.engine.planning import Planner
+from mycel.engine.prepared import Prepared
+from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
 from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.parser import parse
+from mycel.store.database import Store
 from mycel.store.transaction import Transaction
 from mycel.syntax.diagnostics import shown
-
-Manipulate = Callable[[Transaction, ast.Manipulation, Values], Outcome]
 
 VALID: Final = {"valid": True}
 
@@ -28,9 +29,9 @@ VALID: Final = {"valid": True}
 class Rehearsal:
     """Checks commands one after the other on a transaction that will not be committed."""
 
-    def __init__(self, tx: Transaction, manipulate: Manipulate) -> None:
+    def __init__(self, store: Store, tx: Transaction) -> None:
+        self._store: Final = store
         self._tx: Final = tx
-        self._manipulate: Final = manipulate
 
     def run(
         self, command: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
@@ -41,43 +42,37 @@ class Rehearsal:
             MycelError: it cannot be parsed, means nothing here, or would fail.
         """
         del readonly, dry_run  # Whoever rehearses may write, and nothing is kept.
-        tree = parse(command)
+        prepared = Prepared(command, parse(command))
         try:
-            return self._check(tree, Values(parameters))
+            return self._check(prepared, prepared.command, Values(parameters))
         except MycelError as error:
             shown(error, command)
             raise
 
-    def _check(self, command: ast.Command, values: Values) -> Outcome:
+    def _check(self, prepared: Prepared, command: ast.Command, values: Values) -> Outcome:
         reader = self._tx.ledger.reader
         match command:
             case ast.Explain(inner):
-                return self._check(inner, values)
+                return self._check(prepared, inner, values)
             case ast.Find():
-                _, plan = Planner().find(reader, command, values)
-                if command.limit is not None:
-                    values.positive(command.limit, "LIMIT")
+                plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
                 return Outcome(VALID, warnings=plan.warnings)
             case (
-                ast.DescribePrimer()
-                | ast.DescribeDomains()
-                | ast.DescribeTypes()
-                | ast.DescribeType()
+                ast.Capsule()
+                | ast.DeleteKeys()
+                | ast.DeletePropositions()
+                | ast.DeleteConcept()
+                | ast.Update()
+                | ast.Merge()
             ):
-                describe(reader, command, values)
-                return Outcome(VALID)
-            case ast.Export():
-                export(reader, command, values)
-                return Outcome(VALID)
-            case ast.Search():
-                values.text(command.term, "term of SEARCH")
-                return Outcome(VALID)
-            case _:
                 return self._rehearse(command, values)
+            case _:
+                introspect(reader, command, values)
+                return Outcome(VALID)
 
     def _rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         known = len(self._tx.warnings)
-        outcome = self._manipulate(self._tx, command, values)
+        outcome = manipulate(self._tx, command, values)
         self._tx.check()
         return Outcome(
             {**VALID, "would": outcome.result},

@@ -59,7 +59,7 @@ class Result:
         cls, value: Any, next_cursor: str | None = None, warnings: tuple[str, ...] = ()
     ) -> Result:
         """The result of a command that is no FIND."""
-        result = cls(("result",), [], (False,), next_cursor, warnings)
+        result = cls(_SINGLE, [], (False,), next_cursor, warnings)
         result._value = value
         return result
 
@@ -82,7 +82,7 @@ class Result:
     @property
     def rows(self) -> list[Row]:
         """One tuple for each solution, in order."""
-        if self._value is not _UNREAD and not self._cells and self._columns == ("result",):
+        if self._columns is _SINGLE:
             return [(self._value,)]
         return list(zip(*self._decoded(), strict=True))
 
@@ -101,12 +101,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The response of KIP §6.2.1."""
-        wire: dict[str, Any] = {"result": self.value}
-        if self.next_cursor is not None:
-            wire["next_cursor"] = self.next_cursor
-        if self.warnings:
-            wire["warnings"] = list(self.warnings)
-        return wire
+        return {"result": self.value} | self.to_dict_beside()
 
     def to_json(self) -> bytes:
         """`to_dict` as JSON text; cells that are JSON already are passed on as they are."""
@@ -149,7 +144,7 @@ class Result:
         return iter(self.rows)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return 1 if self._columns is _SINGLE else len(self._cells)
 
     def __repr__(self) -> str:
         return f"<mycel.Result {len(self)} rows of {', '.join(self._columns)}>"
@@ -171,6 +166,8 @@ class Result:
 
 _UNREAD: Final = object()
 _ONE_JSON: Final = (True,)
+_SINGLE: Final = ("result",)
+"""The columns of a command that is no FIND."""
 
 
 def _array(cells: Sequence[str | None]) -> str:

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from math import inf
-from time import monotonic
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -86,8 +84,8 @@ class Hit(NamedTuple):
         return wire
 
 
-def search(store: Store, node: ast.Search, values: Values, *, timeout_s: float = inf) -> Outcome:
-    """Run a SEARCH.
+def search(reader: Reader, node: ast.Search, values: Values) -> Outcome:
+    """Run a SEARCH. What was written last is found faster after `fold_text`.
 
     Raises:
         TypeMismatch: the type or predicate is not defined.
@@ -99,13 +97,10 @@ def search(store: Store, node: ast.Search, values: Values, *, timeout_s: float =
         limit = values.positive(node.limit, "LIMIT")
     threshold = _threshold(node, values)
     _check_mode(node, values)
-    fold_text(store)
-    with store.reading() as reader:
-        reader.deadline = monotonic() + timeout_s
-        name = None if node.type is None else values.text(node.type, "type of SEARCH")
-        kind = None if name is None else _kind(reader, node.kind, name)
-        most = min(limit, SEARCH_LIMIT_MAX)
-        hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
+    name = None if node.type is None else values.text(node.type, "type of SEARCH")
+    kind = None if name is None else _kind(reader, node.kind, name)
+    most = min(limit, SEARCH_LIMIT_MAX)
+    hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
     said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
     warnings = (said,) if limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX else ()
     return Outcome([hit.to_dict() for hit in hits], warnings=warnings)

@@ -6,6 +6,8 @@ by level: `condition` reads disjunctions, `_conjunction` conjunctions, `_unary` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mycel.kip import ast, values
 from mycel.kip.complaints import fail, too_deep, unexpected
 from mycel.kip.lexer import Tokens
@@ -21,31 +23,32 @@ TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}
 
 def condition(tokens: Tokens, depth: int) -> ast.Condition:
     """A whole condition."""
-    texts = tokens.tokens
-    first = tokens.at
-    found = _conjunction(tokens, depth)
-    if texts[tokens.at] != "||":
-        return found
-    parts: list[ast.Condition] = []
-    _join(parts, found, ast.Disjunction)
-    while texts[tokens.at] == "||":
-        tokens.at += 1
-        _join(parts, _conjunction(tokens, depth), ast.Disjunction)
-    return ast.Disjunction(tuple(parts), tokens.span(first))
+    return _chain(tokens, depth, "||", _conjunction, ast.Disjunction)
 
 
 def _conjunction(tokens: Tokens, depth: int) -> ast.Condition:
+    return _chain(tokens, depth, "&&", _unary, ast.Conjunction)
+
+
+def _chain(
+    tokens: Tokens,
+    depth: int,
+    operator: str,
+    part: Callable[[Tokens, int], ast.Condition],
+    whole: type[ast.Conjunction] | type[ast.Disjunction],
+) -> ast.Condition:
+    """Parts with an operator between them, or the only part."""
     texts = tokens.tokens
     first = tokens.at
-    found = _unary(tokens, depth)
-    if texts[tokens.at] != "&&":
+    found = part(tokens, depth)
+    if texts[tokens.at] != operator:
         return found
     parts: list[ast.Condition] = []
-    _join(parts, found, ast.Conjunction)
-    while texts[tokens.at] == "&&":
+    _join(parts, found, whole)
+    while texts[tokens.at] == operator:
         tokens.at += 1
-        _join(parts, _unary(tokens, depth), ast.Conjunction)
-    return ast.Conjunction(tuple(parts), tokens.span(first))
+        _join(parts, part(tokens, depth), whole)
+    return whole(tuple(parts), tokens.span(first))
 
 
 def _join(

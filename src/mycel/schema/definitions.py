@@ -202,7 +202,7 @@ def check_values(
         place, expected, actual = wrong
         raise InvalidValueType(
             f"{place} of {definition.name} {quoted(name)} must be {_either(expected)},"
-            f" not {_with_article(actual)}.",
+            f" not {with_article(actual)}.",
             hint=f"Correct the value; {see(definition)}",
             data={
                 "type": definition.name,
@@ -323,8 +323,9 @@ def see(definition: ConceptDefinition | PredicateDefinition) -> str:
 
 
 def _either(types: _Types) -> str:
-    return " or ".join(_with_article(each) for each in sorted(types))
+    return " or ".join(with_article(each) for each in sorted(types))
 
 
-def _with_article(json_type_: str) -> str:
+def with_article(json_type_: str) -> str:
+    """A JSON type as it stands in a sentence."""
     return f"{_ARTICLES.get(json_type_, 'a')} {json_type_}".strip()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mycel.errors import did_you_mean
 from mycel.model.names import CONCEPT_TYPE, shorten
-from mycel.schema.definitions import ANY, json_type, predicate_definition, quoted
+from mycel.schema.definitions import ANY, json_type, predicate_definition, quoted, with_article
 
 SLIPS_MAX: Final = 5
 """How many entries of one schema are named."""
@@ -128,14 +128,11 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
             )
         return
     type_ = json.dumps(shorten(entry) if isinstance(entry, str) else "string", ensure_ascii=False)
+    is_ = with_article(json_type(entry))
     yield (
-        f"In the instance_schema of {name}, the entry {quoted(key)} is no object but"
-        f" {_article(json_type(entry))}, and means nothing; write {_key(key)}: {{type: {type_}}}."
+        f"In the instance_schema of {name}, the entry {quoted(key)} is no object but {is_}, and"
+        f" means nothing; write {_key(key)}: {{type: {type_}}}."
     )
-
-
-def _article(type_: str) -> str:
-    return type_ if type_ == "null" else f"{'an' if type_[0] in 'ao' else 'a'} {type_}"
 
 
 def _key(key: str) -> str:

@@ -14,6 +14,7 @@ import apsw
 import orjson
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.sql.sources import Sources
 from mycel.syntax.regex import compiled
 
 
@@ -172,15 +173,12 @@ def _steps(
     connection: apsw.Connection, level: Iterable[int], way: _Way
 ) -> Iterable[tuple[int, int]]:
     ends = (("subject", "object"), ("object", "subject"))
+    halves = Sources(None if way.moment < 0 else "?3").link_halves("q")
+    moment = () if way.moment < 0 else (way.moment,)
     for near, far in ends if way.mirrored else ends[:1]:
-        live = f"SELECT id, {far} FROM proposition WHERE {near} = ?1 AND predicate = ?2"
-        past = (
-            f"{live} AND seq <= ?3 UNION ALL SELECT id, {far} FROM proposition_past WHERE"
-            f" {near} = ?1 AND predicate = ?2 AND from_seq <= ?3 AND to_seq > ?3"
-            " AND tombstoned_at IS NULL"
+        query = " UNION ALL ".join(
+            f"SELECT q.id, q.{far} FROM {table} WHERE q.{near} = ?1 AND q.predicate = ?2{counts}"
+            for table, counts in halves
         )
         for number in level:
-            if way.moment < 0:
-                yield from connection.execute(live, (number, way.predicate))
-            else:
-                yield from connection.execute(past, (number, way.predicate, way.moment))
+            yield from connection.execute(query, (number, way.predicate, *moment))

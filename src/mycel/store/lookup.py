@@ -121,6 +121,30 @@ def named_from(
     return [number for (number,) in rows]
 
 
+def types_named(connection: apsw.Connection, name: str, limit: int) -> list[int]:
+    """The types, by number, of concepts with a name."""
+    query = "SELECT type FROM concept WHERE name = ? LIMIT ?"
+    return [number for (number,) in every(connection, query, (name, limit))]
+
+
+def names_of_type(connection: apsw.Connection, type_number: int, limit: int) -> list[str]:
+    """Names of some concepts of a type."""
+    query = "SELECT name FROM concept WHERE type = ? LIMIT ?"
+    return [name for (name,) in every(connection, query, (type_number, limit))]
+
+
+def names_from(
+    connection: apsw.Connection, beginning: str, type_number: int, limit: int
+) -> list[str]:
+    """Of so many names that begin so, those of a type: the index knows names, not types."""
+    query = (
+        "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ? AND name < ? LIMIT ?)"
+        " WHERE type = ?"
+    )
+    bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
+    return [name for (name,) in every(connection, query, bindings)]
+
+
 def links_with(connection: apsw.Connection, predicate: int, limit: int) -> list[int]:
     """Some links of a predicate."""
     query = "SELECT id FROM proposition WHERE predicate = ? ORDER BY object, subject LIMIT ?"

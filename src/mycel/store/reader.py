@@ -206,6 +206,15 @@ class Reader:
         )
         return [Neighbour(*row) for row in rows]
 
+    def touching(self, number: int) -> list[int]:
+        """The live links that leave or reach an element, by number."""
+        rows = self.connection.execute(
+            "SELECT id FROM proposition WHERE subject = ?1"
+            " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
+            (number,),
+        )
+        return [link for (link,) in rows]
+
     # How the live state is asked; PastReader asks otherwise.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:

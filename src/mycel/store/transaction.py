@@ -47,7 +47,6 @@ from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
 from mycel.store.refs import Ref, refuse_self_link, resolve
-from mycel.store.rows import every
 from mycel.store.whole import whole
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
@@ -628,13 +627,8 @@ class Transaction:
         found: dict[int, None] = {}
         waiting = [number]
         while waiting:
-            rows = every(
-                self.ledger.connection,
-                "SELECT id FROM proposition WHERE subject = ?1"
-                " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
-                (waiting.pop(),),
-            )
-            fresh = [link for (link,) in rows if link not in found and link != number]
+            links = self.ledger.reader.touching(waiting.pop())
+            fresh = [link for link in links if link not in found and link != number]
             found.update(dict.fromkeys(fresh))
             waiting += fresh
         return list(found)

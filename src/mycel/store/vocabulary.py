@@ -9,21 +9,16 @@ import apsw
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
 from mycel.plan.catalog import PredicateFacts
+from mycel.sql.sources import Sources
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
 
-_NOW: Final = "concept"
-_THEN: Final = (
-    "(SELECT type, name, attributes FROM concept WHERE seq <= {moment}"
-    " UNION ALL SELECT type, name, attributes FROM concept_past WHERE from_seq <= {moment}"
-    " AND to_seq > {moment} AND tombstoned_at IS NULL)"
-)
 _TYPES: Final = (
-    "SELECT n.name, n.id FROM {source} c JOIN type n ON n.name = c.name"
+    "SELECT n.name, n.id FROM {source} JOIN type n ON n.name = c.name"
     f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
 )
 _PREDICATES: Final = (
-    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM {source} c"
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM {source}"
     " JOIN predicate n ON n.name = c.name"
     f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
 )
@@ -36,7 +31,7 @@ class Vocabulary:
     """
 
     def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
-        source = _NOW if moment is None else _THEN.format(moment=moment)
+        source = Sources(None if moment is None else str(moment)).concepts("c")
         self._moment: Final = moment
         self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
         self.predicates: Final = {

@@ -9,7 +9,7 @@ from mycel.engine.bootstrap import bootstrap
 from mycel.engine.describe import describe
 from mycel.engine.export import export
 from mycel.engine.outcome import Outcome
-from mycel.engine.search import search
+from mycel.engine.search import fold_text, search
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.kip import ast, parse
@@ -67,7 +67,9 @@ def run(db: mycel.Nexus, text: str, **parameters: Any) -> Outcome:
         case ast.Capsule():
             return db.write(lambda tx: upsert(tx, command, values))
         case ast.Search():
-            return search(store, command, values)
+            fold_text(store)
+            with store.reading() as reader:
+                return search(reader, command, values)
         case ast.Export():
             with store.reading() as reader:
                 return export(reader, command, values)
