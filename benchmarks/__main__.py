@@ -17,6 +17,8 @@ from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
 from benchmarks.kip import capsules, finds, language, others, sweeps
 from benchmarks.report import Line, Measure, load_text, table, to_json
+from benchmarks.schema import catalogs, migrations, uniques
+from benchmarks.schema import loads as schema_loads
 
 MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "load": bulk.measure,
@@ -31,12 +33,19 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "capsule": capsules.measure,
     "sweep": sweeps.measure,
     "other": others.measure,
+    "catalog": catalogs.measure,
+    "rows": schema_loads.measure,
+    "unique": uniques.measure,
+    "migrate": migrations.measure,
     "proof": proofs.measure,
     "start": startup.measure,
     "verify": checks.measure_verify,
 }
 ONLY_IF_FULL: Final = {"verify"}
-GROUPS: Final = {"kip": ("find", "aggregate", "parse", "capsule", "sweep", "other")}
+GROUPS: Final = {
+    "kip": ("find", "aggregate", "parse", "capsule", "sweep", "other"),
+    "schema": ("catalog", "rows", "unique", "migrate"),
+}
 """Names for several measures."""
 
 
@@ -83,7 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         "--only",
         type=_names((*MEASURES, *GROUPS)),
         metavar="NAME,…",
-        help=f"measure only some of {', '.join(MEASURES)}; all of the language: kip",
+        help=f"measure only some of {', '.join(MEASURES)}; all of the language: kip;"
+        " all of schemas: schema",
     )
     add("--full", action="store_true", help="measure verify too, which takes long")
     add("--dir", type=Path, help="where the databases are made (the temporary directory)")

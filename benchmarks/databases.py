@@ -73,13 +73,13 @@ class Databases:
         """Load a graph into a new file. It is kept if there is none yet."""
         say(f"loading {size}, {contender}")
         fresh, path = self.folder / f"load-{contender}.db", self._path(contender, size)
-        _remove(fresh)
+        remove(fresh)
         try:
             done = loads.run_in_child(contender, size, fresh)
             if not path.exists():
                 fresh.rename(path)
         finally:
-            _remove(fresh)
+            remove(fresh)
         return done
 
     @contextmanager
@@ -88,12 +88,12 @@ class Databases:
         pair = self.pair(size)
         copies = Pair(size, self.folder / "copy-ours.db", self.folder / "copy-plain.db")
         try:
-            _copy(pair.ours, copies.ours)
-            _copy(pair.plain, copies.plain)
+            copy(pair.ours, copies.ours)
+            copy(pair.plain, copies.plain)
             yield copies
         finally:
-            _remove(copies.ours)
-            _remove(copies.plain)
+            remove(copies.ours)
+            remove(copies.plain)
 
     def _path(self, contender: str, size: str) -> Path:
         return self.folder / f"{size}-{contender}-{_fingerprint()}.db"
@@ -109,14 +109,15 @@ def _fingerprint() -> str:
     return hashlib.sha256(layout.CREATE.encode() + b"".join(sources)).hexdigest()[:8]
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: Path) -> None:
     """Copy a closed database, and wait for the disk: it should be idle when measuring begins."""
-    _remove(target)
+    remove(target)
     shutil.copyfile(source, target)
     with target.open("rb+") as file:
         os.fsync(file.fileno())
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Delete a database and what SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

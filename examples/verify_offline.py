@@ -25,7 +25,7 @@ EMPTY_TREE = bytes(32)
 EMPTY_LOG = sha256(b"").digest()
 KINDS = (
     *("", "put_concept", "retire_concept", "add_edge", "update_edge", "remove_edge", "purge"),
-    "relink_edge",
+    *("relink_edge", "move_concept"),
 )
 FIELDS = {
     1: "type",

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 import mycel
-from benchmarks.databases import Databases, say
+from benchmarks.databases import Databases, remove, say
 from benchmarks.graphs import PREDICATES, TYPES, Graph
 from benchmarks.report import Bar, Measure
 from benchmarks.timing import Summary
@@ -70,7 +70,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
     finally:
         gc.unfreeze()
         for each in (empty, path):
-            _remove(each)
+            remove(each)
     upsert, parse, rows = (each[1:] for each in took.values())  # The first was to warm up.
     beside, note = Summary.of(rows), "beside put_concepts and put_propositions"
     yield Measure("capsule of 40,000 elements", "", "s", Summary.of(upsert), beside, BAR, note)
@@ -114,7 +114,7 @@ def _open(path: Path) -> mycel.Nexus:
 
 
 def _make(path: Path) -> None:
-    _remove(path)
+    remove(path)
     with _open(path) as db, db.transaction() as tx:
         for name in TYPES:
             tx.define_type(name)
@@ -123,7 +123,7 @@ def _make(path: Path) -> None:
 
 
 def _timed(empty: Path, path: Path, run: Callable[[mycel.Nexus], None]) -> tuple[float, Any]:
-    _remove(path)
+    remove(path)
     shutil.copyfile(empty, path)
     with _open(path) as db:
         start = perf_counter()
@@ -147,8 +147,3 @@ def _put(db: mycel.Nexus, content: Content) -> None:
             mycel.PropositionRow(ids[source], predicate, ids[target], None, METADATA)
             for source, predicate, target in content.links
         )
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

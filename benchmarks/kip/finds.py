@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 
 import mycel
 from benchmarks.databases import Databases, Pair, say
-from benchmarks.graphs import TYPES
 from benchmarks.kip import handwritten
 from benchmarks.kip.handwritten import YEAR, Answer, Base, Form
 from benchmarks.report import Bar, Line, Measure, Skipped
@@ -42,8 +41,8 @@ PASSES_MIN: Final = 3
 SHORT, LONG = Bar(2), Bar(1.2)
 """For commands below a millisecond, and above."""
 
-Input = tuple[str, str]
-"""Type and name of a concept."""
+Input = tuple[str, Any]
+"""Type and name of a concept, or whatever else the question is about."""
 
 
 class Question(NamedTuple):
@@ -59,6 +58,7 @@ class Question(NamedTuple):
     is_sorted: bool = False
     also: tuple[Form, ...] = ()
     has_hubs: bool = True
+    has_bar: bool = True
 
     def text(self, type_name: str) -> str:
         return self.command.replace("TYPE", type_name).replace("PREDICATE", self.predicate)
@@ -136,7 +136,7 @@ def measure(databases: Databases) -> Iterator[Line]:
             inputs = _any_concepts(pair, base)
             for question in QUESTIONS:
                 say(f"{question.name}: {pair.size}")
-                yield from _measure(question, pair.size, db, base, inputs[:ANY])
+                yield from measure_question(question, pair.size, db, base, inputs[:ANY])
                 if question.has_hubs:
                     yield from _measure_hubs(question, pair, db, base)
             base.close()
@@ -149,7 +149,7 @@ def measure_whole(databases: Databases) -> Iterator[Line]:
             base = Base(pair.ours)
             for question in WHOLE:
                 say(f"{question.name}: {pair.size}")
-                yield from _measure(question, pair.size, db, base, [("", "")])
+                yield from measure_question(question, pair.size, db, base, [("", "")])
             base.close()
 
 
@@ -189,7 +189,7 @@ def _measure_hubs(question: Question, pair: Pair, db: mycel.Nexus, base: Base) -
     if len(hubs) < HUBS_MIN:
         yield Skipped(f"{name}, {pair.size}", "no concept takes SQL a millisecond")
         return
-    yield from _measure(question, pair.size, db, base, hubs, hubs=True)
+    yield from measure_question(question, pair.size, db, base, hubs, hubs=True)
 
 
 def _once_s(answer: Answer, of: Input) -> float:
@@ -203,7 +203,7 @@ def _once_s(answer: Answer, of: Input) -> float:
 # Measuring.
 
 
-def _measure(
+def measure_question(
     question: Question,
     size: str,
     db: mycel.Nexus,
@@ -212,9 +212,9 @@ def _measure(
     *,
     hubs: bool = False,
 ) -> Iterator[Measure]:
+    """One question, about each of the inputs, beside the fastest form of SQL."""
     name = f"{question.name}, hubs" if hubs else question.name
-    texts = {type_name: question.text(type_name) for type_name in TYPES}
-    texts[""] = question.text("")
+    texts = {type_name: question.text(type_name) for type_name, _ in inputs}
     forms = {form.name: form.on(base, question.predicate) for form in question.forms}
     also = {form.name: form.on(base, question.predicate) for form in question.also}
     _check(question, db, texts, inputs, forms | also)
@@ -222,7 +222,9 @@ def _measure(
     runs = [_ours(db, texts), _plain(forms[best]), *map(_plain, also.values())]
     blocks = in_blocks(inputs, BLOCKS)
     took = take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
-    bar = question.bar or (LONG if hubs or took[1].p50 >= HUB_FROM_S else SHORT)
+    bar: Bar | None = question.bar or (LONG if hubs or took[1].p50 >= HUB_FROM_S else SHORT)
+    if not question.has_bar:
+        bar = None
     yield Measure(name, size, "s", took[0], took[1], bar, note=f"beside SQL: {best}")
     for form, plain in zip(also, took[2:], strict=True):
         yield Measure(name, size, "s", took[0], plain, note=f"beside {form}")

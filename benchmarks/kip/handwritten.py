@@ -58,10 +58,10 @@ class Form(NamedTuple):
 
 # Elements.
 
-_COLUMNS: Final = (
+COLUMNS: Final = (
     "{b}.id, {b}.type, {b}.name, {b}.attributes, {b}.metadata, {b}.version, {b}.updated_at"
 )
-_NODE: Final = (
+NODE: Final = (
     '\'{{"_type":"ConceptNode","id":"C:\' || {b}.id || \'","type":"\' ||'
     ' (SELECT t.name FROM type t WHERE t.id = {b}.type) || \'","name":\' || json_quote({b}.name)'
     ' || \',"attributes":\' || {b}.attributes || \',"metadata":{{"_version":\' || {b}.version'
@@ -77,7 +77,7 @@ def _time(us: int) -> str:
     return f"{(_EPOCH + us * _MICROSECOND).isoformat(timespec='microseconds')[:26]}Z"
 
 
-def _node(row: tuple[Any, ...], type_names: dict[int, str]) -> dict[str, Any]:
+def node(row: tuple[Any, ...], type_names: dict[int, str]) -> dict[str, Any]:
     number, type_number, name, attributes, metadata, version, updated_at = row
     stored = orjson.loads(metadata)
     return {
@@ -98,7 +98,7 @@ def _loaded(cells: Iterable[str]) -> Any:
 
 
 def _point_spliced(base: Base, _: str) -> Answer:
-    sql = f"SELECT {_NODE.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
+    sql = f"SELECT {NODE.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
     execute, types = base.connection.execute, base.types
 
     def answer(type_name: str, name: str) -> Any:
@@ -109,12 +109,12 @@ def _point_spliced(base: Base, _: str) -> Answer:
 
 
 def _point_assembled(base: Base, _: str) -> Answer:
-    sql = f"SELECT {_COLUMNS.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
+    sql = f"SELECT {COLUMNS.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
     execute, types, names = base.connection.execute, base.types, base.type_names
 
     def answer(type_name: str, name: str) -> Any:
         row = execute(sql, (name, types[type_name])).fetchone()
-        return [] if row is None else [_node(row, names)]
+        return [] if row is None else [node(row, names)]
 
     return answer
 
@@ -214,7 +214,7 @@ def _fields_of(_: Base, found: list[Any]) -> Any:
 
 
 def _nodes_of(base: Base, found: list[Any]) -> Any:
-    return [_node(row[2:], base.type_names) for *_, row in found]
+    return [node(row[2:], base.type_names) for *_, row in found]
 
 
 HOP: Final = (
@@ -235,19 +235,19 @@ HOP_NODES: Final = (
     Form(
         "one SELECT",
         _hop(
-            f"SELECT {_NODE.format(b='b')}" + _HOP + _LATER + _IS_NUMBER + _cut(_RANK + _BY),
+            f"SELECT {NODE.format(b='b')}" + _HOP + _LATER + _IS_NUMBER + _cut(_RANK + _BY),
             _first_cells,
         ),
     ),
     Form(
         "sorted, then assembled",
         _hop(
-            f"SELECT (SELECT {_NODE.format(b='x')} FROM concept x WHERE x.id = s.id) FROM"
+            f"SELECT (SELECT {NODE.format(b='x')} FROM concept x WHERE x.id = s.id) FROM"
             f" (SELECT b.id {_HOP}{_LATER}{_IS_NUMBER}{_cut(_RANK + _BY)}) s LIMIT -1",
             _first_cells,
         ),
     ),
-    Form("filtered in Python", _hop_in_python(_COLUMNS.format(b="b"), _nodes_of)),
+    Form("filtered in Python", _hop_in_python(COLUMNS.format(b="b"), _nodes_of)),
 )
 
 
@@ -423,17 +423,17 @@ def _spliced_and_counts(_: Base, rows: list[Any]) -> Any:
 
 def _nodes_and_counts(base: Base, rows: list[Any]) -> Any:
     names = base.type_names
-    return [[_node(row[1:], names) for row in rows], [row[0] for row in rows]]
+    return [[node(row[1:], names) for row in rows], [row[0] for row in rows]]
 
 
 GROUP_BY_ELEMENT: Final = (
     Form(
         "JSON in SQL",
-        _counted(f"SELECT {_NODE.format(b='b')}, g.n FROM {_PER_OBJECT}", _spliced_and_counts),
+        _counted(f"SELECT {NODE.format(b='b')}, g.n FROM {_PER_OBJECT}", _spliced_and_counts),
     ),
     Form(
         "dicts",
-        _counted(f"SELECT g.n, {_COLUMNS.format(b='b')} FROM {_PER_OBJECT}", _nodes_and_counts),
+        _counted(f"SELECT g.n, {COLUMNS.format(b='b')} FROM {_PER_OBJECT}", _nodes_and_counts),
     ),
 )
 _GROUP_BY_NAME: Final = _counted(

@@ -1,7 +1,7 @@
 """Mycel: an embedded, verifiable knowledge graph for AI agents.
 
-This module is the public API and nothing else. Public is what `mycel`, `mycel.errors`, `mycel.kip`
-and `mycel.testing` list in `__all__`; everything else may change without notice.
+This module is the public API and nothing else. Public is what `mycel`, `mycel.errors`, `mycel.kip`,
+`mycel.schema` and `mycel.testing` list in `__all__`; everything else may change without notice.
 
 Names are imported when they are first used, so that `import mycel` and the command line start fast.
 """
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.graph.view import GraphView, PastView
     from mycel.graph.walk import FindResult, Follow, Memory
+    from mycel.knowledge.context import ActiveContext, Contexts
+    from mycel.knowledge.knowledge import Knowledge
+    from mycel.knowledge.nodes import NewNode, NewRelation, Node, Relation
     from mycel.merkle.proofs import (
         ConsistencyProof,
         EntryProof,
@@ -29,25 +32,37 @@ if TYPE_CHECKING:
     from mycel.store.purge import Purged
     from mycel.store.transaction import Change, Guard, Retired, Transaction
     from mycel.store.verify import Problem, Report
+    from mycel.transfer.exporting import Exported
+    from mycel.transfer.loading import Loaded, Progress
 
 __all__ = [
+    "ActiveContext",
     "Change",
     "Concept",
     "ConceptRow",
     "ConsistencyProof",
+    "Contexts",
     "EntryProof",
+    "Exported",
     "FindResult",
     "Follow",
     "GraphView",
     "Guard",
+    "Knowledge",
+    "Loaded",
     "LogEntry",
     "Memory",
+    "NewNode",
+    "NewRelation",
     "Nexus",
+    "Node",
     "PastView",
     "Problem",
+    "Progress",
     "Proposition",
     "PropositionRow",
     "Purged",
+    "Relation",
     "Report",
     "Result",
     "Retired",
@@ -68,6 +83,9 @@ _HOMES = {
     "mycel.engine.result": ("Result",),
     "mycel.graph.view": ("GraphView", "PastView"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
+    "mycel.knowledge.context": ("ActiveContext", "Contexts"),
+    "mycel.knowledge.knowledge": ("Knowledge",),
+    "mycel.knowledge.nodes": ("NewNode", "NewRelation", "Node", "Relation"),
     "mycel.merkle.proofs": (
         "ConsistencyProof",
         "EntryProof",
@@ -83,8 +101,10 @@ _HOMES = {
     "mycel.store.purge": ("Purged",),
     "mycel.store.transaction": ("Change", "Guard", "Retired", "Transaction"),
     "mycel.store.verify": ("Problem", "Report"),
+    "mycel.transfer.exporting": ("Exported",),
+    "mycel.transfer.loading": ("Loaded", "Progress"),
 }
-_MODULES = ("errors", "kip", "testing")
+_MODULES = ("errors", "kip", "schema", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

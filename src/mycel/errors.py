@@ -11,14 +11,17 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
     ├── TypeMismatch             KIP_2001   a type or predicate that is not defined
     ├── ConstraintViolation      KIP_2002
     │   └── SelfEdgeError        KIP_2002   a link from an element to itself
+    ├── SchemaError              KIP_2002   a schema that breaks a rule of its language
     ├── InvalidValueType         KIP_2003
     ├── UnknownReference         KIP_3001   named ReferenceError on the wire
     ├── NotFound                 KIP_3002
     ├── DuplicateExists          KIP_3003
     ├── ImmutableTarget          KIP_3004
+    ├── AccessDenied             KIP_3004   a caller who may not do this here
     ├── VersionConflict          KIP_3005
     ├── ExecutionTimeout         KIP_4001
     │   └── DatabaseBusy         KIP_4001   another writer held the file for too long
+    │       └── SchemaApplyInProgress  KIP_4001   another schema is just being applied
     ├── ResourceExhausted        KIP_4002
     │   └── DiskFull             KIP_4002
     └── InternalError            KIP_4003
@@ -43,6 +46,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "REGISTRY",
+    "AccessDenied",
     "Category",
     "CommitUncertain",
     "ConstraintViolation",
@@ -65,6 +69,8 @@ __all__ = [
     "NotADatabase",
     "NotFound",
     "ResourceExhausted",
+    "SchemaApplyInProgress",
+    "SchemaError",
     "SelfEdgeError",
     "TypeMismatch",
     "UnknownReference",
@@ -182,6 +188,15 @@ class SelfEdgeError(ConstraintViolation):
     default_hint = "Source and target of a link must be two different elements."
 
 
+class SchemaError(MycelError):
+    """A schema that cannot be read, or that breaks a rule of the schema language."""
+
+    code = "KIP_2002"
+    name = "SchemaError"
+    category = Category.INPUT
+    default_hint = "Correct the schema at the place shown; docs/schema-language.md has the rules."
+
+
 class InvalidValueType(MycelError):
     """A value of the wrong type, or one that JSON cannot carry."""
 
@@ -229,6 +244,15 @@ class ImmutableTarget(MycelError):
     default_hint = "This is part of the system's foundation and cannot be changed or removed."
 
 
+class AccessDenied(MycelError):
+    """A caller who may not do this, or not from where the request came."""
+
+    code = "KIP_3004"
+    name = "AccessDenied"
+    category = Category.FORBIDDEN
+    default_hint = "Ask whoever runs the server for access, or for its token."
+
+
 class VersionConflict(MycelError):
     """An element has another version than the one that was expected."""
 
@@ -254,6 +278,13 @@ class DatabaseBusy(ExecutionTimeout):
 
     name = "DatabaseBusy"
     default_hint = "Another process is writing; retry, or open with a longer busy_timeout_s."
+
+
+class SchemaApplyInProgress(DatabaseBusy):
+    """A schema is being applied by somebody else."""
+
+    name = "SchemaApplyInProgress"
+    default_hint = "Wait until it is done, look at the schema again, then apply yours."
 
 
 class ResourceExhausted(MycelError):

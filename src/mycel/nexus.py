@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from mycel.engine.constraints import SchemaGuard
 from mycel.engine.protection import ProtectionGuard
+from mycel.engine.typed import TypedGuard
 from mycel.errors import (
     ConstraintViolation,
     InvalidId,
     InvalidValueType,
     NotFound,
 )
+from mycel.graph.adjacency import Adjacency
 from mycel.graph.view import GraphView, PastView
 from mycel.graph.walk import check_whole
 from mycel.merkle import log
@@ -55,6 +57,12 @@ if TYPE_CHECKING:
     from mycel.engine.outcome import Outcome
     from mycel.engine.rehearsal import Rehearsal
     from mycel.engine.result import Result
+    from mycel.migration.door import Schema
+    from mycel.search.embedding import Embedder
+    from mycel.transfer.exporting import Exported
+    from mycel.transfer.formats import Format
+    from mycel.transfer.loading import Loaded, Progress
+    from mycel.transfer.writing import Mode
 
 DEFAULT_ACTOR = "$self"
 TIMEOUT_S = 30.0
@@ -71,17 +79,30 @@ class Nexus(GraphView):
     """One open graph. Use it as a context manager, or call `close`."""
 
     def __init__(
-        self, store: Store, *, actor: str = DEFAULT_ACTOR, timeout_s: float = TIMEOUT_S
+        self,
+        store: Store,
+        *,
+        actor: str = DEFAULT_ACTOR,
+        timeout_s: float = TIMEOUT_S,
+        embedder: Embedder | None = None,
     ) -> None:
-        super().__init__(store)
+        super().__init__(store, timeout_s=timeout_s)
         self.actor = actor
-        self._timeout_s: Final = timeout_s
+        self._adjacency: Adjacency = Adjacency(store)
+        self._embedder: Final = embedder
 
     @cached_property
     def _engine(self) -> Engine:
         from mycel.engine.engine import Engine  # noqa: PLC0415 - not every use needs the language
 
-        return Engine(self._store, timeout_s=self._timeout_s)
+        return Engine(self._store, timeout_s=self._timeout_s, adjacency=self._adjacency)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema of the graph: what is in force, planning a change, applying it."""
+        from mycel.migration.door import Schema  # noqa: PLC0415 - as above
+
+        return Schema(self._store, lambda: self.actor)
 
     @property
     def path(self) -> str:
@@ -174,6 +195,12 @@ class Nexus(GraphView):
         """
         return self._engine.apply_capsule(capsule, parameters, actor=self.actor, dry_run=dry_run)
 
+    # Reading.
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """A reader of the store that sees one moment, for the layers above this one."""
+        return self._store.reading()
+
     # Writing.
 
     def _who(self, actor: str | None) -> str:
@@ -259,12 +286,83 @@ class Nexus(GraphView):
         """
         return self._store.scrub()
 
+    # Rows in and out.
+
+    def load(
+        self,
+        source: Any,
+        *,
+        format: Format | None = None,  # noqa: A002 - the word for it
+        type: str | None = None,  # noqa: A002
+        mode: Mode = "append",
+        delimiter: str | None = None,
+        embedder: Embedder | None = None,
+        progress: Callable[[Progress], object] | None = None,
+        actor: str | None = None,
+    ) -> Loaded:
+        """Load rows as one transaction: all of them, or none.
+
+        `source` is a path, a list of them, an open file, dictionaries, or a table of pyarrow or
+        pandas. JSON Lines say of each row what it is; for everything else `type` does, or the name
+        of the file. `mode` says what happens to rows that exist: "append" refuses them, "merge"
+        updates them, "overwrite" replaces them, and removes what is not among the rows.
+
+        Raises:
+            MycelError: it names the file, the line, the type, the property and the value.
+        """
+        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
+        from mycel.transfer.loading import load  # noqa: PLC0415 - as above
+
+        return load(
+            self._store,
+            source,
+            read_catalog=read,
+            actor=self._who(actor),
+            format=format,
+            type=type,
+            mode=mode,
+            delimiter=delimiter,
+            embedder=self._embedder if embedder is None else embedder,
+            progress=progress,
+        )
+
+    def to_arrow(self, type: str) -> Any:  # noqa: A002 - the word for it
+        """All rows of a node or an edge as a `pyarrow.Table`; needs the extra `mycel[arrow]`.
+
+        Raises:
+            TypeMismatch: there is no such type.
+        """
+        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
+        from mycel.transfer.exporting import to_arrow  # noqa: PLC0415 - as above
+
+        return to_arrow(self._store, type, read_catalog=read)
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | IO[Any],
+        *,
+        types: Sequence[str] | None = None,
+        format: Format | None = None,  # noqa: A002 - the word for it
+    ) -> Exported:
+        """Write rows to a file (or an open one) as JSON Lines, or each type as a table.
+
+        Several tables go into a directory. What is written can be loaded again.
+
+        Raises:
+            TypeMismatch: there is no such type.
+        """
+        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
+        from mycel.transfer.exporting import export  # noqa: PLC0415 - as above
+
+        return export(self._store, target, read_catalog=read, types=types, format=format)
+
     # History.
 
     def as_of(self, moment: Moment) -> PastView:
         """The graph as it was: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            return PastView(self._store, chronicle.seq_at(reader.connection, moment))
+            seq = chronicle.seq_at(reader.connection, moment)
+        return PastView(self._store, seq, timeout_s=self._timeout_s)
 
     def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
         """Transactions, newest first, from those that ended before the entry `before`.
@@ -346,8 +444,23 @@ class Nexus(GraphView):
 
     # Words.
 
-    def search(self, question: str, *, limit: int = 10) -> list[tuple[Element, float]]:
-        """Elements whose text matches the words, best first, each with its score."""
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
+        threshold: float = 0.0,
+    ) -> list[tuple[Element, float]]:
+        """Elements whose text matches the words, best first, each with its score.
+
+        `kind` is concepts or links only; `type` is a type of concepts, or a predicate if links are
+        asked for.
+
+        Raises:
+            TypeMismatch: the type or predicate is not defined.
+        """
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
@@ -357,7 +470,13 @@ class Nexus(GraphView):
 
         fold_text(self._store)
         with self._store.reading() as reader:
-            hits = find(reader, question, limit=min(limit, FIND_LIMIT_MAX))
+            number = None
+            if type is not None and kind == "PROPOSITION":
+                number = reader.registry.predicate_number(reader.connection, type)
+            elif type is not None:
+                number, kind = reader.registry.type_number(reader.connection, type), "CONCEPT"
+            most = min(limit, FIND_LIMIT_MAX)
+            hits = find(reader, question, kind, kind=number, limit=most, threshold=threshold)
             return [(hit.element, hit.score) for hit in hits]
 
 
@@ -375,6 +494,7 @@ def open_nexus(
     strict: bool = False,
     bootstrap: bool = True,
     timeout_s: float = TIMEOUT_S,
+    embedder: Embedder | None = None,
 ) -> Nexus:
     """Open a graph; a new one is made if there is none, with the core capsules applied.
 
@@ -383,7 +503,8 @@ def open_nexus(
     With `strict`, an element without the attributes that its type requires is refused; otherwise
     that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
-    command that writes may look for what it is about. `guards` are asked about every change.
+    command that writes may look for what it is about. `guards` are asked about every change. An
+    `embedder` makes the vectors that a schema wants of rows that are loaded.
     `clock_us` and `vfs` are for tests.
 
     Raises:
@@ -396,7 +517,7 @@ def open_nexus(
         durability=durability,
         busy_timeout_s=busy_timeout_s,
         clock_us=clock_us,
-        guards=(ProtectionGuard(), SchemaGuard(strict=strict), *guards),
+        guards=(ProtectionGuard(), TypedGuard(), SchemaGuard(strict=strict), *guards),
         vfs=vfs,
         bare=not bootstrap,
     )
@@ -404,7 +525,7 @@ def open_nexus(
         from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - for new graphs only
 
         begin(store)
-    return Nexus(store, actor=actor, timeout_s=timeout_s)
+    return Nexus(store, actor=actor, timeout_s=timeout_s, embedder=embedder)
 
 
 def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:

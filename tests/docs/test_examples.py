@@ -31,7 +31,18 @@ def test_every_example_runs_and_prints_what_it_states(path: Path, folder: Path) 
         session.close()
 
 
-@pytest.mark.parametrize("name", ["README.md", "tutorial.md", "kip.md", "python.md", "format.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "tutorial.md",
+        "kip.md",
+        "schema-language.md",
+        "loading.md",
+        "python.md",
+        "format.md",
+    ],
+)
 def test_a_guide_has_examples_that_run(name: str) -> None:
     (path,) = (each for each in DOCUMENTS if each.name == name)
     blocks = blocks_of(path.read_text(encoding="utf-8"))

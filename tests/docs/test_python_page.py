@@ -1,6 +1,7 @@
 """docs/python.md leaves no public name out, and the limits it states are the real ones."""
 
 import inspect
+import io
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -113,6 +114,8 @@ def walk(db: mycel.Nexus, hops: int) -> None:
     db.execute(f'FIND(?x) WHERE {{ ({{type: "Drug", name: "-"}}, "part_of"{{1,{hops}}}, ?x) }}')
 
 
+JSONL: dict[str, Any] = {"format": "jsonl", "mode": "merge"}
+
 # Of each row: the limit, and something that is as large as it is told to be.
 ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
     "name of a concept": (limits.NAME_BYTES_MAX, lambda db, n: put(db, "x" * n)),
@@ -132,7 +135,7 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
     ),
     "levels of nesting": (limits.JSON_DEPTH_MAX, lambda db, n: put(db, "d", nested(n))),
     "a key": (limits.KEY_BYTES_MAX, lambda db, n: put(db, "e", {"x" * n: 1})),
-    "an integer": (limits.INTEGER_MAX, lambda db, n: put(db, "f", {"a": n})),
+    "an integer": (limits.JSON_INTEGER_MAX, lambda db, n: put(db, "f", {"a": n})),
     "hops of a walk": (limits.HOPS_MAX, lambda db, n: mycel.Follow(max_hops=n)),
     "`limit` of `find`": (limits.FIND_LIMIT_MAX, find),
     "text of a KIP command": (
@@ -142,6 +145,14 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
     "text of a capsule": (
         limits.CAPSULE_BYTES_MAX,
         lambda db, n: db.apply_capsule(padded("UPSERT { }", n)),
+    ),
+    "text of a schema": (
+        limits.SCHEMA_BYTES_MAX,
+        lambda db, n: db.schema.plan("node A {}".ljust(n), check_data=False),
+    ),
+    "a line of a file": (
+        limits.LINE_BYTES_MAX,
+        lambda db, n: db.load(io.BytesIO(b'{"type":"Drug","name":"-"}'.ljust(n)), **JSONL),
     ),
     "nesting of a command": (limits.NESTING_DEPTH_MAX, nest),
     "commands in a request": (limits.BATCH_COMMANDS_MAX, send),
@@ -193,7 +204,7 @@ def test_a_result_beyond_its_limit_is_refused(
 
 
 def test_every_limit_that_a_caller_can_meet_is_stated() -> None:
-    inner = {"TRANSACTION_SAVED_ELEMENTS_MAX", "INTEGER_MIN"}
+    inner = {"TRANSACTION_SAVED_ELEMENTS_MAX", "INTEGER_MIN", "INTEGER_MAX"}
     values = {v for n, v in vars(limits).items() if n.isupper() and n not in inner}
     assert values == {stated for stated, _ in LIMITS.values()}
     assert str(limits.INTEGER_MIN) in PAGE

@@ -1,4 +1,4 @@
-"""What is going on when the disk fails: six pieces of work, and how to tell what came of them.
+"""What is going on when the disk fails: eight pieces of work, and how to tell what came of them.
 
 Each begins with a sound, closed graph (or none), does one thing that is acknowledged or not, and
 can say of any graph whether that thing is there as a whole, not at all, or (which fails a test) in
@@ -165,9 +165,88 @@ def _count_forgotten(db: mycel.Nexus) -> int:
     return forgotten + (len(targets) == 1)
 
 
+MOVED = "Moved"
+
+
+def _to_be_moved(db: mycel.Nexus) -> None:
+    """A hub with links, links about them and a tombstone, and the tombstone of its new name."""
+    _nearly_folded(db)
+    others = _ids(db)
+    with db.transaction() as tx:
+        tx.define_type(MOVED)
+        tx.retire(tx.put_concept(MOVED, "hub"))
+        hub = tx.put_concept(FACT, "hub")
+        links = [tx.add_edge(hub, "references", other) for other in others]
+        for link in links:
+            tx.add_edge(others[0], "attested_by", link)
+        tx.retire(links[0])
+
+
+def _move(db: mycel.Nexus) -> None:
+    hub = db.get_concept(FACT, "hub")
+    assert hub is not None
+    db.write(lambda tx: tx.move(hub, type_name=MOVED))
+
+
+def _count_moved(db: mycel.Nexus) -> int:
+    """Gone from where it was, there where it should be, with the links it had."""
+    was, is_there = db.get_concept(FACT, "hub"), db.get_concept(MOVED, "hub")
+    hub = was or is_there
+    assert hub is not None
+    assert len(list(db.edges_out(hub))) == len(NOTES) - 1
+    return int(was is None) + int(is_there is not None)
+
+
 def _fold(db: mycel.Nexus) -> None:
     """Bring the text index up to date: a write that changes no knowledge."""
     assert db.search("words")
+
+
+_BEFORE = """
+node Ship { code: String @key  crew: I32? }
+node Port { name: String @key }
+edge Visits: Ship -> Port @card(0..3)
+"""
+_AFTER = """
+node Vessel @rename_from("Ship") {
+    code: String @key
+    hands: I32? @rename_from("crew") @index
+    flag: String @default("none")
+    @unique(hands)
+}
+node Port { name: String @key }
+edge Calls: Vessel -> Port @card(0..2) @rename_from("Visits")
+"""
+SHIPS = 8
+
+
+def _ships(db: mycel.Nexus) -> None:
+    _notes(db)
+    db.schema.apply(_BEFORE)
+    with db.transaction() as tx:
+        ports = [tx.put_concept("Port", f"port {n}") for n in range(2)]
+        for n in range(SHIPS):
+            ship = tx.put_concept("Ship", f"ship {n}", {"crew": n})
+            for port in ports:
+                tx.add_edge(ship, "Visits", port)
+
+
+def _count_vessels(db: mycel.Nexus) -> int:
+    """The schema, every ship with what it says, and where it goes, either old or new."""
+    if set(db.schema.catalog.nodes) == {"Ship", "Port"}:
+        for n in range(SHIPS):
+            ship = db.get_concept("Ship", f"ship {n}")
+            assert ship is not None, f"ship {n} is gone"
+            assert ship.attributes == {"code": f"ship {n}", "crew": n}
+            assert len(list(db.edges_out(ship.id, ["Visits"]))) == 2
+        return 0
+    done = 1
+    for n in range(SHIPS):
+        vessel = db.get_concept("Vessel", f"ship {n}")
+        assert vessel is not None, f"ship {n} is gone"
+        assert vessel.attributes == {"code": f"ship {n}", "hands": n, "flag": "none"}
+        done += len(list(db.edges_out(vessel.id, ["Calls"])))
+    return done
 
 
 WORKLOADS = {
@@ -192,6 +271,14 @@ WORKLOADS = {
         Workload(
             "purge", _with_a_past, lambda db: db.purge(_secret(db), "why"), _count_forgotten, 3
         ),
+        Workload("move", _to_be_moved, _move, _count_moved, 2),
         Workload("search", _nearly_folded, _fold, lambda _: 1, 1),
+        Workload(
+            "apply a schema",
+            _ships,
+            lambda db: db.schema.apply(_AFTER),
+            _count_vessels,
+            1 + 2 * SHIPS,
+        ),
     )
 }

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mycel.kip import ast
-from mycel.model.limits import HOP_BOUND_MAX, INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import HOP_BOUND_MAX, INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 
 # Words.
 
@@ -24,7 +24,7 @@ plain_texts = st.one_of(
     st.sampled_from(["", "Drug", ":name", "say :name it", "\\n:x", "\n:x", "10:30", 'a"b', "日本"]),
     st.sampled_from([":D", ":smile:", "\\", "a\u2028b", "http://x", "\u00a0:x"]),
 )
-integers = st.integers(INTEGER_MIN, INTEGER_MAX)
+integers = st.integers(INTEGER_MIN, JSON_INTEGER_MAX)
 reals = st.floats(allow_nan=False, allow_infinity=False)
 scalars = st.one_of(st.none(), st.booleans(), integers, reals, plain_texts)
 

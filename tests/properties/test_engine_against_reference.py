@@ -24,6 +24,9 @@ from mycel.testing.reference.json_values import canonical
 from mycel.testing.reference.parameters import Parameters
 from tests.properties.kip_commands import (
     CORE,
+    KEYS,
+    PREDICATES,
+    TYPES,
     VOCABULARY,
     Command,
     changes,
@@ -31,6 +34,7 @@ from tests.properties.kip_commands import (
     finds,
     graphs,
 )
+from tests.unit.engine.indexes import define_slots
 
 ID = re.compile(r"C:[1-9][0-9]*|P:[1-9][0-9]*:[A-Za-z_][A-Za-z0-9_]*")
 OUTSIDE_COMPARISON = ("_updated_at", "_version")
@@ -131,6 +135,23 @@ def pair_with(graph: Command) -> Iterator[Pair]:
         yield Pair(engine, graph)
 
 
+@contextmanager
+def indexed_pair_with(graph: Command) -> Iterator[Pair]:
+    """The engine finds concepts and links by whatever they say; the reference knows no index."""
+    with mycel.open(":memory:") as engine:
+        pair = Pair(engine, graph)
+        with engine.transaction() as tx:
+            for owner in (*TYPES, *PREDICATES):
+                define_slots(tx, owner, **dict.fromkeys(KEYS, False))
+        for side in (pair.engine, pair.reference):
+            assert "result" in side.request({"command": NOTED})
+        yield pair
+
+
+NOTED = 'UPSERT { CONCEPT { {type: "$ConceptType", name: "Plant"} SET ATTRIBUTES { noted: 1 } } }'
+"""Any change of a definition: plans are made anew after it."""
+
+
 # FIND.
 
 
@@ -191,6 +212,27 @@ def test_the_engine_finds_what_the_reference_finds(graph: Command, commands: lis
     with pair_with(graph) as pair:
         for command in commands:
             check_find(pair, command)
+
+
+@given(graph=graphs(), commands=st.lists(finds(), min_size=1, max_size=3))
+def test_indexes_change_no_answer(graph: Command, commands: list[Command]) -> None:
+    with indexed_pair_with(graph) as pair:
+        for command in commands:
+            check_find(pair, command)
+
+
+@given(graph=graphs(), changes_=st.lists(changes(), min_size=1, max_size=3), command=finds())
+def test_indexes_follow_every_change(
+    graph: Command, changes_: list[Command], command: Command
+) -> None:
+    with indexed_pair_with(graph) as pair:
+        ours, theirs = pair.names()
+        for change in changes_:
+            told, ours = outcome(pair.engine, change, ours)
+            expected, theirs = outcome(pair.reference, change, theirs)
+            assert told == expected, change
+            assert ours.state() == theirs.state(), change
+        check_find(pair, command)
 
 
 @given(graph=graphs(), command=finds(depth=3))

@@ -31,7 +31,7 @@ from mycel.model.records import (
 from mycel.model.values import check_object, object_text, parse_object
 
 SIGNED_64 = st.integers(-(2**63), 2**63 - 1)
-NUMBERS = SIGNED_64 | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | st.text(max_size=30),
     lambda inner: (

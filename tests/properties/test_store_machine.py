@@ -89,12 +89,30 @@ class World:
             waiting += fresh
         return found
 
+    def renamed(self, ids: dict[str, str]) -> World:
+        """The same state, in which some links are called otherwise."""
+
+        def of(things: dict[str, Thing]) -> dict[str, Thing]:
+            return {
+                ids.get(ref, ref): replace(
+                    thing,
+                    id=ids.get(ref, ref),
+                    identity=tuple(ids.get(part, part) for part in thing.identity),
+                )
+                for ref, thing in things.items()
+            }
+
+        led = {
+            ids.get(ref, ref): {ids.get(end, end) for end in ends} for ref, ends in self.led.items()
+        }
+        return World(of(self.live), of(self.dead), led)
+
     def forget(self, refs: set[str]) -> None:
-        for things in (self.live, self.dead):
-            for ref in refs:
-                things.pop(ref, None)
-        for ref in refs:
-            self.led.pop(ref, None)
+        """Whatever they are called here: links may have had another predicate."""
+        numbers = {number_of(ref) for ref in refs}
+        for known in (self.live, self.dead, self.led):
+            for ref in [ref for ref in known if number_of(ref) in numbers]:
+                del known[ref]
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -336,9 +354,60 @@ class StoreMachine(RuleBasedStateMachine):
             link, identity=identity, version=link.version + 1, updated_us=self.clock.now_us
         )
 
+    def move(self, tx: mycel.Transaction, data: st.DataObject, actor: str) -> None:
+        """Another type and name, or another predicate."""
+        world = self.world
+        if not world.live:
+            return
+        ref = data.draw(st.sampled_from(sorted(world.live)))
+        thing = world.live[ref]
+        if len(thing.identity) == 2:
+            identity = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(NAMES))
+            to = {"type_name": identity[0], "name": identity[1]}
+        else:
+            src, _, dst = thing.identity
+            predicate = data.draw(st.sampled_from(sorted(PREDICATES)))
+            identity, to = (src, predicate, dst), {"predicate": predicate}
+        there = world.find(identity)
+        if there is not None and there.id != ref:
+            with pytest.raises(DuplicateExists):
+                tx.move(ref, **to)
+            return
+        if len(identity) == 2 and data.draw(st.booleans()):
+            (moved,) = tx.move_concepts([(ref, *identity)])
+        else:
+            moved = tx.move(ref, **to)
+        assert number_of(moved) == number_of(ref)
+        if there is not None:
+            assert moved == ref
+            return
+        for dead in [each for each in world.dead.values() if each.identity == identity]:
+            self._give_way(dead, thing, actor)
+        world.live[ref] = replace(
+            thing, identity=identity, version=thing.version + 1, updated_us=self.clock.now_us
+        )
+        self._call_links_by_their_predicates()
+
+    def _give_way(self, dead: Thing, thing: Thing, actor: str) -> None:
+        """A link's tombstone goes where the link was, a concept's gets a name of its own."""
+        if len(thing.identity) == 2:
+            aside = replace(dead, identity=(dead.identity[0], dead.id))
+        else:
+            tombstone = (self.clock.now_us, actor, "re-pointed")
+            aside = replace(dead, identity=thing.identity, tombstone=tombstone)
+        self.world.dead[dead.id] = aside
+
+    def _call_links_by_their_predicates(self) -> None:
+        """The id of a link names its predicate, wherever it is mentioned."""
+        world = self.world
+        links = self._links(world.live | world.dead)
+        self.world = world.renamed(
+            {each.id: f"P:{number_of(each.id)}:{each.identity[1]}" for each in links}
+        )
+
     CHANGES = (
         *(put_concept, put_link, put_link, put_link, add_edge, add_edge, add_edge),
-        *(update, update, remove_edge, retire, relink, relink),
+        *(update, update, remove_edge, retire, relink, relink, move, move, move),
     )
 
     # Definitions.

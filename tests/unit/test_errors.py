@@ -179,6 +179,7 @@ def test_no_two_categories_share_an_http_status_or_a_json_rpc_code() -> None:
         ("TypeMismatch", Category.INPUT),
         ("ConstraintViolation", Category.INPUT),
         ("SelfEdgeError", Category.INPUT),
+        ("SchemaError", Category.INPUT),
         ("InvalidValueType", Category.INPUT),
         ("ReferenceError", Category.INPUT),
         ("NotFound", Category.MISSING),

@@ -13,10 +13,15 @@ Modules, in the order in which a call passes through them:
 - `editing`     what is typed there: is it whole, and what may come next?
 - `capsules`    capsule
 - `packing`     what an exported capsule needs elsewhere: definitions
+- `schema`      schema
+- `transfer`    load, export
+- `importing`   import: what another program remembers
 - `concepts`    define, concept, search
 - `edges`       edge, find
 - `history`     log, history, snapshot, purge
 - `proofs`      prove, verify
+- `serve`       serve: the graph over HTTP
+- `clients`     how programs that speak MCP are told about a graph
 - `labels`      ids with the names that people know
 - `output`      tables for people, one JSON object per line for programs
 - `failures`    from any exception to one message and an exit status

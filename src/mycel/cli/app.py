@@ -9,7 +9,21 @@ from io import StringIO
 
 import rich_click as click
 
-from mycel.cli import capsules, concepts, databases, demo, edges, history, kip, proofs
+from mycel.cli import (
+    capsules,
+    concepts,
+    databases,
+    demo,
+    edges,
+    history,
+    importing,
+    kip,
+    mcp,
+    proofs,
+    schema,
+    serve,
+    transfer,
+)
 from mycel.cli.context import Group, Session
 from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from mycel.cli.output import PipeClosed
@@ -17,7 +31,9 @@ from mycel.cli.output import PipeClosed
 _PANELS: dict[str, tuple[click.RichCommand, ...]] = {
     "Database": (databases.init, databases.doctor, demo.demo),
     "Language": (kip.kip, capsules.capsule),
+    "Schema and data": (schema.schema, transfer.load, transfer.export, importing.import_),
     "Graph": (concepts.define, concepts.concept, edges.edge, edges.find, concepts.search),
+    "Servers": (mcp.mcp, serve.serve),
     "History and proofs": (
         history.log,
         history.history,

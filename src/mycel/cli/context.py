@@ -82,6 +82,16 @@ class Session:
                 return _place(option, source[option], name)
         return _place("workspace", workspace_of(_current_directory()), "the current directory")
 
+    def workspace(self, root: Path) -> str:
+        """The workspace of URIs that name none: the one of the database, or else the folder's name.
+
+        A file that was named with --db belongs to no workspace by itself.
+        """
+        # Late: see the package's docstring.
+        from mycel.knowledge.uris import workspace_named
+
+        return workspace_named(self.place().workspace or root.name)
+
     def open(self, *, reading: bool = False, **how: Any) -> Nexus:
         """The database, which has to be there; for `reading`, one that may not be written will do.
 

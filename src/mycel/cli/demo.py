@@ -129,23 +129,28 @@ def _grow(tale: _Tale, db: Nexus) -> None:
     )
 
     before = db.snapshot().entries
+    plant(db)
+    entries = db.snapshot().entries - before
+    tale.lines(
+        {"concepts": len(_CONCEPTS), "edges": len(_EDGES), "entries": entries},
+        f"{len(_CONCEPTS)} concepts and {len(_EDGES)} edges, {entries} new journal entries.",
+    )
 
-    def plant(tx: Transaction) -> None:
+
+def plant(db: Nexus) -> None:
+    """Write the plot: what grows in it, and what joins what. Again changes nothing."""
+
+    def begin(tx: Transaction) -> None:
         for name, description in _TYPES.items():
             tx.define_type(name, {"description": description})
         tx.define_predicate("joins", {"description": "Its threads reach the roots of"})
         for type_name, name, attributes in _CONCEPTS:
             tx.put_concept(type_name, name, attributes)
 
-    db.write(plant, message="the plot")
+    db.write(begin, message="the plot")
     for actor, src, predicate, dst, weight in _EDGES:
         ends = _id(db, *src), predicate, _id(db, *dst)
         db.add_edge(*ends, weight=weight, created_by=actor)
-    entries = db.snapshot().entries - before
-    tale.lines(
-        {"concepts": len(_CONCEPTS), "edges": len(_EDGES), "entries": entries},
-        f"{len(_CONCEPTS)} concepts and {len(_EDGES)} edges, {entries} new journal entries.",
-    )
 
 
 def _ask(tale: _Tale, db: Nexus) -> None:

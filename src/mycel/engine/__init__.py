@@ -18,7 +18,9 @@ Modules, in the order in which a command passes through them:
 - `delete`       DELETE
 - `update`       UPDATE
 - `merge`        MERGE
-- `constraints`  the guard of schemas
+- `definitions`  definitions as guards read them
+- `constraints`  the guard of flexible definitions
+- `typed`        the guard of what a schema declares
 - `protection`   the guard of what the system stands on
 - `describe`     DESCRIBE
 - `facts`        what is told about types, predicates and domains

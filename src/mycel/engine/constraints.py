@@ -14,24 +14,24 @@ A list of types admits concepts by the name of their type, and links by the name
 is held against the definition of the moment when it changes, and values that do not change stay.
 
 Definitions are read from the graph once in a transaction for each type or predicate that it uses,
-and again when one changes within it. So there is nothing to invalidate: not after a rollback, and
-not when another process has written. Only the parsing, the dear part, is remembered, by the text
-that was parsed.
+and again when one changes within it. Those that a schema declares are left alone: `typed` holds
+their instances to more than this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.engine.definitions import Definition, Definitions
 from mycel.errors import ConstraintViolation
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.model.values import JsonObject, parse_object
+from mycel.model.values import JsonObject
 from mycel.schema.definitions import (
     ANY,
     ConceptDefinition,
@@ -45,6 +45,7 @@ from mycel.schema.definitions import (
     unexpected,
 )
 from mycel.schema.slips import slips, undefined_ends
+from mycel.schema.stored import PG
 from mycel.store.guards import Change
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.transaction import Transaction
@@ -53,11 +54,6 @@ WARNINGS_MAX: Final = 20
 """How many incomplete elements of one transaction are named; the others are counted."""
 
 _META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
-_PARSED_MAX: Final = 4096
-
-Definition = TypeVar("Definition")
-
-_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
 
 class _Scope:
@@ -78,41 +74,15 @@ class _Complaint(NamedTuple):
     data: JsonObject
 
 
-class _Catalog(Generic[Definition]):
-    """The definitions of one meta-type, read from the graph as it is."""
-
-    def __init__(
-        self, meta_type: int, parse: Callable[[str, Mapping[str, Any]], Definition]
-    ) -> None:
-        self._meta_type = meta_type
-        self._parse = parse
-        self._parsed: dict[tuple[str, str], Definition] = {}
-
-    def read(self, tx: Transaction, name: str) -> Definition | None:
-        ledger = tx.ledger
-        names = ledger.names_defined_by(self._meta_type)
-        if names is None or names.number(ledger.connection, name) is None:
-            return None  # It may be no text at all: the store, which asks first, will say so.
-        row = ledger.row(_DEFINITION, (name, self._meta_type))
-        if row is None:
-            return None
-        (text,) = row
-        found = self._parsed.get((name, text))
-        if found is None:
-            found = self._parse(name, parse_object(text))
-            if len(self._parsed) >= _PARSED_MAX:
-                self._parsed.clear()
-            self._parsed[name, text] = found
-        return found
-
-
 class SchemaGuard:
     """Holds every change against the definitions in the graph."""
 
+    in_bulk = True  # A concept is held against its type alone, a link's ends are written.
+
     def __init__(self, *, strict: bool = False) -> None:
         self._strict = strict
-        self._types = _Catalog(CONCEPT_TYPE_NUMBER, concept_definition)
-        self._predicates = _Catalog(PROPOSITION_TYPE_NUMBER, predicate_definition)
+        self._types = Definitions(CONCEPT_TYPE_NUMBER, _flexible(concept_definition))
+        self._predicates = Definitions(PROPOSITION_TYPE_NUMBER, _flexible(predicate_definition))
 
     # What the store asks.
 
@@ -182,8 +152,11 @@ class SchemaGuard:
     def _check_concept(
         self, scope: _Scope, definition: ConceptDefinition, change: Change, name: str
     ) -> None:
-        before = None if change.before is None else change.before.attributes
-        check_values(definition, name, change.attributes, before)
+        before = change.before
+        stays = isinstance(before, Concept) and before.type == definition.name
+        check_values(
+            definition, name, change.attributes, before.attributes if before and stays else None
+        )
         if missing(definition, change.attributes) or unexpected(definition, change.attributes):
             # It may be completed before the end, or removed; or this change may yet be refused.
             scope.incomplete[definition.name, name] = None
@@ -206,12 +179,25 @@ class SchemaGuard:
         return scope
 
 
+def _flexible(
+    parse: Callable[[str, Mapping[str, Any]], Definition],
+) -> Callable[[str, Mapping[str, Any]], Definition | None]:
+    """Reads only what no schema declares."""
+
+    def flexible(name: str, attributes: Mapping[str, Any]) -> Definition | None:
+        return None if PG in attributes else parse(name, attributes)
+
+    return flexible
+
+
 def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
     """What means nothing in the definitions that a transaction has written."""
     defined: set[str] = set()
     for meta_type, name in scope.definitions:
         definition = tx.get_concept(meta_type, name)
         attributes = {} if definition is None else definition.attributes
+        if PG in attributes:
+            continue  # A schema wrote it, and was checked as a whole.
         if attributes:
             yield from slips(meta_type, name, attributes)
         if meta_type == PROPOSITION_TYPE and attributes:
@@ -259,10 +245,10 @@ def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> 
     Then it is as right as it was, even if its predicate has been redefined in the meantime.
     """
     before = change.before
-    if not isinstance(before, Proposition):
+    if not isinstance(before, Proposition) or before.predicate != change.type_or_predicate:
         return False
     pairs = zip((before.subject, before.object), ends, strict=True)
-    return all(old == new or _kind(tx, old) == _kind(tx, new) for old, new in pairs)
+    return all(old == new or kind_at(tx, old) == kind_at(tx, new) for old, new in pairs)
 
 
 def _check_ends(
@@ -271,15 +257,16 @@ def _check_ends(
     if not _admits(tx, definition.subject_types, subject) or not _admits(
         tx, definition.object_types, object_
     ):
-        raise _wrong_ends(tx, definition, subject, object_)
+        raise wrong_ends(tx, definition, subject, object_)
 
 
-def _wrong_ends(
+def wrong_ends(
     tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
 ) -> ConstraintViolation:
+    """The error that says why a predicate cannot lead from the one to the other."""
     subject_types, object_types = definition.subject_types, definition.object_types
     wrong = [
-        f"its {place} must be {' or '.join(allowed)}, not {_kind(tx, end)}"
+        f"its {place} must be {' or '.join(allowed)}, not {kind_at(tx, end)}"
         for place, end, allowed in (
             ("subject", subject, subject_types),
             ("object", object_, object_types),
@@ -289,13 +276,13 @@ def _wrong_ends(
     fits_reversed = _admits(tx, subject_types, object_) and _admits(tx, object_types, subject)
     turn = "Swap subject and object if you meant it the other way round; " if fits_reversed else ""
     return ConstraintViolation(
-        f"{quoted(definition.name)} cannot lead from {_shown(tx, subject)} to"
-        f" {_shown(tx, object_)}: {'; '.join(wrong)}.",
+        f"{quoted(definition.name)} cannot lead from {shown_end(tx, subject)} to"
+        f" {shown_end(tx, object_)}: {'; '.join(wrong)}.",
         hint=turn + see(definition),
         data={
             "predicate": definition.name,
-            "subject_type": _kind(tx, subject),
-            "object_type": _kind(tx, object_),
+            "subject_type": kind_at(tx, subject),
+            "object_type": kind_at(tx, object_),
             "subject_types": list(subject_types),
             "object_types": list(object_types),
         },
@@ -303,10 +290,10 @@ def _wrong_ends(
 
 
 def _admits(tx: Transaction, allowed: tuple[str, ...], end: str) -> bool:
-    return ANY in allowed or _kind(tx, end) in allowed
+    return ANY in allowed or kind_at(tx, end) in allowed
 
 
-def _kind(tx: Transaction, end: str) -> str:
+def kind_at(tx: Transaction, end: str) -> str:
     """The type of a concept, or the predicate of a link, which stands in its id."""
     number = ids.parse_id(end)
     if not ids.is_concept(number):
@@ -316,7 +303,8 @@ def _kind(tx: Transaction, end: str) -> str:
     return "" if row is None else ledger.registry.types.name(ledger.connection, row[0])
 
 
-def _shown(tx: Transaction, end: str) -> str:
+def shown_end(tx: Transaction, end: str) -> str:
+    """An end of a link as a message names it."""
     element = tx.get(end)
     if isinstance(element, Concept):
         return f"{element.type} {quoted(element.name)}"

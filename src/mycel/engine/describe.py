@@ -2,7 +2,8 @@
 
 A type is described by its definition as it was written, and by what is seen in the graph itself:
 how many there are, which attributes they have, how they are linked. The second is what a model
-needs most when the first says little.
+needs most when the first says little. Of a type that a schema declares, both views are shown: the
+attributes that KIP knows, and the declaration.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.definitions import json_type
+from mycel.schema.formatter import format_declared
+from mycel.schema.stored import PG, declaration
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.reader import Reader
@@ -106,6 +109,16 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
     raise NotFound(f"There is no {_CALLED[kind]} {shorten(name)!r}.", hint=hint)
 
 
+def _defined(definition: Concept) -> JsonObject:
+    """A definition, and if a schema declares it, the declaration as text, interfaces included."""
+    said = definition.to_dict()
+    declared = declaration(said["attributes"])
+    if declared is None:
+        return said
+    said["attributes"].pop(PG)
+    return said | {"schema": format_declared(declared)}
+
+
 # A concept type.
 
 
@@ -116,7 +129,7 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
     seen = survey.instances(connection, number, SAMPLED_ELEMENTS)
     links = survey.relationships(connection, [each.number for each in seen], SAMPLED_LINKS)
     count = survey.count_up_to(connection, "concept", "type", number, COUNT_MAX)
-    return definition.to_dict() | {
+    return _defined(definition) | {
         "instance_count": count,
         **_at_least(count, "instance_count"),
         "sample_instances": _sample_instances(reader, definition, number, seen),
@@ -175,7 +188,7 @@ def _predicate(reader: Reader, name: str) -> JsonObject:
     symmetric, transitive = (
         attributes.get(key) is True for key in ("is_symmetric", "is_transitive")
     )
-    return definition.to_dict() | {
+    return _defined(definition) | {
         "link_count": count,
         **_at_least(count, "link_count"),
         "subject_types_seen": _names(subjects),

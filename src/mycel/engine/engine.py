@@ -22,6 +22,7 @@ from mycel.engine.search import fold_text
 from mycel.engine.statements import introspect, manipulate, statement_name
 from mycel.engine.values import Values
 from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
+from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
@@ -44,9 +45,12 @@ class _RolledBackError(Exception):
 class Engine:
     """All commands on one store."""
 
-    def __init__(self, store: Store, *, timeout_s: float) -> None:
+    def __init__(
+        self, store: Store, *, timeout_s: float, adjacency: Adjacency | None = None
+    ) -> None:
         self._store: Final = store
         self._timeout_s: Final = timeout_s
+        self._adjacency: Final = adjacency
         self._planner: Final = Planner()
         self._finder: Final = Finder(store, self._planner)
         self._commands: Final = Commands()

@@ -123,7 +123,7 @@ def _output(output: ir.Output) -> str:
 
 
 def _block(block: ir.Block) -> list[str]:
-    lines = [repr(atom) for atom in block.atoms]
+    lines = [_atom(atom) for atom in block.atoms]
     for attempt in block.attempts:
         lines.append("attempt:")
         for branch in attempt.branches:
@@ -131,6 +131,14 @@ def _block(block: ir.Block) -> list[str]:
     for condition in block.conditions:
         lines += _condition(condition)
     return lines
+
+
+def _atom(atom: ir.Atom) -> str:
+    match atom:
+        case ir.ConceptAtom(probe=ir.Probe(index)) | ir.LinkAtom(probe=ir.Probe(index)):
+            return f"{atom!r} by index on {index.title}"
+        case _:
+            return repr(atom)
 
 
 def _condition(condition: ir.Condition) -> list[str]:

@@ -7,7 +7,8 @@ and name, or by the pattern of the link it is, and has to exist where the capsul
 types and predicates, unless their definitions were matched too; those come first.
 
 What only this graph can know is left out: ids, versions, and metadata keys that start with an
-underscore. A link's weight has no place in a capsule; a warning says when one is lost.
+underscore. Of a type that a schema declares, the definition is exported and the declaration is not:
+schemas are applied. A link's weight has no place in a capsule; a warning says when one is lost.
 
 Pages go through the matched concepts and then the matched links that join something else, each in
 the order of their numbers. A link that comes along stands on the page of its later end, so pages
@@ -37,6 +38,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
+from mycel.schema.stored import PG
 from mycel.store import survey
 from mycel.store.reader import Reader
 from mycel.store.transaction import DEFAULT_WEIGHT
@@ -244,7 +246,7 @@ class Writer:
         return ast.ConceptBlock(
             self._handles.get(concept.number),
             _matcher(concept),
-            attributes=_map(concept.attributes),
+            attributes=_map(_portable(concept)),
             metadata=_map(_own(concept)),
         )
 
@@ -284,6 +286,14 @@ def _ends_of(link: Proposition) -> tuple[str, str]:
 
 def _matcher(concept: Concept) -> ast.ConceptMatcher:
     return ast.ConceptMatcher(type=ast.Literal(concept.type), name=ast.Literal(concept.name))
+
+
+def _portable(concept: Concept) -> JsonObject:
+    """The attributes, without the declaration of a schema: each graph applies its own."""
+    attributes = concept.attributes
+    if concept.type in _DEFINITIONS_FIRST:
+        attributes.pop(PG, None)
+    return attributes
 
 
 def _own(element: Element) -> JsonObject:

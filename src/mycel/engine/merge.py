@@ -15,6 +15,7 @@ from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection import check_merge
 from mycel.engine.references import missing_target
+from mycel.engine.typed import admits
 from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
@@ -284,6 +285,8 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
     aliases = _aliases(own.get(_ALIASES), other.get(_ALIASES), source.name)
+    if aliases is not None and not admits(tx, target.type, _ALIASES, aliases):
+        aliases = None  # A schema has no place for them; the metadata still tells.
     merged = [*target.metadata.get(MERGED_FROM, ()), f"{source.type}:{source.name}"]
     tx.update(
         target,

@@ -96,6 +96,8 @@ class Binder:
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
     if conversion == "json":
         return canonical(value)
+    if conversion == "real":
+        return float(value)
     if value.__class__ is not str:
         raise InvalidValueType(
             f"The parameter :{node.name} must be a string, not {json_kind(value)}.",
@@ -127,6 +129,10 @@ class Prepared:
     is_exact: bool = False
     """Whether its sums are made to go beyond 64 bits, which is slower, because one did."""
 
+    _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
+        None
+    )
+    """The parameters of these roles, in order."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
     """The command without its page, and what is given with it: what its cursors belong to."""
 
@@ -140,9 +146,12 @@ class Prepared:
         """What about the parameters, and the moment if it is past, shapes the plan."""
         if not self.roles:
             return () if moment is None else (moment,)
+        known = self._shaping
+        if known is None or known[0] is not self.roles:
+            nodes = [(ast.Placeholder(name), name, role) for name, role in sorted(self.roles)]
+            known = self._shaping = self.roles, nodes
         shaping = tuple(
-            (name, role, _shaping(values.value(ast.Placeholder(name)), role))
-            for name, role in sorted(self.roles)
+            [(name, role, _shaping(values.value(node), role)) for node, name, role in known[1]]
         )
         return shaping if moment is None else (moment, *shaping)
 
@@ -156,10 +165,14 @@ class Prepared:
 
 
 def _shaping(value: Any, role: Role) -> str:
-    if role == "list" and isinstance(value, list) and list_kind(value) != "values":
-        return list_kind(value)
-    if role == "kind" and value_kind(value) in ("text", "number"):
-        return value_kind(value)
+    if role == "list" and isinstance(value, list):
+        kind = list_kind(value)
+        if kind != "values":
+            return kind
+    elif role == "kind":
+        kind = value_kind(value)
+        if kind in ("text", "number", "large"):
+            return kind
     return canonical(value)  # It is part of the plan itself.
 
 

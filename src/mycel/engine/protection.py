@@ -1,11 +1,11 @@
 """What must not change, whoever asks: the foundation of the graph and its two actors (KIP_3004).
 
-    $ConceptType, $PropositionType, Domain,    never removed; changed only by the actor `$system`,
+    $ConceptType, $PropositionType, Domain,    never removed or renamed; changed only by `$system`,
     belongs_to_domain, CoreSchema              who may develop them further (KIP §2.9.1)
     the links from these definitions           never severed
     to CoreSchema
-    $self, $system                             never removed or merged; everything about them may
-                                               change except their `core_directives`
+    $self, $system                             never removed, renamed or merged; everything else
+                                               about them may change except their `core_directives`
     core_directives                            set when the actor is created, or later once by
                                                `$system`; from then on they stay
 
@@ -56,6 +56,8 @@ _OF_YOUR_OWN: Final = (
 
 class ProtectionGuard:
     """Refuses every change of what must not change."""
+
+    in_bulk = True  # What is new changes nothing that is there.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """Whether anything of this type, or a link with this predicate, is protected."""
@@ -112,6 +114,10 @@ def _check_concept(tx: Transaction, change: Change, before: Concept) -> None:
     identity = before.type, before.name
     if change.kind == "retire":
         check_removal(before)
+    elif identity in FOUNDATION | ACTORS and (
+        (change.type_or_predicate, change.name_or_ends) != identity
+    ):
+        raise _refused(before, "renamed", _OF_YOUR_OWN)
     elif identity in ACTORS:
         _check_directives(tx, change, before)
     elif identity in FOUNDATION and tx.actor != SYSTEM_ACTOR:
@@ -142,7 +148,8 @@ def _check_directives(tx: Transaction, change: Change, before: Concept) -> None:
 
 def _check_link(tx: Transaction, change: Change, before: Proposition) -> None:
     ends = before.subject, before.object
-    if change.kind != "retire" and change.name_or_ends == ends:
+    stays = (change.type_or_predicate, change.name_or_ends) == (before.predicate, ends)
+    if change.kind != "retire" and stays:
         return
     subject, object_ = (_identity(tx, end) for end in ends)
     if subject in DEFINITIONS and object_ == CORE_DOMAIN:

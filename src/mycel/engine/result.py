@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import orjson
 
+from mycel.model.limits import INTEGER_MAX
+
 Row = tuple[Any, ...]
 
 
@@ -177,7 +179,10 @@ def _array(cells: Sequence[str | None]) -> str:
 def _arrow(pyarrow: Any, column: list[Any]) -> Any:
     """A column of one kind of scalar keeps its type; anything else becomes JSON text."""
     kinds = {type(value) for value in column if value is not None}
-    if len(kinds) <= 1 and kinds <= {str, int, float, bool}:
+    if kinds == {int} and max(each for each in column if each is not None) > INTEGER_MAX:
+        if min(each for each in column if each is not None) >= 0:
+            return pyarrow.array(column, pyarrow.uint64())
+    elif len(kinds) <= 1 and kinds <= {str, int, float, bool}:
         return pyarrow.array(column)
     if kinds == {int, float}:
         return pyarrow.array([None if value is None else float(value) for value in column])

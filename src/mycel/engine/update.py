@@ -18,7 +18,7 @@ from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
 from mycel.model.elements import Element
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, check_metadata_keys
 from mycel.store.transaction import Transaction
 from mycel.syntax.diagnostics import located
@@ -215,7 +215,7 @@ def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
 def _fitting(number: _Number) -> _Number:
     """An integer that fits 64 bits, or a finite float."""
     if number.__class__ is int:
-        if INTEGER_MIN <= number <= INTEGER_MAX:
+        if INTEGER_MIN <= number <= JSON_INTEGER_MAX:
             return number
         number = float(number)
     if not isfinite(number):

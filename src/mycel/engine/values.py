@@ -20,6 +20,7 @@ from mycel.errors import (
     did_you_mean,
 )
 from mycel.kip import ast
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.model.values import JsonObject, check_object
 from mycel.syntax.diagnostics import located
@@ -91,6 +92,14 @@ class Values:
         value = self.value(node)
         if value.__class__ is not int:
             raise _mistyped(node, value, what, "a whole number")
+        if value > INTEGER_MAX:
+            raise located(
+                InvalidValueType(
+                    f"The {what} must be at most {INTEGER_MAX}, not {value}.",
+                    hint="Give a smaller number.",
+                ),
+                node.span,
+            )
         return int(value)
 
     def positive(self, node: ast.Number, what: str) -> int:

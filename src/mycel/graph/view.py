@@ -7,15 +7,18 @@ name, edges, adjacency, search by hops.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from math import inf
+from time import monotonic
 from typing import Final
 
 import apsw
 
-from mycel.errors import NotFound
-from mycel.graph import walk
+from mycel.errors import InvalidId, NotFound
+from mycel.graph import traversal, walk
+from mycel.graph.adjacency import Adjacency
 from mycel.merkle.proofs import Snapshot
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import check_name
+from mycel.model.names import check_name, shorten
 from mycel.store import chronicle
 from mycel.store.connections import translate
 from mycel.store.database import Store
@@ -29,8 +32,12 @@ FIND_LIMIT_DEFAULT: Final = 100
 class GraphView:
     """One state of the graph, read-only."""
 
-    def __init__(self, store: Store) -> None:
+    _adjacency: Adjacency | None = None
+    """Its links in memory, where there may be some."""
+
+    def __init__(self, store: Store, *, timeout_s: float = inf) -> None:
         self._store = store
+        self._timeout_s: Final = timeout_s
 
     def _take(self) -> Reader:
         return self._store.take()
@@ -165,6 +172,44 @@ class GraphView:
             del links  # Closes the statement before the reader is used again.
             self._give(reader)
 
+    def traverse(
+        self,
+        start: Ref | tuple[str, str],
+        *,
+        max_cost: float = traversal.MAX_COST_DEFAULT,
+        max_nodes: int = traversal.MAX_NODES_DEFAULT,
+        max_tokens: int | None = None,
+        direction: traversal.Direction = "out",
+        relation_types: Collection[str] | None = None,
+    ) -> traversal.Traversal:
+        """What is near an element, nearest first: a link costs its weight, a way their sum.
+
+        The start, an element or (type, name), comes first, at a cost of 0. Budgets are hard: at
+        most `max_nodes` elements, of about `max_tokens` tokens together; `cut_off` tells what did
+        not fit. Links of symmetric predicates are gone either way, whatever the direction.
+
+        Raises:
+            NotFound: the start is not there.
+            TypeMismatch: a type of relation is not defined.
+            ConstraintViolation, InvalidValueType: a bound that is none.
+            ExecutionTimeout: it took too long.
+        """
+        bounds = traversal.Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
+        reader = self._take()
+        try:
+            reader.deadline = monotonic() + self._timeout_s
+            reader.connection.execute("BEGIN")
+            try:
+                number = _start(reader, start)
+                return traversal.traverse(reader, number, bounds, self._adjacency)
+            finally:
+                if reader.connection.in_transaction:
+                    reader.connection.execute("COMMIT")
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._give(reader)
+
     def find(
         self,
         start: Ref,
@@ -202,8 +247,8 @@ class GraphView:
 class PastView(GraphView):
     """The graph as it was right after the transaction that ended with `seq`."""
 
-    def __init__(self, store: Store, seq: int) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, seq: int, *, timeout_s: float = inf) -> None:
+        super().__init__(store, timeout_s=timeout_s)
         self.seq: Final = seq
 
     def snapshot(self) -> Snapshot:
@@ -213,7 +258,31 @@ class PastView(GraphView):
 
     def _take(self) -> Reader:
         live = self._store.take()
-        return PastReader(live.connection, live.registry, self.seq)
+        past = PastReader(live.connection, live.registry, self.seq)
+        past.watch()
+        return past
 
     def _give(self, reader: Reader) -> None:
-        self._store.give(Reader(reader.connection, reader.registry))
+        live = Reader(reader.connection, reader.registry)
+        live.watch()
+        self._store.give(live)
+
+
+def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:
+    """The number of the element to start from, which may be named by its type and name."""
+    if not isinstance(start, tuple) or isinstance(start, Concept | Proposition):
+        return resolve(start)
+    if len(start) != 2:
+        raise InvalidId(
+            f"{shorten(repr(start))} names no element.", hint="Pass an id, or (type, name)."
+        )
+    type_name, name = start
+    number = reader.registry.type_number(reader.connection, type_name)
+    check_name(name)
+    found = reader.concept_named(number, name)
+    if found is None:
+        raise NotFound(
+            f"There is no {type_name} named {shorten(name)!r} to start from.",
+            hint="Find it with SEARCH CONCEPT or FIND.",
+        )
+    return found.number

@@ -9,8 +9,8 @@ a caller sends is ever part of a statement's text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 Variable = str
 
@@ -22,18 +22,26 @@ def is_named(variable: Variable) -> bool:
 
 # Values.
 
-ValueKind = Literal["number", "text", "true", "false", "null", "json", "numbers", "texts", "values"]
-"""What a value is: a scalar, a JSON array or object, or (for IN) a list."""
+ValueKind = Literal[
+    "number", "large", "text", "true", "false", "null", "json", "numbers", "texts", "values"
+]
+"""What a value is: a scalar, a JSON array or object, or (for IN) a list.
+
+A number from 2^63 on is `large`: 64-bit integers without a sign go on there, which a backend may
+not have. Such a value is its JSON text.
+"""
+
+LARGE: Final = 1 << 63
 
 Conversion = Literal[
-    "plain", "text", "pattern", "concept_number", "link_number", "link_predicate", "json"
+    "plain", "text", "pattern", "concept_number", "link_number", "link_predicate", "json", "real"
 ]
 """How a value given with the command becomes what is bound; all but `plain` check what it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A constant of the command. A list or object is its canonical JSON text."""
+    """A constant of the command. A list, object or large number is its canonical JSON text."""
 
     value: Any
     kind: ValueKind
@@ -61,6 +69,47 @@ class Field:
 
 Operand = Field | Value
 
+# Indexes.
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A property by whose values the concepts of a type, or the links of a predicate, are found.
+
+    Every live element that has the property has one entry in `slot`. `title` is for people.
+    """
+
+    slot: int
+    owner: int
+    is_link: bool
+    property: str
+    is_unique: bool
+    title: str
+
+
+ProbeOperator = Literal["==", "<", ">", "<=", ">=", "in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the values of an index's entries have to be."""
+
+    operator: ProbeOperator
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Where to look for an element: among the entries of an index that are within all bounds.
+
+    It is a way, not a condition: what is found there still has to pass the conditions it was made
+    from. A backend that has no such index, or asks about the past, leaves it out.
+    """
+
+    index: Index
+    bounds: tuple[Bound, ...]
+
+
 # Patterns.
 
 
@@ -72,6 +121,7 @@ class ConceptAtom:
     type: int | None = None
     name: Value | None = None
     number: Value | None = None
+    probe: Probe | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +138,7 @@ class LinkAtom:
     predicates: tuple[int, ...] | None
     predicate_variable: Variable | None = None
     mirrored: tuple[int, ...] = ()
+    probe: Probe | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +290,8 @@ class Query:
     """The named variables, in the order in which they first stand in the command."""
     gathers_early: bool = False
     """Whether to group by elements first, and only then by what they say."""
+    indexes: tuple[Index, ...] = ()
+    """Those of the types and predicates that the query names."""
 
     @property
     def is_grouped(self) -> bool:

@@ -12,11 +12,11 @@ import re
 from math import isfinite
 from typing import Any, Final
 
-from mycel.errors import InvalidIdentifier
+from mycel.errors import InvalidIdentifier, MycelError
 from mycel.kip import ast
 from mycel.kip.complaints import broken_string, fail, is_broken, too_deep, unexpected
 from mycel.kip.lexer import Tokens, new_span
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, NESTING_DEPTH_MAX
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.source import Span
 
@@ -160,14 +160,9 @@ def number_at(tokens: Tokens, at: int) -> int | float:
             at=at,
         )
     if match.lastindex is None:
-        value = int(token) if len(token) <= 20 else INTEGER_MAX + 1
-        if not INTEGER_MIN <= value <= INTEGER_MAX:
-            raise fail(
-                tokens,
-                "The integer does not fit 64 bits.",
-                "Write it as a string, or as a floating-point number such as 1e20.",
-                at=at,
-            )
+        value = int(token) if len(token) <= 20 else JSON_INTEGER_MAX + 1
+        if not INTEGER_MIN <= value <= JSON_INTEGER_MAX:
+            raise _too_large(tokens, at)
         return value
     real = float(token)
     if not isfinite(real):
@@ -178,6 +173,15 @@ def number_at(tokens: Tokens, at: int) -> int | float:
             at=at,
         )
     return real
+
+
+def _too_large(tokens: Tokens, at: int) -> MycelError:
+    return fail(
+        tokens,
+        "The integer does not fit 64 bits.",
+        "Write it as a string, or as a floating-point number such as 1e20.",
+        at=at,
+    )
 
 
 def text(tokens: Tokens, what: str) -> ast.Text:
@@ -215,6 +219,8 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
             f"{what} takes {kind}, not {shorten(token)}.",
             "Leave LIMIT out to get everything." if what == "LIMIT" else None,
         )
+    if value > INTEGER_MAX:  # Only a JSON value may use the sign for one more digit.
+        raise _too_large(tokens, at)
     tokens.at = at + 1
     return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
 

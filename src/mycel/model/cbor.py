@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import cbor2
 
 from mycel.errors import InternalError, InvalidValueType
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 
 _pack_single = Struct(">f").pack
 _pack_double = Struct(">d").pack
@@ -138,7 +138,7 @@ def flat_object(value: Mapping[str, Any]) -> bytes | None:
             else:
                 parts += (name, encode(item))
         elif kind is int:
-            if not INTEGER_MIN <= item <= INTEGER_MAX:
+            if not INTEGER_MIN <= item <= JSON_INTEGER_MAX:
                 return None
             parts += (name, _UINTS[item] if 0 <= item < 256 else integer(item))
         elif kind is bool or item is None:

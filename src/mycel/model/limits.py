@@ -26,12 +26,22 @@ KEY_BYTES_MAX = 1024
 """One key in an attribute or metadata object."""
 
 INTEGER_MIN, INTEGER_MAX = -(1 << 63), (1 << 63) - 1
-"""Integers must survive SQLite and JSON unharmed."""
+"""Integers of SQLite: numbers of elements, versions, positions of the journal, LIMIT."""
+
+JSON_INTEGER_MAX = (1 << 64) - 1
+"""The largest integer in attributes and metadata; the least is `INTEGER_MIN`. 64 bits, signed or
+not, are what languages and JSON libraries have."""
 
 HOPS_MAX = 6
 """The farthest `find` walks (edges and graph: MaxHopsCap)."""
 
 FIND_LIMIT_MAX = 1_000_000
+
+TRAVERSE_NODES_MAX = 100_000
+"""The most elements that one traversal gives."""
+
+TRAVERSE_COST_MAX = 1_000_000
+"""The farthest a traversal goes. No way is as long: a link costs at most 1."""
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
 """How many identities one transaction remembers to save look-ups."""
@@ -41,6 +51,12 @@ COMMAND_BYTES_MAX = 256 << 10
 
 CAPSULE_BYTES_MAX = 64 << 20
 """The text of a capsule file, in UTF-8."""
+
+SCHEMA_BYTES_MAX = 4 << 20
+"""The text of a schema, in UTF-8."""
+
+LINE_BYTES_MAX = 16 << 20
+"""One line of a file that is loaded, and one cell of it."""
 
 NESTING_DEPTH_MAX = 64
 """How deep the blocks, patterns and conditions of a command may nest. A JSON value counts anew."""
@@ -56,3 +72,18 @@ RESULT_ROWS_MAX = 1_000_000
 
 RESULT_BYTES_MAX = 256 << 20
 """Text in the cells of one result."""
+
+MESSAGE_LINE_BYTES_MAX = 32 << 20
+"""One message of MCP on standard input."""
+
+TOOL_ARGUMENT_BYTES_MAX = 4 << 20
+"""The arguments of one tool call, as JSON text."""
+
+TOOL_RESULT_TOKENS_MAX = 20_000
+"""What one tool call gives a model to read, estimated. Clients cut off at about 25,000."""
+
+KNOWLEDGE_PAGE_MAX = 10_000
+"""Nodes or relations of one page of the knowledge engine."""
+
+REMEMBER_ITEMS_MAX = 1_000_000
+"""Nodes, and relations, that are written as one transaction."""

@@ -18,10 +18,10 @@ import orjson
 
 from mycel.errors import ConstraintViolation, InvalidValueType, ResourceExhausted
 from mycel.model.limits import (
-    INTEGER_MAX,
     INTEGER_MIN,
     JSON_BYTES_MAX,
     JSON_DEPTH_MAX,
+    JSON_INTEGER_MAX,
     KEY_BYTES_MAX,
 )
 from mycel.model.names import kind_of, shorten
@@ -97,7 +97,7 @@ def check_object(value: dict[Any, Any], what: str) -> None:
             break
         if kind is str or kind is bool or item is None:
             continue
-        if kind is int and INTEGER_MIN <= item <= INTEGER_MAX:
+        if kind is int and INTEGER_MIN <= item <= JSON_INTEGER_MAX:
             continue
         if kind is float and isfinite(item):
             continue
@@ -145,7 +145,7 @@ def _check_items(container: Any, what: str) -> list[Any]:
         if kind is str or kind is bool or item is None:
             continue
         if kind is int:
-            if not INTEGER_MIN <= item <= INTEGER_MAX:
+            if not INTEGER_MIN <= item <= JSON_INTEGER_MAX:
                 where = _place_of(item, container)
                 raise InvalidValueType(f"The {what} hold an integer beyond 64 bits at {where}.")
         elif kind is float:

@@ -91,6 +91,7 @@ def bind_find(find: ast.Find, catalog: Catalog, values: Values) -> Bound:
         sort,
         predicate_variables=frozenset(binder.predicate_variables),
         variables=tuple(variables),
+        indexes=tuple(binder.indexes),
     )
     return binder.finish(query)
 
@@ -107,6 +108,7 @@ def bind_targets(
         outputs,
         predicate_variables=frozenset(binder.predicate_variables),
         variables=tuple(variables),
+        indexes=tuple(binder.indexes),
     )
     return binder.finish(query)
 
@@ -123,7 +125,7 @@ def value_kind(value: Any) -> ir.ValueKind:
         case str():
             return "text"
         case int() | float():
-            return "number"
+            return "number" if value < ir.LARGE else "large"
         case _:
             return "json"
 
@@ -172,6 +174,7 @@ class _Binder:
         self.predicate_variables: dict[str, ast.Variable] = {}
         self.element_variables: dict[str, ast.Variable] = {}
         self.order: dict[str, None] = {}
+        self.indexes: dict[ir.Index, None] = {}
         self._unnamed = 0
 
     def finish(self, query: ir.Query) -> Bound:
@@ -327,16 +330,29 @@ class _Binder:
     # Names and values.
 
     def _type(self, node: ast.Text) -> int:
+        name = self._name(node, "type")
         try:
-            return self.catalog.type_number(self._name(node, "type"))
+            number = self.catalog.type_number(name)
         except TypeMismatch as error:
             raise located(error, node.span) from None
+        self._note_indexes(name, number, link=False)
+        return number
 
     def _facts(self, node: ast.Text) -> PredicateFacts:
+        name = self._name(node, "predicate")
         try:
-            return self.catalog.predicate(self._name(node, "predicate"))
+            facts = self.catalog.predicate(name)
         except TypeMismatch as error:
             raise located(error, node.span) from None
+        self._note_indexes(name, facts.number, link=True)
+        return facts
+
+    def _note_indexes(self, name: str, owner: int, *, link: bool) -> None:
+        for column, slot in self.catalog.slots(owner, link=link).items():
+            index = ir.Index(
+                slot.number, owner, link, column, slot.is_unique, title=f"{name}.{column}"
+            )
+            self.indexes.setdefault(index)
 
     def _name(self, node: ast.Text, what: str) -> str:
         if isinstance(node, ast.Placeholder):
@@ -374,9 +390,11 @@ class _Binder:
             self.roles.add((node.name, "kind"))
             if kind in ("number", "text"):
                 return ir.Given(node.name, kind)
+            if kind == "large":
+                return ir.Given(node.name, kind, "json")
         else:
             self._roles_inside(node)
-        return ir.Known(canonical(value) if kind == "json" else value, kind)
+        return ir.Known(canonical(value) if kind in ("json", "large") else value, kind)
 
     def _roles_inside(self, node: ast.Value) -> None:
         """Placeholders inside a list or an object shape the plan by their values."""

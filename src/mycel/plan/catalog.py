@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mycel.kip import ast
@@ -24,6 +25,13 @@ class PredicateFacts(NamedTuple):
     is_symmetric: bool
 
 
+class PropertySlot(NamedTuple):
+    """Where the values of a property are indexed."""
+
+    number: int
+    is_unique: bool
+
+
 class Catalog(Protocol):
     """Names that are defined now."""
 
@@ -36,6 +44,9 @@ class Catalog(Protocol):
     def symmetric_predicates(self) -> tuple[int, ...]:
         """The numbers of all symmetric predicates."""
 
+    def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
+        """The properties of a type's concepts, or a predicate's links, that are indexed."""
+
 
 class Spread(NamedTuple):
     """How many links there are, and among how many different elements at each end."""
@@ -43,6 +54,13 @@ class Spread(NamedTuple):
     links: float
     subjects: float
     objects: float
+
+
+class Entries(NamedTuple):
+    """How many elements an index holds, and how many different values they have."""
+
+    elements: float
+    values: float
 
 
 class Statistics(Protocol):
@@ -53,3 +71,6 @@ class Statistics(Protocol):
 
     def links(self, predicate: int | None) -> Spread:
         """Links with a predicate, or all of them."""
+
+    def entries(self, slot: int) -> Entries:
+        """What an index holds."""

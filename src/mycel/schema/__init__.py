@@ -1,5 +1,71 @@
-"""What types and predicates demand of their instances. No I/O: definitions come in as data.
+"""Schemas: what types and predicates demand of their instances. No I/O and no clock.
 
-definitions: what a definition in the graph says, and whether an instance agrees with it.
-slips: what in a definition means nothing, and what was probably meant.
+A schema is a text in a language of its own (`load`), and its catalog can be compared with the one
+in force (`plan`). Definitions that KIP alone made are read here as well, with more patience.
+
+Modules, in the order in which a schema passes through them:
+
+- `model`        what a schema is made of: types of values, properties, constraints, declarations
+- `ast`          what a text says, as it was written
+- `lexer`        text to tokens
+- `foreign`      words of other languages, and what a schema says instead
+- `complaints`   what is wrong with a text, and what to write instead
+- `parser`       tokens to tree: `parse`
+- `values`       what fits a type of values, and how it is spelt
+- `annotating`   which annotations may stand where
+- `bodies`       properties and constraints of a declaration, and their rules
+- `building`     tree to catalog: names, interfaces, ends
+- `ir`           the catalog as canonical JSON, and its hash
+- `catalog`      `Catalog`
+- `arrow`        the Arrow schema of a type
+- `formatter`    tree or catalog to text: `format`
+- `tidying`      text to text, comments included: `tidy`
+- `loading`      text to catalog: `load`
+- `matching`     what of one catalog is what in another
+- `steps`        the steps from one schema to another
+- `planner`      from two catalogs to steps: `plan`
+- `stored`       a declaration in the attributes of its definition
+- `slots`        which indexes a declaration asks for
+- `accepting`    whether a row is right as it is, as one expression
+- `rows`         whether the attributes of an instance agree with its declaration
+- `definitions`  what a definition made by KIP says, and whether an instance agrees with it
+- `slips`        what in such a definition means nothing, and what was probably meant
+
+The names in `__all__` are imported when they are first used: most of what starts needs none.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mycel.schema.catalog import Catalog, Dropped
+    from mycel.schema.formatter import format_schema as format  # noqa: A004 - the verb here
+    from mycel.schema.loading import load
+    from mycel.schema.parser import parse
+    from mycel.schema.planner import Plan, plan
+    from mycel.schema.tidying import tidy
+
+__all__ = ["Catalog", "Dropped", "Plan", "format", "load", "parse", "plan", "tidy"]
+
+_HOMES = {
+    "Catalog": ("catalog", "Catalog"),
+    "Dropped": ("catalog", "Dropped"),
+    "Plan": ("planner", "Plan"),
+    "format": ("formatter", "format_schema"),
+    "load": ("loading", "load"),
+    "parse": ("parser", "parse"),
+    "plan": ("planner", "plan"),
+    "tidy": ("tidying", "tidy"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mycel.schema' has no attribute {name!r}")
+    module, inner = _HOMES[name]
+    value = globals()[name] = getattr(import_module(f"mycel.schema.{module}"), inner)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,6 +4,9 @@ Values of different JSON types are never equal and never ordered (KIP notes). SQ
 a number with a text, and sees booleans as numbers and arrays as texts; so where a value comes from
 a stored document, its JSON type is tested too. The comparison comes first: it fails for most rows,
 and then the type is never looked at.
+
+SQLite reads an integer from 2^63 on as a float. That compares rightly with every smaller number, so
+only two large ones that look the same, or a large constant, are compared by a function of ours.
 """
 
 from __future__ import annotations
@@ -12,11 +15,12 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
-from mycel.sql.fields import Access
+from mycel.sql.fields import LARGE, Access
 
 NEVER: Final = "0"
 _CHAIN_MAX: Final = 8
 _NUMBER: Final = "IN ('integer', 'real')"
+_TURNED: Final = {"==": "==", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _OPERATORS: Final = {"==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _TYPE_NAMES: Final = {
     "number": _NUMBER,
@@ -51,6 +55,8 @@ def _balanced(tests: Sequence[str], word: str) -> str:
 
 def compare(operator: str, left: Access, right: Access) -> str:
     """One of the six comparisons."""
+    if "large" in (left.kind, right.kind):
+        return _with_large(operator, left, right)
     if operator == "!=":
         return negated(equal(left, right))
     if operator == "==":
@@ -73,8 +79,34 @@ def equal(left: Access, right: Access) -> str:
     letter = left.letter
     return (
         f"(({letter}) = ({right.letter}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
-        f" mycel_json_equal({_json(left)}, {_json(right)}) ELSE {left.value} = {right.value} END"
+        f" mycel_json_equal({_json(left)}, {_json(right)})"
+        f" ELSE {left.value} = {right.value}{_exactly(left, right)} END"
         f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
+    )
+
+
+def _exactly(left: Access, right: Access) -> str:
+    """What equal values have to pass besides; the first two tests let all but large ones pass."""
+    return (
+        f" AND (typeof({left.value}) <> 'real' OR {left.value} < {LARGE}"
+        f" OR mycel_compare({_json(left)}, {_json(right)}) = 0)"
+    )
+
+
+def _with_large(operator: str, left: Access, right: Access) -> str:
+    """A comparison with a constant from 2^63 on, of which every smaller number falls short."""
+    if operator == "!=":
+        return negated(_with_large("==", left, right))
+    if left.kind == "large":
+        left, right, operator = right, left, _TURNED[operator]
+    symbol = _OPERATORS[operator]
+    exact = f"mycel_compare({_json(left)}, {right.value}) {symbol} 0"
+    if left.kind != "json":
+        return exact
+    falls_short = int(operator in ("<", "<="))
+    return (
+        f"({left.type} {_NUMBER}"
+        f" AND CASE WHEN {left.value} < {LARGE} THEN {falls_short} ELSE {exact} END)"
     )
 
 
@@ -108,6 +140,11 @@ def _ordered(operator: str, left: Access, right: Access) -> str:
         return test
     if kinds == {"json"}:
         letter = left.letter
+        exact = f"mycel_compare({left.text}, {right.text}) {symbol} 0"
+        test = (
+            f"CASE WHEN {left.value} = {right.value} AND typeof({left.value}) = 'real'"
+            f" AND {left.value} >= {LARGE} THEN {exact} ELSE {test} END"
+        )
         return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter}))"
     if kinds in ({"json", "number"}, {"json", "text"}):
         document = left if left.kind == "json" else right
@@ -131,6 +168,25 @@ def one_of(operand: Access, values: ir.Value, placeholder: str) -> str:
             )
         case _:
             return f"mycel_json_member({_json(operand)}, {placeholder})"
+
+
+def bounded(value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
+    """The value of an index's entry is within a bound.
+
+    In an index, booleans are 1 and 0, and integers from 2^63 on are texts of 20 digits; `real` is
+    the placeholder of such a number as a float.
+    """
+    match bound.value.kind:
+        case "large":
+            return f"{value} IN (mycel_digits({placeholder}), {real})"
+        case "true":
+            return f"{value} = 1"
+        case "false":
+            return f"{value} = 0"
+        case _ if bound.operator == "in":
+            return f"{value} IN (SELECT e.value FROM json_each({placeholder}) e)"
+        case _:
+            return f"{value} {_OPERATORS[bound.operator]} {placeholder}"
 
 
 def text_test(function: str, operand: Access, argument: Access) -> str:
@@ -173,7 +229,7 @@ def _json(access: Access) -> str:
     match access.kind:
         case "json":
             return access.text
-        case "document":
+        case "document" | "large":
             return access.value
         case "text":
             return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE json_quote({access.value}) END"

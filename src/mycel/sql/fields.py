@@ -12,8 +12,14 @@ from typing import Final, Literal
 from mycel.sql.scope import Cell
 from mycel.sql.sources import Sources
 
-AccessKind = Literal["text", "number", "json", "element", "true", "false", "null", "document"]
-"""What a value is if it is not null. `json`: only the stored document can tell."""
+AccessKind = Literal[
+    "text", "number", "large", "json", "element", "true", "false", "null", "document"
+]
+"""What a value is if it is not null. `json`: only the stored document can tell; `large`: a number
+from 2^63 on, as its JSON text."""
+
+LARGE: Final = "9223372036854775808.0"
+"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
 
 CLASS: Final = (
     "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
@@ -58,6 +64,8 @@ class Access:
                 return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 's' END"
             case "number":
                 return f"CASE WHEN {self.value} IS NULL THEN NULL ELSE 'n' END"
+            case "large":
+                return "'n'"
             case "true":
                 return "'t'"
             case "false":

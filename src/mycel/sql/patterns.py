@@ -153,12 +153,14 @@ class Patterns:
         if known is not None and known.kind == "concept" and known.row is not None:
             select.where += self._concept_tests(known.row, atom)
             return
+        entry = None if known is not None else self._probe(select, atom.probe)
         row = self.names.fresh("c")
         select.join(self.sources.concepts(row))
         if known is not None:
             select.where.append(f"{row}.id = {known.number}")
-        tests = self._concept_tests(row, atom)
-        select.where += tests
+        elif entry is not None:
+            select.where.append(f"{row}.id = {entry}.element")
+        select.where += self._concept_tests(row, atom, is_found=entry is not None)
         select.scope[atom.variable] = Cell(f"{row}.id", "concept", row, self._ground(atom))
 
     def _ground(self, atom: ir.ConceptAtom) -> str | None:
@@ -167,7 +169,27 @@ class Patterns:
         tests = " AND ".join(self._concept_tests("g", atom))
         return f"(SELECT g.id FROM {self.sources.concepts('g')} WHERE {tests})"
 
-    def _concept_tests(self, row: str, atom: ir.ConceptAtom) -> list[str]:
+    def _probe(self, select: Select, probe: ir.Probe | None) -> str | None:
+        """The entries of an index, joined; a past state has none."""
+        if probe is None or self.sources.is_past:
+            return None
+        entry = self.names.fresh("q")
+        select.join(f"property {entry}")
+        select.where += self._probe_tests(entry, probe)
+        return entry
+
+    def _probe_tests(self, entry: str, probe: ir.Probe) -> list[str]:
+        within = []
+        for bound in probe.bounds:
+            real = self.bindings.add(_as_float(bound.value)) if bound.value.kind == "large" else ""
+            place = self.bindings.add(bound.value)
+            within.append(conditions.bounded(f"{entry}.value", bound, place, real))
+        return [f"{entry}.slot = {probe.index.slot}", *within]
+
+    def _concept_tests(
+        self, row: str, atom: ir.ConceptAtom, *, is_found: bool = False
+    ) -> list[str]:
+        """What makes a concept row match; with `is_found`, one that its number leads to."""
         tests = []
         if atom.number is not None:
             tests.append(f"{row}.id = {self.bindings.add(atom.number)}")
@@ -175,7 +197,8 @@ class Patterns:
             tests.append(f"{row}.name = {self.bindings.add(atom.name)}")
         if atom.type is not None:
             # By number there is one row at most: the index on types would only mislead.
-            column = f"{row}.type" if atom.number is None else f"+{row}.type"
+            is_found = is_found or atom.number is not None
+            column = f"+{row}.type" if is_found else f"{row}.type"
             tests.append(f"{column} = {atom.type}")
         return tests
 
@@ -193,8 +216,11 @@ class Patterns:
         select.scope[link] = Cell(f"{row}.id", "link", row)
 
     def _link(self, select: Select, atom: ir.LinkAtom) -> None:
+        entry = None if atom.link in select.scope else self._probe(select, atom.probe)
         row = self.names.fresh("p")
         select.join(self.sources.links(row))
+        if entry is not None:
+            select.scope[atom.link] = Cell(f"{entry}.element", "link")
         select.where += self._link_tests(select, atom, row)
 
     def _link_tests(self, select: Select, atom: ir.LinkAtom, row: str) -> list[str]:
@@ -370,15 +396,24 @@ class Patterns:
         inner = Select(dict(select.scope))
         if isinstance(atom, ir.ConceptAtom):
             row = self.names.fresh("c")
-            table, tests = self.sources.concepts(row), self._concept_tests(row, atom)
+            table, tests = self.sources.concepts(row), self._among_entries(row, atom.probe)
+            tests += self._concept_tests(row, atom, is_found=bool(tests))
             inner.scope[atom.variable] = Cell(f"{row}.id", "concept", row)
         else:
             row = self.names.fresh("p")
-            table, tests = self.sources.links(row), self._link_tests(inner, atom, row)
+            table, tests = self.sources.links(row), self._among_entries(row, atom.probe)
+            tests += self._link_tests(inner, atom, row)
         tests += [self.condition(inner, each, by_number=True) for each in block.conditions]
         select.left_join(table, " AND ".join(tests) or "1")
         for name in inner.scope.keys() - select.scope.keys():
             select.scope[name] = inner.scope[name]
+
+    def _among_entries(self, row: str, probe: ir.Probe | None) -> list[str]:
+        """As `_probe`, for a row that is joined on the left, where two tables cannot stand."""
+        if probe is None:
+            return []
+        tests = " AND ".join(self._probe_tests("q", probe))
+        return [f"{row}.id IN (SELECT q.element FROM property q WHERE {tests})"]
 
     # Conditions.
 
@@ -431,7 +466,7 @@ class Patterns:
             )
         placeholder = self.bindings.add(operand)
         kind = "document" if operand.kind == "json" else operand.kind
-        if kind in ("text", "number", "true", "false", "null", "document"):
+        if kind in ("text", "number", "large", "true", "false", "null", "document"):
             return Access(kind, "NULL" if kind == "null" else placeholder, is_constant=True)
         raise InternalError("A list stands where one value is compared.")
 
@@ -452,6 +487,13 @@ class Patterns:
             select.left_join(self.sources.concepts(half), f"{half}.id = {cell.number}")
             select.halves[cell.number] = half
         return replace(cell, row=half)
+
+
+def _as_float(value: ir.Value) -> ir.Value:
+    """A large number as SQLite has it."""
+    if isinstance(value, ir.Known):
+        return ir.Known(float(value.value), "number")
+    return ir.Given(value.parameter, "number", "real")
 
 
 def _other_end(row: str, end: Cell) -> Cell:

@@ -5,33 +5,58 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
-from mycel.sql.fields import Access
+from mycel.sql.fields import LARGE, Access
 
 _KEY: Final = (
     "CASE {type} WHEN 'text' THEN 's' || {value} WHEN 'true' THEN 't' WHEN 'false' THEN 'f'"
     " WHEN 'array' THEN mycel_json_key({value}) WHEN 'object' THEN mycel_json_key({value})"
-    " ELSE {value} END"
+    f" ELSE CASE WHEN {{value}} >= {LARGE} THEN 'n' || mycel_digits({{text}}) ELSE {{value}} END"
+    " END"
 )
 """A value that is equal where the JSON values are: numbers as they are, all others marked."""
 
+EXTREMES: Final = ("MIN", "MAX")
+_EXACT: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
 _FUNCTIONS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
 
 
 def group_key(access: Access) -> str:
     """What makes two rows one group."""
     if access.kind == "json":
-        return _KEY.format(type=access.type, value=access.value)
+        return _KEY.format(type=access.type, value=access.value, text=access.text)
     return access.value
 
 
 def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
     """An aggregate over the rows of a group.
 
-    With `exact`, sums may go beyond 64 bits, where SQLite's own would fail.
+    With `exact`, sums may go beyond 64 bits, where SQLite's own would fail, and MIN and MAX tell
+    integers from 2^63 on apart; these are then JSON texts.
     """
+    if exact and node.function in EXTREMES:
+        return f"{_EXACT[node.function]}({_argument_text(node, access)})"
     distinct = "DISTINCT " if node.distinct else ""
-    function = "mycel_sum" if exact and node.function == "SUM" else _FUNCTIONS[node.function]
-    return _finite(node, f"{function}({distinct}{_argument(node, access)})")
+    function = _EXACT["SUM"] if exact and node.function == "SUM" else _FUNCTIONS[node.function]
+    made = f"{function}({distinct}{_argument(node, access)})"
+    if node.function in EXTREMES:
+        return _certain(made) if access.kind == "json" else made
+    return _finite(node, made)
+
+
+def _certain(extreme: str) -> str:
+    """The least or greatest value, if SQLite can know which it is."""
+    return (
+        f"CASE WHEN typeof({extreme}) = 'real' AND {extreme} >= {LARGE}"
+        f" THEN mycel_inexact() ELSE {extreme} END"
+    )
+
+
+def _argument_text(node: ir.Total, access: Access) -> str:
+    """What MIN and MAX choose from, as JSON texts."""
+    argument = _argument(node, access)
+    if access.kind == "json":
+        return f"CASE WHEN {argument} IS NOT NULL THEN {access.text} END"
+    return f"CASE WHEN {argument} IS NOT NULL THEN json_quote({argument}) END"
 
 
 def _finite(node: ir.Total, total: str) -> str:
@@ -75,4 +100,5 @@ def in_two_steps(
     parts = [f"{total(node, access, exact=exact)} AS {column}"]
     if node.function in ("COUNT", "SUM"):
         return parts, _finite(node, f"{'mycel_sum' if exact else 'sum'}({table}.{column})")
-    return parts, f"{_FUNCTIONS[node.function]}({table}.{column})"
+    functions = _EXACT if exact else _FUNCTIONS
+    return parts, f"{functions[node.function]}({table}.{column})"

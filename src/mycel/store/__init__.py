@@ -15,21 +15,29 @@ Modules, in the order in which a write passes through them:
 - `contents`     what attributes and metadata become
 - `whole`        a step that fails halfway spoils its transaction
 - `bulk`         the same primitives for many rows at once
-- `relink`       pointing a link elsewhere
+- `removal`      removing elements, which become tombstones
+- `relink`       putting a link in another place
+- `move`         giving an element another identity
+- `rekey`        links whose keys change because something that they are on has moved
 - `memory`       what a writer remembers from one transaction to the next
 - `ledger`       what they share: journal, past versions, keys, the closing
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk
 - `text`         the full-text index
+- `properties`   the index of properties
 - `vocabulary`   what is defined now, for those who plan a query
 - `statistics`   how many there are, roughly
+- `instances`    all elements of one type or predicate, for those who change or check them
 - `survey`       what is in the graph, for those who describe it
 - `lookup`       what is found by words, names and ends, for those who search
+- `members`      concepts of one type and their links, for those who show them whole
 - `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good
 - `audit`        rows turned back into records
+- `property_audit`  the index of properties against what it is derived from
 - `verify`       checking everything against everything
 - `replay`       rebuilding the state from the journal alone
+- `upgrades`     from the format of an older file to the present one
 - `opening`      from a path to an open file, new or old
 - `database`     the store as a whole: readers, the writer, closing
 """

@@ -5,8 +5,9 @@ Shared by `verify`, which compares them with the journal, and by `replay`, which
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -24,6 +25,7 @@ from mycel.model.records import (
 from mycel.model.values import parse_object
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
+from mycel.store.rows import every, first
 
 KEYS_REMEMBERED_MAX: Final = 1 << 18
 
@@ -61,6 +63,11 @@ class Auditor:
         self._connection = connection
         self._registry = registry
         self._keys: dict[int, bytes] = {}
+        """Of concepts that had only one."""
+        self._several: dict[int, list[tuple[int, bytes]]] = {}
+        """Of the others, each with the entry it began with."""
+        self._link_keys: dict[int, bytes] = {}
+        """Of versions of links, by the entries that wrote them."""
 
     def concepts(self) -> Iterator[VersionRow]:
         """Every version of every concept, by id and then by age."""
@@ -128,71 +135,83 @@ class Auditor:
         content = (attributes, metadata), weight, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
-    @cached_property
-    def _moved(self) -> frozenset[int]:
-        """Links that were pointed elsewhere, or speak about such links: only their keys change."""
-        rows = self._connection.execute("SELECT element FROM journal WHERE kind = 7")
-        return frozenset(number for (number,) in rows)
+    # Keys. Most elements have one for good; those that were moved or re-pointed, and the links on
+    # them, have had several.
 
     def key(self, number: int, seq: int = OPEN_END - 1) -> bytes:
         """The natural key of an element, live or not, as of an entry; by default the present one.
 
         A version's own record and key are made from the keys that its ends had when it was written.
         """
-        if number in self._moved:
+        if not ids.is_concept(number):
             return self._link_key(number, seq)
         known = self._keys.get(number)
-        if known is None:
-            known = self._concept_key(number) if ids.is_concept(number) else self._link_key(number)
-            if len(self._keys) >= KEYS_REMEMBERED_MAX:
-                self._keys.clear()
-            self._keys[number] = known
-        return known
-
-    def _concept_key(self, number: int) -> bytes:
-        row = self._connection.execute(
-            "SELECT type, name FROM concept WHERE id = ?1"
-            " UNION ALL SELECT type, name FROM concept_past WHERE id = ?1 LIMIT 1",
-            (number,),
-        ).fetchone()
-        if row is None:
-            raise DatabaseCorrupt(f"A link refers to {ids.concept_id(number)}, which is not there.")
-        return concept_key(self._registry.types.name(self._connection, row[0]), row[1])
+        if known is not None:
+            return known
+        several = self._several.get(number) or self._look_up(number)
+        return several[bisect_right(several, seq, key=itemgetter(0)) - 1][1]
 
     def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
-        """Every key that a link had, each with the entry from which on; nothing if it had one."""
-        if number not in self._moved:
-            return []
-        rows = self._connection.execute(
-            "SELECT from_seq FROM proposition_past WHERE id = ?1"
-            " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
+        """Every key that an element had, each with the entry it began with; nothing if only one."""
+        if ids.is_concept(number):
+            found = self._look_up(number)
+        else:
+            rows = every(
+                self._connection,
+                "SELECT from_seq FROM proposition_past WHERE id = ?1"
+                " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
+                (number,),
+            )
+            found = _distinct([(seq, self._link_key(number, seq)) for (seq,) in rows])
+        return found if len(found) > 1 else []
+
+    def _look_up(self, number: int) -> list[tuple[int, bytes]]:
+        """All keys of a concept, in order. They are remembered, up to a number of concepts."""
+        rows = every(
+            self._connection,
+            "SELECT from_seq, type, name FROM concept_past WHERE id = ?1"
+            " UNION ALL SELECT seq, type, name FROM concept WHERE id = ?1 ORDER BY 1",
             (number,),
         )
-        keys: list[tuple[int, bytes]] = []
-        for seq in [seq for (seq,) in rows]:
-            key = self._link_key(number, seq)
-            if not keys or keys[-1][1] != key:
-                keys.append((seq, key))
+        if not rows:
+            raise DatabaseCorrupt(f"A link refers to {ids.concept_id(number)}, which is not there.")
+        names = self._registry.types.name
+        keys = _distinct(
+            [(seq, concept_key(names(self._connection, n), name)) for seq, n, name in rows]
+        )
+        self._make_room()
+        if len(keys) == 1:
+            self._keys[number] = keys[0][1]
+        else:
+            self._several[number] = keys
         return keys
 
-    def _link_key(self, number: int, seq: int | None = None) -> bytes:
-        """The key of a link as of an entry; None for one whose key was always the same."""
-        live, past = "id = ?1", "id = ?1"
-        if seq is not None:
-            live, past = (
-                f"id = ?1 AND seq <= {seq}",
-                f"id = ?1 AND from_seq <= {seq} AND to_seq > {seq}",
-            )
-        row = self._connection.execute(
-            f"SELECT subject, predicate, object, seq FROM proposition WHERE {live} UNION ALL"
-            " SELECT subject, predicate, object, from_seq FROM proposition_past"
-            f" WHERE {past} LIMIT 1",
+    def _link_key(self, number: int, seq: int) -> bytes:
+        """Version by version: two links may each have been about the other, at different times."""
+        row = first(
+            self._connection,
+            "SELECT seq, subject, predicate, object FROM proposition"
+            f" WHERE id = ?1 AND seq <= {seq}"
+            " UNION ALL SELECT from_seq, subject, predicate, object FROM proposition_past"
+            f" WHERE id = ?1 AND from_seq <= {seq} AND to_seq > {seq} LIMIT 1",
             (number,),
-        ).fetchone()
+        )
         if row is None:
             raise DatabaseCorrupt(f"A link refers to proposition {number}, which is not there.")
-        name = self._registry.predicates.name(self._connection, row[1])
-        return proposition_key(self.key(row[0], row[3]), name, self.key(row[2], row[3]))
+        version, subject, predicate, object_ = row
+        known = self._link_keys.get(version)
+        if known is None:
+            name = self._registry.predicates.name(self._connection, predicate)
+            ends = self.key(subject, version), self.key(object_, version)
+            known = proposition_key(ends[0], name, ends[1])
+            self._make_room()
+            self._link_keys[version] = known
+        return known
+
+    def _make_room(self) -> None:
+        if len(self._keys) + len(self._several) + len(self._link_keys) >= KEYS_REMEMBERED_MAX:
+            for known in (self._keys, self._several, self._link_keys):
+                known.clear()
 
     def _number_defined(self, type_name: str, name: str) -> int | None:
         if type_name == CONCEPT_TYPE:
@@ -207,3 +226,8 @@ class Auditor:
     def _tombstone(self, dead: list[Any]) -> Tombstone | None:
         at, by, reason = dead
         return None if at is None else Tombstone(at, self._actor(by), reason or "")
+
+
+def _distinct(keys: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """The keys of an element's versions without those that are the same as the one before."""
+    return [each for at, each in enumerate(keys) if at == 0 or keys[at - 1][1] != each[1]]

@@ -2,8 +2,9 @@
 
 Rows that turn out to be new, as nearly all are in a load, go through `executemany` in batches; a
 batch in which one is not (it exists, or has a tombstone) is undone and put row by row, and so is
-each row that defines something or that a guard wants to see. The result is the same in all cases,
-down to the order of the journal.
+each row that defines something or that a guard wants to see by itself. Other guards are asked about
+each row of a batch before the batch is written. The result is the same in all cases, down to the
+order of the journal. What is wrong with a row says in `data["row"]` which one it is.
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice, repeat
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from mycel.errors import InvalidValueType, SelfEdgeError
+import orjson
+
+from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name, kind_of
 from mycel.model.records import canonical_weight, concept_key, new_concept_record
-from mycel.model.values import EMPTY_OBJECT
+from mycel.model.values import EMPTY_OBJECT, JsonObject, parse_object
 from mycel.search.analysis import document_text
 from mycel.store import text
 from mycel.store.contents import content, has_text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
+from mycel.store.properties import NO_ENDS, NewElement, Slots
 from mycel.store.refs import Ref, refuse_self_link
 
 BATCH_ROWS: Final = 2000
@@ -37,6 +41,18 @@ LOAD_CACHE_KIB: Final = 262_144
 
 INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
+
+# CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
+_ANY_TOMBSTONE: Final = f"SELECT 1 FROM {{table}}_past WHERE to_seq = {OPEN_END} LIMIT 1"
+_BURIED_CONCEPT: Final = (
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN concept_past p ON p.type = j.value ->> 0"
+    f" AND p.name = j.value ->> 1 AND p.to_seq = {OPEN_END} LIMIT 1"
+)
+_BURIED_LINK: Final = (
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN proposition_past p ON p.subject = j.value ->> 0"
+    f" AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2 AND p.to_seq = {OPEN_END}"
+    " LIMIT 1"
+)
 
 _PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
 _ADD_EDGE: Final = int(Kind.ADD_EDGE)
@@ -64,45 +80,79 @@ class PropositionRow(NamedTuple):
     weight: float | None = None
 
 
-def put_concepts(
-    ledger: Ledger,
-    rows: Iterable[ConceptRow],
-    put_one: Callable[[ConceptRow], str],
-    goes_alone: Callable[[str], bool],
-) -> list[str]:
+AnyRow = TypeVar("AnyRow", ConceptRow, PropositionRow)
+
+Shaper = Callable[[str, str | tuple[str, str], JsonObject, JsonObject], JsonObject | None]
+"""Asks the guards about a new element: type or predicate, name or ends, attributes, metadata.
+
+Returns the attributes to write instead, if it is others.
+"""
+
+
+class Rules(NamedTuple, Generic[AnyRow]):
+    """What a bulk put has to know of the transaction it is in."""
+
+    put_one: Callable[[AnyRow], str]
+    goes_alone: Callable[[str], bool]
+    """Whether rows of a type, or with a predicate, have to be put one by one."""
+    shaper: Callable[[str], Shaper | None]
+    """Whom to ask about rows that go together."""
+
+
+def put_concepts(ledger: Ledger, rows: Iterable[ConceptRow], rules: Rules[ConceptRow]) -> list[str]:
     """Put many concepts and return their ids in order."""
     made: list[str] = []
-    for batch in _batches(rows, ConceptRow):
-        for run, alone in _runs(batch, itemgetter(0), goes_alone):
-            prepared = _Batch(ledger, "concepts")
-            if alone or _has_tombstones(ledger, "concept") or not prepared.add_concepts(run):
-                made += [put_one(row) for row in run]
-            else:
-                made += [ids.concept_id(number) for number in prepared.numbers]
+    for at, run, alone in _runs(rows, ConceptRow, itemgetter(0), rules.goes_alone):
+        prepared = _Batch(ledger, "concepts", at)
+        if alone or not prepared.add_concepts(run, rules.shaper):
+            made += _one_by_one(run, at, rules.put_one)
+        else:
+            made += [ids.concept_id(number) for number in prepared.numbers]
     return made
 
 
 def put_propositions(
-    ledger: Ledger,
-    rows: Iterable[PropositionRow],
-    put_one: Callable[[PropositionRow], str],
-    goes_alone: Callable[[str], bool],
+    ledger: Ledger, rows: Iterable[PropositionRow], rules: Rules[PropositionRow]
 ) -> int:
     """Put many links and return how many rows there were."""
     count = 0
-    for batch in _batches(rows, PropositionRow):
-        count += len(batch)
-        for run, alone in _runs(batch, itemgetter(1), goes_alone):
-            prepared = _Batch(ledger, "edges")
-            if alone or _has_tombstones(ledger, "proposition") or not prepared.add_links(run):
-                for row in run:
-                    put_one(row)
+    for at, run, alone in _runs(rows, PropositionRow, itemgetter(1), rules.goes_alone):
+        count += len(run)
+        prepared = _Batch(ledger, "edges", at)
+        if alone or not prepared.add_links(run, rules.shaper):
+            _one_by_one(run, at, rules.put_one)
     return count
 
 
+def _one_by_one(run: list[AnyRow], at: int, put_one: Callable[[AnyRow], str]) -> list[str]:
+    made: list[str] = []
+    try:
+        made.extend(put_one(row) for row in run)
+    except MycelError as error:
+        error.data.setdefault("row", at + len(made))
+        raise
+    return made
+
+
 def _runs(
-    batch: list[Any], name_of: Callable[[Any], Any], goes_alone: Callable[[str], bool]
-) -> Iterator[tuple[list[Any], bool]]:
+    rows: Iterable[AnyRow],
+    kind: type[AnyRow],
+    name_of: Callable[[AnyRow], Any],
+    goes_alone: Callable[[str], bool],
+) -> Iterator[tuple[int, list[AnyRow], bool]]:
+    """All rows in their order, parted into runs, each with the number of its first row."""
+    start = 0
+    for batch in _batches(rows, kind):
+        at = start
+        for run, alone in _parted(batch, name_of, goes_alone):
+            yield at, run, alone
+            at += len(run)
+        start += len(batch)
+
+
+def _parted(
+    batch: list[AnyRow], name_of: Callable[[AnyRow], Any], goes_alone: Callable[[str], bool]
+) -> Iterator[tuple[list[AnyRow], bool]]:
     """A batch in its order, parted into rows that go together and rows that go alone.
 
     Each row is asked about when those before it are written: a definition among them may change
@@ -128,46 +178,92 @@ def _runs(
         start = end + 1
 
 
-def _batches(rows: Iterable[Any], kind: type) -> Iterator[list[Any]]:
+def _batches(rows: Iterable[AnyRow], kind: type[AnyRow]) -> Iterator[list[AnyRow]]:
     source = iter(rows)
+    start = 0
     while batch := list(islice(source, BATCH_ROWS)):
-        for row in batch:
+        for at, row in enumerate(batch, start):
             if not isinstance(row, kind):
                 raise InvalidValueType(
                     f"A row must be a {kind.__name__}, not {kind_of(row)}.",
                     hint=f"Make rows with mycel.{kind.__name__}(...).",
+                    data={"row": at},
                 )
         yield batch
+        start += len(batch)
 
 
-def _has_tombstones(ledger: Ledger, table: str) -> bool:
-    """Whether a row might have to be revived."""
-    found = ledger.connection.execute(
-        f"SELECT 1 FROM {table}_past WHERE to_seq = {OPEN_END} LIMIT 1"
-    )
-    return found.fetchone() is not None
+def _shaped(
+    shape: Shaper,
+    type_or_predicate: str,
+    name_or_ends: str | tuple[str, str],
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+) -> Mapping[str, Any] | None:
+    """The attributes of a row as the guards want them."""
+    given = _object(attributes, "attributes")
+    wanted = shape(type_or_predicate, name_or_ends, given, _object(metadata, "metadata"))
+    return attributes if wanted is None else wanted
+
+
+def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
+    """What guards see of an object that nobody has looked at yet."""
+    if given is None:
+        return {}
+    if given.__class__ is dict:
+        return given
+    return parse_object(content(given, what)[0])
+
+
+def _outer(ref: Ref) -> str:
+    return ref if isinstance(ref, str) else ref.id
 
 
 class _Batch:
     """Rows that are written together: all of them, or none."""
 
-    def __init__(self, ledger: Ledger, namespace: Namespace) -> None:
+    def __init__(self, ledger: Ledger, namespace: Namespace, at: int) -> None:
         self._ledger = ledger
+        self._at = at
         self._namespace: Namespace = namespace
         self._live: list[tuple[Any, ...]] = []
         self.numbers = range(0)
         self._records: list[bytes] = []
         self._keys: list[bytes] = []
         self._documents: list[tuple[int, str]] = []
+        self._indexed: dict[Slots, list[NewElement]] = {}
 
-    def add_concepts(self, rows: list[ConceptRow]) -> bool:
+    def add_concepts(self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]) -> bool:
+        """Write new concepts. False, and nothing written, if one of them is not new."""
+        try:
+            self._prepare_concepts(rows, shaper)
+        except MycelError as error:
+            error.data.setdefault("row", self._at + len(self._live))
+            raise
+        if not self._insert("concept", INSERT_CONCEPT, _BURIED_CONCEPT, slice(1, 3)):
+            return False
+        ledger = self._ledger
+        for each, key in zip(self.numbers, self._keys, strict=True):
+            ledger.memory.remember(each, key)
+        ledger.head.next_concept = self.numbers.stop
+        self._finish(_PUT_CONCEPT)
+        return True
+
+    def _prepare_concepts(
+        self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]
+    ) -> None:
         ledger = self._ledger
         now, actor, by = ledger.time_us, ledger.actor, ledger.actor_number
         number, seq = ledger.head.next_concept, ledger.head.seq
         types = ledger.registry.types
-        for type_name, name, attributes, metadata in rows:
+        slots_of = ledger.properties.of_types.get
+        shapers = {name: shaper(name) for name in {row[0] for row in rows}}
+        for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
             check_name(name)
+            shape, attributes = shapers[type_name], given
+            if shape is not None:
+                attributes = _shaped(shape, type_name, name, given, metadata)
             attributes_text, attributes_cbor = content(attributes, "attributes")
             metadata_text, metadata_cbor = content(metadata, "metadata")
             record = new_concept_record(
@@ -185,30 +281,45 @@ class _Batch:
             self._records.append(record)
             self._keys.append(concept_key(type_name, name))
             self._documents.append((number, document_text(name, attributes or _NO_KEYS)))
+            slots = slots_of(type_number)
+            if slots is not None and attributes:
+                self._indexed.setdefault(slots, []).append((number, attributes, NO_ENDS))
             number += ids.ID_STEP
-        if not self._insert("concept", INSERT_CONCEPT):
-            return False
         self.numbers = range(ledger.head.next_concept, number, ids.ID_STEP)
-        ledger.head.next_concept = number
-        for each, key in zip(self.numbers, self._keys, strict=True):
-            ledger.memory.remember(each, key)
-        self._finish(_PUT_CONCEPT)
+
+    def add_links(self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]) -> bool:
+        """Write new links. False, and nothing written, if one of them is not new."""
+        try:
+            self._prepare_links(rows, shaper)
+        except MycelError as error:
+            error.data.setdefault("row", self._at + len(self._live))
+            raise
+        if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
+            return False
+        self._ledger.head.next_proposition = self.numbers.stop
+        self._ledger.forget_fresh()
+        self._finish(_ADD_EDGE)
         return True
 
-    def add_links(self, rows: list[PropositionRow]) -> bool:
+    def _prepare_links(
+        self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]
+    ) -> None:
         ledger = self._ledger
         now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
         make, end_of = ledger.recorder.make, ledger.end
-        numbers: dict[str, int] = {}
+        known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys
-        for subject, predicate, object_, attributes, metadata, weight in rows:
-            predicate_number = numbers.get(predicate)
-            if predicate_number is None:
+        for subject, predicate, object_, given, metadata, weight in rows:
+            facts = known_predicates.get(predicate)
+            if facts is None:
                 names = ledger.registry.predicates
                 predicate_number = ledger.defined_number(names, "predicate", predicate)
-                numbers[predicate] = predicate_number
+                slots = ledger.properties.of_predicates.get(predicate_number)
+                facts = predicate_number, shaper(predicate), slots
+                known_predicates[predicate] = facts
+            predicate_number, shape, slots = facts
             if subject == object_:
                 refuse_self_link(subject, object_)
             known = ends.get(subject) if subject.__class__ is str else None
@@ -217,6 +328,10 @@ class _Batch:
             target, object_key = known or end_of(object_)
             if source == target:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
+            attributes = given
+            if shape is not None:
+                outer = _outer(subject), _outer(object_)
+                attributes = _shaped(shape, predicate, outer, given, metadata)
             attributes_text, attributes_cbor = content(attributes, "attributes")
             metadata_text, metadata_cbor = _NOTHING
             if metadata is not None:
@@ -231,21 +346,22 @@ class _Batch:
             keys.append(key)
             if attributes and has_text(attributes_text):
                 self._documents.append((number, document_text("", attributes)))
+            if slots is not None:
+                new = number, attributes or _NO_KEYS, (source, target)
+                self._indexed.setdefault(slots, []).append(new)
             number += ids.ID_STEP
-        if not self._insert("proposition", INSERT_PROPOSITION):
-            return False
         self.numbers = range(ledger.head.next_proposition, number, ids.ID_STEP)
-        ledger.head.next_proposition = number
-        ledger.forget_fresh()
-        self._finish(_ADD_EDGE)
-        return True
 
-    def _insert(self, table: str, statement: str) -> bool:
-        """Insert the live rows; if one of them is there already, none.
+    def _insert(self, table: str, statement: str, buried: str, identity: slice) -> bool:
+        """Insert the live rows; if one of them is there already, or has a tombstone, none.
 
         Without a savepoint, under which SQLite would copy every page before it changes.
         """
         connection = self._ledger.connection
+        if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
+            identities = orjson.dumps([row[identity] for row in self._live]).decode()
+            if self._ledger.row(buried, (identities,)) is not None:
+                return False
         before = connection.total_changes()
         connection.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), self._live)
         complete = connection.total_changes() - before == len(self._live)
@@ -257,6 +373,7 @@ class _Batch:
     def _finish(self, kind: int) -> None:
         """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
+        ledger.properties.note_new(self._indexed)
         if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
             ledger.retext.update(number for number, _ in self._documents)
         else:

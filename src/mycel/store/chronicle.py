@@ -16,7 +16,7 @@ from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
 from mycel.store.purge import PurgeFields
-from mycel.store.reader import Reader
+from mycel.store.reader import PastReader, Reader
 from mycel.store.rows import Row, every, first, only
 
 Moment = int | str | datetime
@@ -106,9 +106,7 @@ def versions(reader: Reader, number: int) -> list[Version]:
         f" UNION ALL SELECT seq, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
         (number,),
     )
-    found = [
-        _version(reader, seq, _row_element(reader, table, number, rowid)) for seq, rowid in rows
-    ]
+    found = [_version(reader, seq, _row_element(reader, seq, number, rowid)) for seq, rowid in rows]
     purge = first(
         connection, "SELECT seq, after FROM journal WHERE element = ? AND kind = 6", (number,)
     )
@@ -165,13 +163,15 @@ def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:
     return best
 
 
-def _row_element(reader: Reader, table: str, number: int, rowid: int | None) -> Element:
+def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> Element:
+    """An element as one row has it; links at its ends are called what they were called then."""
+    found: Element | None
     if rowid is None:
         found = reader.element(number)
-    elif table == "concept":
+    elif ids.is_concept(number):
         found = reader.past_concept(rowid)
     else:
-        found = reader.past_proposition(rowid)
+        found = PastReader(reader.connection, reader.registry, seq).past_proposition(rowid)
     if found is None:
         raise NotFound(f"There is no element {number}.")
     return found

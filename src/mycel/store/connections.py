@@ -132,19 +132,25 @@ def _patience(timeout_s: float) -> Callable[[int], bool]:
     return wait
 
 
+FAILURES = (apsw.Error, UnicodeDecodeError)
+"""What reading a file may raise. SQLite hands out text as it finds it, be it UTF-8 or not."""
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn errors of SQLite into ours; leave ours as they are."""
     try:
         yield
-    except apsw.Error as error:
+    except FAILURES as error:
         raise translate(error) from error
 
 
-def translate(error: apsw.Error) -> MycelError:
+def translate(error: apsw.Error | UnicodeDecodeError) -> MycelError:
     """Our error for one of SQLite's."""
     said = str(error)
     match error:
+        case UnicodeDecodeError():
+            return DatabaseCorrupt(f"The database is damaged ({said}).")
         case apsw.BusyError() | apsw.LockedError():
             return DatabaseBusy(f"Another writer held the database for too long ({said}).")
         case apsw.FullError():

@@ -21,7 +21,7 @@ import apsw
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
 from mycel.store import text
-from mycel.store.connections import Durability, abandon, translate, translated
+from mycel.store.connections import FAILURES, Durability, abandon, translate, translated
 from mycel.store.journal import Head
 from mycel.store.opening import (
     EXPECTANT,
@@ -137,7 +137,7 @@ class Store:
             finally:
                 if reader.connection.in_transaction:
                     reader.connection.execute("COMMIT")
-        except apsw.Error as error:
+        except FAILURES as error:
             raise translate(error) from error
         finally:
             self.give(reader)

@@ -1,19 +1,20 @@
 """What SQLite lacks, as functions of every connection.
 
-JSON equality, regular expressions in linear time, and walks that remember their last link.
+JSON equality, integers of 64 bits without a sign, regular expressions in linear time, and walks
+that remember their last link.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.sql.sources import Sources
 from mycel.syntax.regex import compiled
 
@@ -30,12 +31,18 @@ def register(connection: apsw.Connection) -> None:
         ("mycel_json_equal", json_equal, 2),
         ("mycel_json_member", json_member, 2),
         ("mycel_json_key", json_key, 1),
+        ("mycel_compare", compare, 2),
+        ("mycel_digits", digits, 1),
         ("mycel_regex", matches, 2),
         ("mycel_walks", walks, 6),
     ):
         typed: Callable[..., Any] = function
         connection.create_scalar_function(name, typed, arguments, deterministic=True)
+    uncertain: Callable[..., Any] = inexact
+    connection.create_scalar_function("mycel_inexact", uncertain, 0)
     connection.create_aggregate_function("mycel_sum", _sum, 1)
+    connection.create_aggregate_function("mycel_min", partial(_extreme, min), 1)
+    connection.create_aggregate_function("mycel_max", partial(_extreme, max), 1)
 
 
 def json_equal(left: str | None, right: str | None) -> bool:
@@ -94,9 +101,54 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, float) and value.is_integer() and abs(value) < INTEGER_MAX:
+    if isinstance(value, float) and value.is_integer() and _fits(value):
         return int(value)
     return value
+
+
+def _fits(value: float) -> bool:
+    return INTEGER_MIN <= value <= JSON_INTEGER_MAX
+
+
+# Integers from 2^63 on: SQLite reads them as floats, so what it finds equal may not be.
+
+
+def compare(left: str | None, right: str | None) -> int | None:
+    """-1, 0 or 1 for two JSON texts that are numbers; null for others."""
+    if not left or not right:
+        return None
+    one, other = orjson.loads(left), orjson.loads(right)
+    if type(one) not in _NUMBERS or type(other) not in _NUMBERS:
+        return None
+    return int(one > other) - int(one < other)
+
+
+_NUMBERS: Final[frozenset[type]] = frozenset((int, float))
+
+
+def digits(text: str | None) -> str | None:
+    """A JSON number from 2^63 on as a text that sorts as it does, as far as floats cannot tell.
+
+    All floats from there on are whole, and those that have more digits equal no integer.
+    """
+    return None if text is None else f"{int(orjson.loads(text)):020d}"
+
+
+def inexact() -> None:
+    """Say that an answer needs the slower way, as SQLite itself does when a sum overflows."""
+    raise apsw.SQLError("integer overflow")
+
+
+def _extreme(
+    choose: Callable[..., Any],
+) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
+    """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
+    return [], _add, lambda found: choose(found, key=_rank, default=None)
+
+
+def _rank(text: str) -> tuple[bool, Any]:
+    value = orjson.loads(text)
+    return isinstance(value, str), value
 
 
 def _sum() -> tuple[list[Any], Callable[..., None], Callable[..., Any]]:

@@ -5,6 +5,9 @@ business, but all of them must hold for every change. So a transaction asks its 
 writes. Most guards have nothing to say about most elements, and a bulk load cannot afford to ask
 about each of a million: a guard first says, once for a type or predicate, whether it *concerns*
 this guard at all. Changes that concern none cost a look into a dictionary.
+
+A guard may also shape what is written: the attributes that it returns are written instead. The next
+guard is asked about those.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
-from mycel.model.elements import Element
+from mycel.model.elements import Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.store.memory import Memory
 
@@ -29,7 +32,9 @@ class Change(NamedTuple):
     """What a primitive is about to write; guards see it first.
 
     `attributes` and `metadata` are those after the change. A link that is pointed elsewhere is an
-    `update` whose `name_or_ends` differs from the ends of `before`.
+    `update` whose `name_or_ends` differs from the ends of `before`; an element that moves is one
+    whose type, name or predicate differs. Guards whom its type before the change concerns are asked
+    too, and those whom the new one concerns.
     """
 
     kind: ChangeKind
@@ -45,6 +50,16 @@ class Change(NamedTuple):
 class Guard(Protocol):
     """A rule on every write, whatever door it came through: schema, protection, constraints."""
 
+    @property
+    def in_bulk(self) -> bool:
+        """Whether `check` may be asked about new elements before those before them are written.
+
+        Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
+        the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
+        that turn out to exist are asked about once more, with the rows beside them. A guard that
+        does not say is asked row by row.
+        """
+
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """Whether this guard has anything to say about elements of this type.
 
@@ -53,8 +68,12 @@ class Guard(Protocol):
         be asked about names that are not defined.
         """
 
-    def check(self, tx: Transaction, change: Change) -> None:
-        """Raise to refuse a change before it is written; asked only about what concerns it."""
+    def check(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Raise to refuse a change before it is written; asked only about what concerns it.
+
+        Returns the attributes to be written instead, or None to leave them as they are. What is
+        returned for a removal means nothing. Neither the change nor anything in it may be altered.
+        """
 
     def check_commit(self, tx: Transaction) -> None:
         """Raise to refuse the transaction as a whole, just before it is closed."""
@@ -83,6 +102,32 @@ class Guards:
             elif len(free) < FREE_NAMES_MAX:
                 free.add(name)
         return found
+
+    def goes_alone(self, tx: Transaction, name: str, *, link: bool) -> bool:
+        """Whether a guard has to see each of these elements when those before it are written."""
+        concerned = self.concerned(tx, name, link=link)
+        return not all(getattr(guard, "in_bulk", False) for guard in concerned)
+
+    def shape(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Ask all whom a change concerns. Returns the attributes to write, if it is others."""
+        shaped: JsonObject | None = None
+        for guard in self._concerned_by(tx, change):
+            wanted = guard.check(tx, change)
+            if wanted is not None and wanted is not change.attributes:
+                shaped = wanted
+                change = change._replace(attributes=wanted)
+        return shaped
+
+    def _concerned_by(self, tx: Transaction, change: Change) -> tuple[Guard, ...]:
+        """Those whom what an element becomes concerns; if it moves, also what it was."""
+        before, name = change.before, change.type_or_predicate
+        link = change.name_or_ends.__class__ is not str
+        found = self.concerned(tx, name, link=link)
+        was = before.predicate if isinstance(before, Proposition) else before and before.type
+        if was is None or was == name:
+            return found
+        concerned = (*found, *self.concerned(tx, was, link=link))
+        return tuple(guard for guard in self._all if guard in concerned)
 
     def forget(self) -> None:
         """A definition has changed: what concerns whom has to be asked again."""

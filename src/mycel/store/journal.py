@@ -43,6 +43,7 @@ class Kind(IntEnum):
     REMOVE_EDGE = 5
     PURGE = 6
     RELINK_EDGE = 7
+    MOVE_CONCEPT = 8
 
     @property
     def label(self) -> str:

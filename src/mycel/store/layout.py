@@ -9,6 +9,9 @@
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index
+    property_slot, property       which properties of which types are indexed, and the index of
+                                  their values in the live state: one for all of them, because a
+                                  thousand indexes of SQLite's own make an insert take 8 ms
     head                          where everything stands: the newest row. The others are those of
                                   the transactions whose changes are not yet folded into the trees
                                   and the index; each row says which changes and texts they are
@@ -28,8 +31,8 @@ from typing import Final
 APPLICATION_ID: Final = 0x4D59434C
 """`MYCL`, in the header of every file of ours."""
 
-FORMAT: Final = 1
-"""The version of this layout. A file with a greater one is refused."""
+FORMAT: Final = 2
+"""The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
 
 OPEN_END: Final = 9223372036854775807
 """`to_seq` of a tombstone that is still in force."""
@@ -72,6 +75,23 @@ CREATE VIRTUAL TABLE text USING fts5 (
     body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 )"""
 """The full-text index keeps no copy of the text: it is in the elements."""
+
+PROPERTIES: Final = """
+CREATE TABLE property_slot (
+    slot INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    is_link INTEGER NOT NULL,
+    columns TEXT NOT NULL,
+    is_unique INTEGER NOT NULL
+) STRICT;
+CREATE TABLE property (
+    slot INTEGER NOT NULL,
+    value ANY NOT NULL,
+    element INTEGER NOT NULL,
+    PRIMARY KEY (slot, value, element)
+) STRICT, WITHOUT ROWID;
+"""
+"""The index of properties, since format 2."""
 
 _TABLES = f"""
 CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -164,7 +184,6 @@ CREATE TABLE journal (
     purged INTEGER
 ) STRICT;
 CREATE INDEX journal_purge ON journal (element) WHERE kind = 6;
-CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;
 CREATE TABLE tx (
     seq INTEGER PRIMARY KEY,
     first_seq INTEGER NOT NULL,
@@ -199,23 +218,32 @@ CREATE TABLE head (
 ) STRICT;
 """
 
-# A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views.
-_URI = """CASE WHEN instr({c}.name, '://') > 0 THEN {c}.name
-         ELSE 'kip:' || {t}.name || '/' || {c}.name END"""
+# A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views. The
+# name of a resource may be a URI without slashes, such as urn:isbn:0.
+_IS_URI = "instr({c}.name, '://') > 0"
+_IS_URI_OR_URN = f"""{_IS_URI}
+              OR ({{t}}.name = 'Resource' AND instr({{c}}.name, ':') > 0
+                  AND instr({{c}}.name, ' ') = 0)"""
 _TIME = "strftime('%Y-%m-%d %H:%M:%f', {c}.{column} / 1000000.0, 'unixepoch')"
 
 
-def _endpoint(column: str) -> str:
+def _uri(is_uri: str) -> str:
+    return f"""CASE WHEN {is_uri} THEN {{c}}.name
+         ELSE 'kip:' || {{t}}.name || '/' || {{c}}.name END""".format(c="c", t="t")
+
+
+def _endpoint(column: str, is_uri: str) -> str:
     return f"""CASE WHEN p.{column} & 1
         THEN (SELECT 'kip:P:' || x.id || ':' || xp.name FROM proposition x
               JOIN predicate xp ON xp.id = x.predicate WHERE x.id = p.{column})
-        ELSE (SELECT {_URI.format(c="c", t="t")} FROM concept c
+        ELSE (SELECT {_uri(is_uri)} FROM concept c
               JOIN type t ON t.id = c.type WHERE c.id = p.{column}) END"""
 
 
-_VIEWS = f"""
+def _views(is_uri: str, where: str) -> str:
+    return f"""
 CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
-SELECT {_URI.format(c="c", t="t")},
+SELECT {_uri(is_uri)},
        CASE t.name WHEN 'Resource' THEN 'resource' ELSE 'concept' END,
        CASE t.name WHEN 'Resource' THEN NULL
             ELSE coalesce(json_extract(c.attributes, '$.name'), c.name) END,
@@ -223,15 +251,31 @@ SELECT {_URI.format(c="c", t="t")},
        json_patch(json_remove(c.attributes, '$.name', '$.content'), c.metadata),
        {_TIME.format(c="c", column="created_at")},
        {_TIME.format(c="c", column="updated_at")}
-FROM concept c JOIN type t ON t.id = c.type;
+FROM concept c JOIN type t ON t.id = c.type{where};
 
 CREATE VIEW relations
     (id, source_uri, target_uri, relation_type, weight, metadata, created_at) AS
-SELECT p.id, {_endpoint("subject")}, {_endpoint("object")}, r.name, p.weight,
+SELECT p.id, {_endpoint("subject", is_uri)}, {_endpoint("object", is_uri)}, r.name, p.weight,
        json_patch(p.attributes, p.metadata),
        {_TIME.format(c="p", column="created_at")}
 FROM proposition p JOIN predicate r ON r.id = p.predicate;
 """
 
-CREATE: Final = _TABLES + _VIEWS
+
+_OLD_VIEWS = _views(_IS_URI, "")
+"""The views of format 1."""
+
+VIEWS: Final = _views(_IS_URI_OR_URN, " WHERE t.name <> 'Missing'")
+"""The views since format 2. A concept that only links know of is no node: such links lead to a URI
+that `nodes` does not have."""
+
+_RELINKS = "CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;"
+"""An index that files of format 1 have, and nobody uses any more."""
+
+CREATE: Final = _TABLES + PROPERTIES + VIEWS
 """The statements that make an empty database."""
+
+
+def created(format_: int) -> str:
+    """The statements that made an empty database of a format."""
+    return CREATE if format_ >= 2 else _TABLES + _RELINKS + _OLD_VIEWS

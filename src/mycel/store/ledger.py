@@ -2,7 +2,7 @@
 
 A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
 `transaction` and `bulk` decide what changes; the ledger sees to it that every change is journaled,
-that the version before it is kept, and that state trees and text index learn of it.
+that the version before it is kept, and that state trees and indexes learn of it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from mycel.store.layout import (
     PROPOSITION_TYPE_NUMBER,
 )
 from mycel.store.memory import Memory
+from mycel.store.properties import NO_ENDS, Properties, State
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
 from mycel.store.registry import Names, Registry, undefined
@@ -91,6 +92,9 @@ class Ledger:
         self._trees = trees
         self.memory: Final = Memory() if memory is None else memory
         """What is known of live elements, from this transaction and from those before it."""
+        self.properties: Final = Properties(connection, self.memory)
+        """The index of properties."""
+        self.reader.settle = self.properties.flush
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
@@ -158,6 +162,11 @@ class Ledger:
         self.head.definitions = self.head.seq + 1
         self.registry.defined_at(self.head.definitions)
         return number
+
+    def number_defined_by(self, concept: Concept) -> int | None:
+        """The number of the type or predicate that a concept defines, if it defines one."""
+        names = self.names_defined_by(self.registry.type_number(self.connection, concept.type))
+        return None if names is None else names.number(self.connection, concept.name)
 
     # Natural keys.
 
@@ -279,8 +288,9 @@ class Ledger:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
-        if seq >= self.first_seq:
-            self.flush_entries()
+        held = self._entries
+        if held and seq >= held[0][0]:
+            return held[seq - held[0][0]][4]
         return self.reader.record_at(seq)
 
     def append_leaf(self, leaf: bytes) -> None:
@@ -311,6 +321,7 @@ class Ledger:
         self.supersede(table, number, seq)
         self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
         self.write(f"DELETE FROM {table} WHERE id = ?", (number,))
+        self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
         self.retext.add(number)
 
@@ -321,10 +332,19 @@ class Ledger:
             (seq, number),
         )
 
+    def state_of(self, element: Element) -> State:
+        """What the index of properties goes by."""
+        if isinstance(element, Concept):
+            owner = self.registry.type_number(self.connection, element.type)
+            return owner, element.attributes_json, NO_ENDS
+        ends = ids.parse_id(element.subject), ids.parse_id(element.object)
+        return element.type, element.attributes_json, ends
+
     # Closing.
 
     def close(self) -> None:
         """Bring trees and text index up to date and close the journal's range with its own row."""
+        self.properties.flush()
         head = self.head
         since = self.first_seq - 1
         head.seq += 1

@@ -6,18 +6,20 @@ end, the caller decides; from here it gets BM25 and the share of the question's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakSet
 
 import apsw
+import orjson
 
 from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.search.analysis import document_text
 from mycel.store import text
 from mycel.store.layout import FTS
+from mycel.store.reader import Direction
 from mycel.store.rows import Row, every, first
 
 Table = Literal["concept", "proposition"]
@@ -121,6 +123,31 @@ def named_from(
     return [number for (number,) in rows]
 
 
+def named(connection: apsw.Connection, names: Collection[str]) -> list[tuple[int, int, str]]:
+    """The concepts that have one of these names, of whatever type: number, type and name."""
+    query = (
+        "SELECT c.id, c.type, c.name FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
+    )
+    found = every(connection, query, (orjson.dumps(list(names)).decode(),))
+    return [(number, type_number, name) for number, type_number, name in found]
+
+
+def named_below(connection: apsw.Connection, path: str) -> list[tuple[int, int, str]]:
+    """The concepts whose names continue a path after a slash, by name: number, type and name."""
+    query = (
+        "SELECT id, type, name FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
+        " ORDER BY name, type"
+    )
+    found = every(connection, query, (path,))
+    return [(number, type_number, name) for number, type_number, name in found]
+
+
+def had_name(connection: apsw.Connection, number: int, name: str) -> bool:
+    """Whether a concept was once called so."""
+    query = "SELECT 1 FROM concept_past WHERE id = ? AND name = ? LIMIT 1"
+    return first(connection, query, (number, name)) is not None
+
+
 def types_named(connection: apsw.Connection, name: str, limit: int) -> list[int]:
     """The types, by number, of concepts with a name."""
     query = "SELECT type FROM concept WHERE name = ? LIMIT ?"
@@ -162,6 +189,61 @@ def links_at(
         query = f"SELECT id FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2"
         found += [link for (link,) in every(connection, query, bindings)]
     return found
+
+
+def links_after(
+    connection: apsw.Connection,
+    number: int,
+    direction: Direction,
+    predicates: Collection[int] | None,
+    after: tuple[int, int],
+    limit: int,
+) -> list[tuple[int, int, int]]:
+    """Links that leave (or reach) an element: each with its predicate and other end, in this order.
+
+    They begin after a predicate and other end that were seen before; (0, 0) comes before all.
+    """
+    near, far = ("subject", "object") if direction == "out" else ("object", "subject")
+    kind = ""
+    bindings: Row = (number, *after, limit)
+    if predicates is not None:
+        kind = "AND predicate IN (SELECT value FROM json_each(?5))"
+        bindings = (*bindings, orjson.dumps(list(predicates)).decode())
+    found = every(
+        connection,
+        f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1"
+        f" AND (predicate, {far}) > (?2, ?3) {kind} ORDER BY predicate, {far} LIMIT ?4",
+        bindings,
+    )
+    return [(link, predicate, other) for link, predicate, other in found]
+
+
+def links_between(
+    connection: apsw.Connection, places: Collection[tuple[int, int, int]]
+) -> dict[tuple[int, int, int], int]:
+    """The live links with these subjects, predicates and objects, by number."""
+    found = every(
+        connection,
+        "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
+        " p ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1"
+        " AND p.object = j.value ->> 2",
+        (orjson.dumps(list(places)).decode(),),
+    )
+    return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
+
+
+def links_at_type(
+    connection: apsw.Connection, type_number: int, after: int, limit: int
+) -> list[int]:
+    """Links that leave or reach concepts of a type, by number, after one that was seen before."""
+    at = "SELECT p.id FROM concept c CROSS JOIN proposition p ON p.{end} = c.id WHERE c.type = ?1"
+    found = every(
+        connection,
+        f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
+        " WHERE id > ?2 ORDER BY id LIMIT ?3",
+        (type_number, after, limit),
+    )
+    return [link for (link,) in found]
 
 
 def link_text(

@@ -7,16 +7,19 @@ then need not read it again.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mycel.model.limits import TRANSACTION_SAVED_ELEMENTS_MAX
+
+if TYPE_CHECKING:
+    from mycel.store.properties import KnownSlots
 
 KEPT_MAX: Final = 1 << 14
 """What is remembered beyond this at the end of a transaction is forgotten."""
 
 
 class Memory:
-    """Live elements and their natural keys, and which names concern no guard."""
+    """Live elements and their natural keys, which names concern no guard, what is indexed."""
 
     def __init__(self) -> None:
         self.keys: Final[dict[int, bytes]] = {}
@@ -26,6 +29,8 @@ class Memory:
         self.free_types: Final[set[str]] = set()
         """Types whose elements concern no guard."""
         self.free_predicates: Final[set[str]] = set()
+        self.slots: KnownSlots | None = None
+        """What the index of properties holds; None if it has to be read."""
 
     def remember(self, number: int, key: bytes) -> None:
         """The natural key of an element that is live."""
@@ -53,6 +58,7 @@ class Memory:
         """Forget everything: it may have come from a transaction that was rolled back."""
         self.keys.clear()
         self.ends.clear()
+        self.slots = None
         self.forget_definitions()
 
     def shrink(self) -> None:

@@ -30,6 +30,7 @@ from mycel.store.registry import Registry
 from mycel.store.rows import first, only
 from mycel.store.transaction import Transaction
 from mycel.store.trees import StateTrees
+from mycel.store.upgrades import format_of, upgrade
 
 MEMORY: Final = ":memory:"
 GENESIS: Final = "genesis"
@@ -105,6 +106,8 @@ def open_or_create(
                     raise NotADatabase(f"{location.path!r} holds no Mycel database.")
                 _create(registry, connection, now_us, message)
             _check_format(location.path, connection)
+            if not location.readonly:
+                upgrade(connection)
         except BaseException:
             connection.close()
             raise
@@ -183,7 +186,7 @@ def _check_format(path: str, connection: apsw.Connection) -> None:
     (application,) = only(connection, "PRAGMA application_id")
     if application != layout.APPLICATION_ID:
         raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
-    (found,) = only(connection, "PRAGMA user_version")
+    found = format_of(connection)
     if found < 1:
         raise NotADatabase(f"{path!r} has format {found}, which never was.")
     if found > layout.FORMAT:

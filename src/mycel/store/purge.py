@@ -27,6 +27,7 @@ from mycel.store.audit import Auditor
 from mycel.store.journal import Kind, hash_of
 from mycel.store.ledger import Ledger
 from mycel.store.refs import Ref, resolve
+from mycel.store.removal import check_not_in_use
 from mycel.store.rows import every, first, only
 from mycel.store.transaction import Transaction
 
@@ -56,7 +57,7 @@ class PurgeFields(NamedTuple):
     defines: str | None = None
     """`type` or `predicate`, if it was a definition."""
     keys: tuple[tuple[int, bytes], ...] = ()
-    """For a link that had several keys: each of them, with the entry from which on it had it."""
+    """For an element that had several: each of them, with the entry from which on it had it."""
 
     def encode(self) -> bytes:
         if self.keys:
@@ -96,11 +97,13 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
         raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
     live = ledger.reader.concept(number) if ids.is_concept(number) else None
     if live is not None:
-        tx.check_not_in_use(live)
+        check_not_in_use(ledger, live)
     doomed = [number, *_links_ever_about(ledger, number)]
-    for each in doomed:
-        if (element := ledger.reader.element(each)) is not None:
-            tx.ask_guards(element)
+    elements = [each for each in map(ledger.reader.element, doomed) if each is not None]
+    for element in elements:
+        tx.ask_guards(element)
+    for element in elements:
+        ledger.properties.note(element.number, ledger.state_of(element), None)
     ledger.flush_entries()
     auditor = Auditor(ledger.connection, ledger.registry)
     keys = {each: (auditor.key(each), auditor.keys_ever(each)) for each in doomed}

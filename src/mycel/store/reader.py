@@ -8,7 +8,7 @@ superseded. Both give what the edges API needs, so every traversal works on both
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from time import monotonic
@@ -22,7 +22,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
-from mycel.store.rows import Row, only
+from mycel.store.rows import Row, first, only
 
 Direction = Literal["out", "in"]
 
@@ -40,6 +40,10 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
 }
+
+
+def _nothing() -> None:
+    """Readers have nothing to settle."""
 
 
 class Neighbour(NamedTuple):
@@ -61,6 +65,8 @@ class Reader:
         self.connection: Final = connection
         self.registry: Final = registry
         self.process: Final = os.getpid()
+        self.settle: Callable[[], None] = _nothing
+        """What a writer does before a planned statement reads: its indexes must be complete."""
         self.deadline = inf
         """When what runs on this connection is stopped (`time.monotonic`)."""
         self.version = -1
@@ -76,11 +82,12 @@ class Reader:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Let the deadline stop what runs in this block.
+        """Let the deadline stop what runs in this block: a planned statement.
 
         For the writer's connection, and for reading only: SQLite rolls the whole transaction back
-        when a statement that writes is stopped.
+        when a statement that writes is stopped. What is still to be written is written before.
         """
+        self.settle()
         self.watch()
         try:
             yield
@@ -317,16 +324,17 @@ class Reader:
             )
 
     def outer_id(self, number: int) -> str:
-        """The id that people see. A proposition's names its predicate, which never changes."""
+        """The id that people see. A proposition's names its predicate, or the last one it had."""
         if ids.is_concept(number):
             return ids.concept_id(number)
-        row = self.connection.execute(
-            "SELECT predicate FROM proposition WHERE id = ?1"
-            " UNION ALL SELECT predicate FROM proposition_past WHERE id = ?1 LIMIT 1",
-            (number,),
-        ).fetchone()
-        name = "" if row is None else self.registry.predicates.name(self.connection, row[0])
-        return ids.proposition_id(number, name)
+        row = first(self.connection, self._last_predicate(), (number,))
+        return ids.proposition_id(number, "" if row is None else self._predicate(row[0]))
+
+    def _last_predicate(self) -> str:
+        return (
+            "SELECT predicate FROM proposition WHERE id = ?1 UNION ALL SELECT * FROM (SELECT"
+            " predicate FROM proposition_past WHERE id = ?1 ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
+        )
 
     def _predicate(self, number: int) -> str:
         return self.registry.predicates.name(self.connection, number)
@@ -380,6 +388,13 @@ class PastReader(Reader):
             f"SELECT predicate, {far} FROM proposition WHERE {where} AND seq <= {self.seq}"
             f" UNION ALL SELECT predicate, {far} FROM proposition_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _last_predicate(self) -> str:
+        return (
+            f"SELECT predicate FROM proposition WHERE id = ?1 AND seq <= {self.seq}"
+            " UNION ALL SELECT * FROM (SELECT predicate FROM proposition_past"
+            f" WHERE id = ?1 AND from_seq <= {self.seq} ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
         )
 
     def _was_true(self, tombstoned: bool) -> str:

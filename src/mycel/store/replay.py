@@ -160,12 +160,16 @@ class _Replay:
             return
         if purge_seq is not None:
             key, key_before = purged[element].keys_at(seq)
-            self._leave(element, key_before, key)
+            if key != key_before:
+                self._leave(element, key_before)
             self._know(element, key)
             self._changes[namespace].set(key, after)
             return
         if kind == Kind.RELINK_EDGE:
             self._leave(element, self._edge_key(decode_edge(before)))
+        elif kind == Kind.MOVE_CONCEPT:
+            fields = decode_concept(before)
+            self._leave(element, concept_key(fields.type, fields.name))
         if namespace == "concepts":
             self._concept(seq, element, decode_concept(after), record_hash(after))
         else:
@@ -192,10 +196,10 @@ class _Replay:
             fields,
         )
 
-    def _leave(self, element: int, key: bytes, new_key: bytes | None = None) -> None:
-        """A link gets another key: its leaf goes, unless another link has come there meanwhile."""
-        if key != new_key and self._known(key[:RECORD_ID_BYTES])[0] == element:
-            self._changes["edges"].set(key, None)
+    def _leave(self, element: int, key: bytes) -> None:
+        """An element gets another key: its leaf goes, unless another has come there meanwhile."""
+        if self._known(key[:RECORD_ID_BYTES])[0] == element:
+            self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
 
     def _edge_key(self, fields: EdgeFields) -> bytes:
         (_, subject_key), (_, object_key) = map(self._known, (fields.src, fields.dst))

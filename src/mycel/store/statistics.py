@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import apsw
 
-from mycel.plan.catalog import Spread
+from mycel.plan.catalog import Entries, Spread
 from mycel.store.rows import only
 
 SAMPLE: Final = 2000
@@ -18,7 +18,9 @@ PROBES: Final = 500
 """How many links, spread over all, are looked at."""
 HITS_MIN: Final = 20
 DEGREE_MAX: Final = 100
-"""Up to how many links of one element are counted."""
+"""Up to how many links of one element, or elements of one value, are counted."""
+VALUES: Final = 200
+"""How many values of an index are looked at."""
 
 
 class StoreStatistics:
@@ -44,6 +46,44 @@ class StoreStatistics:
             self._known[key] = self._spread(predicate)
         found: Spread = self._known[key]
         return found
+
+    def entries(self, slot: int) -> Entries:
+        key = ("entries", slot)
+        if key not in self._known:
+            self._known[key] = self._count_entries(slot)
+        found: Entries = self._known[key]
+        return found
+
+    def _count_entries(self, slot: int) -> Entries:
+        """How many elements there are, and values.
+
+        Few are counted. Of many, there are as many as the owner has instances, and the first
+        values tell how many elements share one.
+        """
+        seen, values = self._numbers(
+            "SELECT count(*), count(DISTINCT value) FROM"
+            f" (SELECT value FROM property WHERE slot = {slot} LIMIT {SAMPLE})"
+        )
+        if seen < SAMPLE:
+            return Entries(max(seen, 1.0), max(values, 1.0))
+        owner, is_link = self._numbers(
+            f"SELECT owner, is_link FROM property_slot WHERE slot = {slot}"
+        )
+        instances = self.links(int(owner)).links if is_link else self.concepts(int(owner))
+        total = max(instances, seen)
+        met, shared = self._values(slot)
+        return Entries(total, met if met < VALUES else max(total / max(shared, 1.0), met))
+
+    def _values(self, slot: int) -> tuple[float, ...]:
+        """How many values were met, going from each to the next, and how many share one."""
+        next_value = f"SELECT min(q.value) FROM property q WHERE q.slot = {slot}"
+        return self._numbers(
+            f"WITH RECURSIVE at(value) AS ({next_value} UNION ALL"
+            f" SELECT ({next_value} AND q.value > at.value) FROM at WHERE at.value IS NOT NULL"
+            f" LIMIT {VALUES}) SELECT count(*), avg((SELECT count(*) FROM (SELECT 1 FROM property q"
+            f" WHERE q.slot = {slot} AND q.value = at.value LIMIT {DEGREE_MAX})))"
+            " FROM at WHERE at.value IS NOT NULL"
+        )
 
     def _count_type(self, number: int) -> float:
         """Exact up to the sample's size; beyond it, from how densely they lie among all."""

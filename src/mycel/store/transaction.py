@@ -14,23 +14,19 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import (
     ConstraintViolation,
-    ImmutableTarget,
     InvalidId,
     NotFound,
     SelfEdgeError,
 )
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import (
     CONCEPT_TYPE,
     PROPOSITION_TYPE,
     check_identifier,
     check_name,
-    check_text,
 )
 from mycel.model.records import (
-    Tombstone,
     canonical_weight,
     concept_key,
     concept_record,
@@ -38,14 +34,16 @@ from mycel.model.records import (
     new_concept_record,
     proposition_key,
 )
-from mycel.model.values import check_metadata_keys, object_text, parse_object
-from mycel.store import bulk, relink
+from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
+from mycel.store import bulk, relink, removal
 from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.contents import content, expect, has_text, merged, with_reserved
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
+from mycel.store.move import Moves, identity_of, target_of
+from mycel.store.properties import NO_ENDS
 from mycel.store.refs import Ref, refuse_self_link, resolve
 from mycel.store.whole import whole
 
@@ -216,11 +214,28 @@ class Transaction:
     @whole
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
-        return bulk.put_concepts(self.ledger, rows, self._put_concept_row, self._goes_alone)
+        return bulk.put_concepts(
+            self.ledger,
+            rows,
+            bulk.Rules(self._put_concept_row, self._goes_alone, self._shaper_of_concepts),
+        )
 
     def _goes_alone(self, type_name: str) -> bool:
-        """Whether rows of this type have to be put one by one: guards want to see them."""
-        return type_name in _META_TYPES or bool(self._concerned(type_name, link=False))
+        """Whether rows of this type have to be put one by one."""
+        return type_name in _META_TYPES or self._guards.goes_alone(self, type_name, link=False)
+
+    def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
+        return self._shape_new if self._concerned(type_name, link=False) else None
+
+    def _shape_new(
+        self,
+        type_or_predicate: str,
+        name_or_ends: str | tuple[str, str],
+        attributes: JsonObject,
+        metadata: JsonObject,
+    ) -> JsonObject | None:
+        change = Change("create", None, type_or_predicate, name_or_ends, attributes, metadata, None)
+        return self._guards.shape(self, change)
 
     def _put_concept_row(self, row: ConceptRow) -> str:
         return self.put_concept(row.type, row.name, row.attributes, row.metadata)
@@ -242,7 +257,9 @@ class Transaction:
         if self._concerned(type_name, link=False):
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
-            self._guard("create", None, type_name, name, texts, number_or_none)
+            shaped = self._guard("create", None, type_name, name, texts, number_or_none)
+            if shaped is not None:
+                attributes_text, attributes_cbor = content(shaped, "attributes")
         key = concept_key(type_name, name)
         record = new_concept_record(
             type_name,
@@ -277,6 +294,7 @@ class Transaction:
                 ledger.time_us,
             ),
         )
+        ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
         ledger.retext.add(number)
         if type_name in _META_TYPES:
             self.definitions_changed()
@@ -293,7 +311,14 @@ class Transaction:
             return False
         if self._concerned(before.type, link=False):
             texts = attributes_text, metadata_text
-            self._guard("update", before, before.type, before.name, texts, number)
+            shaped = self._guard("update", before, before.type, before.name, texts, number)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+                if (before.attributes_json, before.metadata_json) == (
+                    attributes_text,
+                    metadata_text,
+                ):
+                    return False
         record = concept_record(
             before.type,
             before.name,
@@ -303,7 +328,7 @@ class Transaction:
             created_by=before.created_by,
             version=before.version + 1,
             updated_us=ledger.time_us,
-            number=self._number_defined_by(before),
+            number=self.ledger.number_defined_by(before),
         )
         key = concept_key(before.type, before.name)
         old_record = ledger.record_at(before.seq)
@@ -317,15 +342,16 @@ class Transaction:
         if before.type in _META_TYPES:
             self.definitions_changed()
             ledger.head.definitions = seq
-        if before.attributes_json != attributes_text:
-            ledger.retext.add(number)
+        self._attributes_changed(before, attributes_text)
         return True
 
-    def _number_defined_by(self, concept: Concept) -> int | None:
-        ledger = self.ledger
-        type_number = ledger.registry.type_number(ledger.connection, concept.type)
-        names = ledger.names_defined_by(type_number)
-        return None if names is None else names.number(ledger.connection, concept.name)
+    def _attributes_changed(self, before: Element, attributes_text: str) -> None:
+        """Let the indexes learn of it, if they have."""
+        if before.attributes_json != attributes_text:
+            ledger = self.ledger
+            state = ledger.state_of(before)
+            ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
+            ledger.retext.add(before.number)
 
     # Propositions.
 
@@ -370,11 +396,16 @@ class Transaction:
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
         """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
         return bulk.put_propositions(
-            self.ledger, rows, self._put_proposition_row, self._link_goes_alone
+            self.ledger,
+            rows,
+            bulk.Rules(self._put_proposition_row, self._link_goes_alone, self._shaper_of_links),
         )
 
     def _link_goes_alone(self, predicate: str) -> bool:
-        return bool(self._concerned(predicate, link=True))
+        return self._guards.goes_alone(self, predicate, link=True)
+
+    def _shaper_of_links(self, predicate: str) -> bulk.Shaper | None:
+        return self._shape_new if self._concerned(predicate, link=True) else None
 
     def _put_proposition_row(self, row: PropositionRow) -> str:
         subject, predicate, object_, attributes, metadata, weight = row
@@ -409,7 +440,8 @@ class Transaction:
         found = self.get_edge(src, predicate, dst)
         if found is None:
             return False
-        self._retire_links([found.number, *self._links_about(found.number)], reason)
+        about = removal.links_about(self.ledger, found.number)
+        removal.retire_links(self, [found.number, *about], reason)
         return True
 
     def _place(self, subject: Ref, predicate: str, object_: Ref) -> _Place:
@@ -449,7 +481,9 @@ class Transaction:
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
-            self._guard("create", None, predicate, ends, texts, number_or_none)
+            shaped = self._guard("create", None, predicate, ends, texts, number_or_none)
+            if shaped is not None:
+                attributes_text, attributes_cbor = content(shaped, "attributes")
         key, record = ledger.recorder.make(
             (predicate_number, predicate),
             subject_key,
@@ -483,6 +517,8 @@ class Transaction:
                 ledger.time_us,
             ),
         )
+        state = predicate_number, attributes_text, (subject, object_)
+        ledger.properties.note(number, None, state)
         if has_text(attributes_text):
             ledger.retext.add(number)
         return ids.proposition_id(number, predicate)
@@ -503,7 +539,11 @@ class Transaction:
             return False
         if self._concerned(before.predicate, link=True):
             ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
-            self._guard("update", before, before.predicate, ends, texts, number)
+            shaped = self._guard("update", before, before.predicate, ends, texts, number)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+                if same == (attributes_text, metadata_text, weight):
+                    return False
         subject_key = ledger.live_key(ids.parse_id(before.subject))
         object_key = ledger.live_key(ids.parse_id(before.object))
         record = edge_record(
@@ -527,8 +567,7 @@ class Transaction:
             " version = version + 1, seq = ?, updated_at = ? WHERE id = ?",
             (weight, attributes_text, metadata_text, seq, ledger.time_us, number),
         )
-        if before.attributes_json != attributes_text:
-            ledger.retext.add(number)
+        self._attributes_changed(before, attributes_text)
         return True
 
     @whole
@@ -551,14 +590,78 @@ class Transaction:
         ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
         if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
             return link.id
+        shaped: JsonObject | None = None
         if self._concerned(link.predicate, link=True):
             outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
             texts = link.attributes_json, link.metadata_json
-            self._guard("update", link, link.predicate, outer, texts, link.number)
-        relink.relink(self.ledger, link, ends)
+            shaped = self._guard("update", link, link.predicate, outer, texts, link.number)
+        attributes_text = (
+            link.attributes_json if shaped is None else object_text(shaped, "attributes")
+        )
+        relink.relink(self.ledger, link, relink.Place(ends[0], link.type, ends[1]), attributes_text)
         return link.id
 
     # Either kind.
+
+    @whole
+    def move(
+        self,
+        ref: Ref,
+        *,
+        type_name: str | None = None,
+        name: str | None = None,
+        predicate: str | None = None,
+    ) -> str:
+        """Give a live concept another type or name, or a live link another predicate.
+
+        It stays the element it is: its number, its history, the links on it. Its version goes up
+        by one, unless it is that already. Returns the id; that of a link names the new predicate.
+
+        Raises:
+            NotFound: there is no such element.
+            InvalidId: a link has no type or name, a concept no predicate.
+            TypeMismatch: the type or predicate is not defined.
+            ImmutableTarget: it is the definition of a type or predicate.
+            DuplicateExists: there is already a live element that is what it should become.
+        """
+        moves = Moves(self.ledger)
+        moved = self._move(moves, ref, type_name, name, predicate)
+        moves.settle()
+        return moved
+
+    @whole
+    def move_concepts(self, rows: Iterable[tuple[Ref, str | None, str | None]]) -> list[str]:
+        """`move` for many concepts: each with its new type and name, None where it keeps its own.
+
+        They move one after the other; links between them are written once. Returns the ids.
+        """
+        moves = Moves(self.ledger)
+        moved = [self._move(moves, ref, type_name, name, None) for ref, type_name, name in rows]
+        moves.settle()
+        return moved
+
+    def _move(
+        self,
+        moves: Moves,
+        ref: Ref,
+        type_name: str | None,
+        name: str | None,
+        predicate: str | None,
+    ) -> str:
+        element = self.get(ref)
+        target = target_of(self.ledger, element, type_name, name, predicate)
+        if target.is_identity_of(element):
+            return element.id
+        link, attributes_text = isinstance(element, Proposition), element.attributes_json
+        kinds = identity_of(element)[0], target.type_or_predicate
+        if any(self._concerned(kind, link=link) for kind in kinds):
+            texts = attributes_text, element.metadata_json
+            kind, to = target.type_or_predicate, target.name_or_ends
+            shaped = self._guard("update", element, kind, to, texts, element.number)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+        moves.move(element, target, attributes_text)
+        return self.ledger.reader.outer_id(element.number)
 
     @whole
     def update(
@@ -613,102 +716,17 @@ class Transaction:
             ImmutableTarget: it defines one of the two meta-types.
         """
         element = self.get(ref)
-        about = self._links_about(element.number)
+        about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Proposition):
-            self._retire_links([element.number, *about], reason)
+            removal.retire_links(self, [element.number, *about], reason)
             return Retired(0, 1 + len(about))
-        self.check_not_in_use(element)
-        self._retire_links(about, reason)
-        self._retire_concept(element, reason)
-        return Retired(1, len(about))
-
-    def _links_about(self, number: int) -> list[int]:
-        """Every link that refers to an element, or to such a link, and so on."""
-        found: dict[int, None] = {}
-        waiting = [number]
-        while waiting:
-            links = self.ledger.reader.touching(waiting.pop())
-            fresh = [link for link in links if link not in found and link != number]
-            found.update(dict.fromkeys(fresh))
-            waiting += fresh
-        return list(found)
-
-    def _retire_links(self, numbers: Sequence[int], reason: str) -> None:
-        check_text(reason, "reason", REASON_BYTES_MAX)
-        ledger = self.ledger
-        links = [link for number in numbers if (link := ledger.reader.proposition(number))]
-        # The keys first: a link may speak about another one that goes with it.
-        ends = [
-            (
-                ledger.live_key(ids.parse_id(link.subject)),
-                ledger.live_key(ids.parse_id(link.object)),
-            )
-            for link in links
-        ]
-        for link, (subject_key, object_key) in zip(links, ends, strict=True):
-            self._retire_proposition(link, subject_key, object_key, reason)
-
-    def _retire_proposition(
-        self, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
-    ) -> None:
-        ledger = self.ledger
-        self.ask_guards(link)
-        record = edge_record(
-            link.type,
-            subject_key,
-            object_key,
-            link.attributes,
-            link.metadata,
-            created_us=link.created_us,
-            created_by=link.created_by,
-            weight=link.weight,
-            version=link.version,
-            updated_us=link.updated_us,
-            tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
-        )
-        key = proposition_key(subject_key, link.predicate, object_key)
-        ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
-
-    def _retire_concept(self, concept: Concept, reason: str) -> None:
-        ledger = self.ledger
-        check_text(reason, "reason", REASON_BYTES_MAX)
-        self.ask_guards(concept)
-        record = concept_record(
-            concept.type,
-            concept.name,
-            concept.attributes,
-            concept.metadata,
-            created_us=concept.created_us,
-            created_by=concept.created_by,
-            version=concept.version,
-            updated_us=concept.updated_us,
-            tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
-            number=self._number_defined_by(concept),
-        )
-        key = concept_key(concept.type, concept.name)
-        ledger.entomb(Kind.RETIRE_CONCEPT, concept, record, key, reason)
-        if concept.type in _META_TYPES:
+        removal.check_not_in_use(self.ledger, element)
+        removal.retire_links(self, about, reason)
+        removal.retire_concept(self, element, reason)
+        if element.type in _META_TYPES:
             self.definitions_changed()
-            ledger.head.definitions = ledger.head.seq
-
-    def check_not_in_use(self, concept: Concept) -> None:
-        """Refuse to remove a definition on which something still stands."""
-        if concept.type not in _META_TYPES:
-            return
-        if concept.type == CONCEPT_TYPE and concept.name in _META_TYPES:
-            raise ImmutableTarget(f"The meta-type {concept.name!r} cannot be removed.")
-        table, column = (
-            ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
-        )
-        used = self.ledger.row(
-            f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1",
-            (self._number_defined_by(concept),),
-        )
-        if used:
-            raise ConstraintViolation(
-                f"{concept.name!r} is still in use.",
-                hint=f"Remove every {table} that uses it first.",
-            )
+            self.ledger.head.definitions = self.ledger.head.seq
+        return Retired(1, len(about))
 
     # Guards.
 
@@ -737,11 +755,11 @@ class Transaction:
         name_or_ends: str | tuple[str, str],
         texts: tuple[str, str],
         number: int | None,
-    ) -> None:
+    ) -> JsonObject | None:
+        """Ask the guards about a change. Returns the attributes to write, if it is others."""
         attributes, metadata = map(parse_object, texts)
         change = Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
-        for guard in self._concerned(type_or_predicate, link=not isinstance(name_or_ends, str)):
-            guard.check(self, change)
+        return self._guards.shape(self, change)
 
     def check(self) -> None:
         """Ask the guards about the transaction as a whole, as the commit will."""

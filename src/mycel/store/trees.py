@@ -12,7 +12,7 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Final
 
@@ -79,19 +79,26 @@ class Changes:
         self._few.clear()
 
     def sorted(self) -> tuple[list[bytes], list[bytes | None]]:
-        """All keys in order, each once, and the hash of each."""
-        if not self._parts:
-            return _sorted(self._few)
-        self._spill()
+        """All keys in order, each once, and the hash of each. None are left."""
         keys: list[bytes] = []
         hashes: list[bytes | None] = []
-        for first in sorted(self._parts):
-            part = bytes(self._parts[first])
-            latest = {part[at : at + 32]: part[at + 32 : at + 64] for at in range(0, len(part), 64)}
-            more_keys, more_hashes = _sorted(latest)
+        for more_keys, more_hashes in self.taken():
             keys += more_keys
             hashes += more_hashes
         return keys, hashes
+
+    def taken(self) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
+        """The same, a part at a time, so that millions need no list of all. None are left."""
+        if self._parts:
+            self._spill()
+        else:
+            yield _sorted(self._few)
+            self._few.clear()
+        for first in sorted(self._parts):
+            part = bytes(self._parts.pop(first))
+            yield _sorted(
+                {part[at : at + 32]: part[at + 32 : at + 64] for at in range(0, len(part), 64)}
+            )
 
 
 def _sorted(latest: dict[bytes, bytes]) -> tuple[list[bytes], list[bytes | None]]:
@@ -234,14 +241,14 @@ class StateTrees:
         remembered: list[bytes] = []
         for name, each in changes.items():
             if each.count:
-                keys, hashes = each.sorted()
-                root = sparse.update(self._pages[name], keys, hashes)
+                for keys, hashes in each.taken():
+                    root = sparse.update(self._pages[name], keys, hashes)
+                    if not many:
+                        remembered.append(_pack(_TAGS[name], keys, hashes))
                 if name == "concepts":
                     head.concepts_root = root
                 else:
                     head.edges_root = root
-                if not many:
-                    remembered.append(_pack(_TAGS[name], keys, hashes))
         self._at = head.seq
         if many:
             self.forget()

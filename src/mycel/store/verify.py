@@ -2,9 +2,10 @@
 
 Each check compares two things that must agree and were written separately: pages with SQLite's own
 structure, the journal with the log over it, every version of every element with its journal entry,
-the state trees with the elements, the text index with their text, and the head with all of it. A
-changed byte therefore disagrees with something, whichever table it is in. `replay` adds the
-strongest check: it rebuilds the state from the journal alone.
+the state trees with the elements, the text index with their text, the index of properties with
+their attributes and with what their types declare, and the head with all of it. A changed byte
+therefore disagrees with something, whichever table it is in. `replay` adds the strongest check: it
+rebuilds the state from the journal alone.
 
 The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
 and are not checked.
@@ -26,6 +27,7 @@ from mycel.merkle import log, sparse
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.records import (
+    ConceptFields,
     canonical_weight,
     decode_concept,
     decode_edge,
@@ -39,11 +41,13 @@ from mycel.store.contents import has_text
 from mycel.store.database import Store
 from mycel.store.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.property_audit import property_problems
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import Reader
 from mycel.store.replay import replay_problems
 from mycel.store.rows import Row, every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
+from mycel.store.upgrades import format_of
 
 PROBLEMS_MAX: Final = 100
 """A damaged database is damaged; a thousand findings say no more than a hundred."""
@@ -114,6 +118,7 @@ def _verify(reader: Reader, *, replay: bool) -> Report:
         "links": verification.links,
         "trees": verification.trees,
         "text": verification.text,
+        "properties": verification.properties,
         "head": verification.head,
     }
     if replay:
@@ -171,7 +176,7 @@ class _Verification:
             if said != "ok":
                 yield "file", said
         fresh = apsw.Connection(":memory:")
-        fresh.execute(layout.CREATE)
+        fresh.execute(layout.created(format_of(self._connection)))
         schema = (
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
             " ORDER BY type, name"
@@ -323,7 +328,7 @@ class _Verification:
             return "has no journal entry"
         element, after, purged, kind = found
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
-        either = kind == Kind.RELINK_EDGE  # Of a live link, or of one that has a tombstone.
+        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # Of what is live, or a tombstone.
         if element != row.number or purged is not None or not (either or removal == row.tombstoned):
             return "has a journal entry that speaks of something else"
         if after != row.record:
@@ -416,6 +421,11 @@ class _Verification:
         )
         yield from text.differences(connection, documents, pending)
 
+    def properties(self) -> Findings:
+        """The index of properties holds the values of the live elements; format 1 has none."""
+        if format_of(self._connection) > 1:
+            yield from property_problems(self._connection)
+
     def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
         """Elements whose text a transaction changed; and those of which a purge left no record."""
         certain: set[int] = set()
@@ -480,13 +490,15 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     """Whether an entry changes what the text index should hold."""
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
-    if kind == Kind.RELINK_EDGE:
-        return False
-    decode = decode_concept if kind == Kind.PUT_CONCEPT else decode_edge
+    decode = decode_concept if kind in (Kind.PUT_CONCEPT, Kind.MOVE_CONCEPT) else decode_edge
     new, old = decode(after), None if before is None else decode(before)
+    if new.tombstone is not None:
+        return False
     if old is not None and old.tombstone is None:
         texts = [object_text(each.attributes, "attributes") for each in (old, new)]
-        return texts[0] != texts[1]  # As texts: 1, 1.0 and true are equal in Python.
+        names = [each.name if isinstance(each, ConceptFields) else "" for each in (old, new)]
+        # As texts: 1, 1.0 and true are equal in Python.
+        return texts[0] != texts[1] or names[0] != names[1]
     return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import apsw
+import orjson
 
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
-from mycel.plan.catalog import PredicateFacts
+from mycel.plan.catalog import PredicateFacts, PropertySlot
 from mycel.sql.sources import Sources
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
@@ -22,12 +25,15 @@ _PREDICATES: Final = (
     " JOIN predicate n ON n.name = c.name"
     f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
 )
+_SLOTS: Final = "SELECT slot, owner, is_link, columns, is_unique FROM property_slot"
+_NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
 
 class Vocabulary:
     """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
 
-    With a `moment`, those that were defined at that position of the journal, as they were.
+    With a `moment`, those that were defined at that position of the journal, as they were. Indexes
+    are of the present alone.
     """
 
     def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
@@ -41,6 +47,7 @@ class Vocabulary:
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
         )
+        self._slots: Final = {} if moment is not None else _slots(connection)
 
     def type_number(self, name: str) -> int:
         number = self.types.get(name)
@@ -64,6 +71,28 @@ class Vocabulary:
 
     def symmetric_predicates(self) -> tuple[int, ...]:
         return self._symmetric
+
+    def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
+        return self._slots.get((owner, link), _NO_SLOTS)
+
+
+def _slots(connection: apsw.Connection) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
+    """The indexes on single properties, by what they belong to; a unique one comes before others.
+
+    The ends of links have indexes of their own, and files of the first format have none of these.
+    """
+    found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
+    if not every(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'property_slot'"):
+        return found
+    for number, owner, is_link, columns, is_unique in every(connection, _SLOTS):
+        names = orjson.loads(columns)
+        if len(names) > 1 or (is_link and names[0] in ("src", "dst")):
+            continue
+        slots = found.setdefault((owner, bool(is_link)), {})
+        known = slots.get(names[0])
+        if known is None or not known.is_unique:
+            slots[names[0]] = PropertySlot(number, bool(is_unique))
+    return found
 
 
 def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:

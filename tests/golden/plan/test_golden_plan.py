@@ -17,6 +17,7 @@ import pytest
 
 import mycel
 from mycel.plan.rewrites import PASSES
+from tests.golden.plan.harbour import harbour as filled_harbour
 
 HERE = Path(__file__).parent
 CASES = sorted((HERE / "cases").glob("*.kip"))
@@ -24,6 +25,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "link_by_id": {"id": "P:1:lies_beyond"},
     "parameters": {"type": "Port", "name": "Hull", "berths": 5, "countries": ["GB", "IE"]},
     "point_by_id": {"id": "C:2"},
+    "index_of_a_unique_property": {"code": "B7"},
 }
 STEPS = "-- steps of SQLite {version}"
 WHOLE_TABLE = re.compile(
@@ -34,14 +36,14 @@ READ_WHOLE = {
     "as_of_hops_from_every_row": {"SCAN proposition_past"},
     "as_of_semijoin": {"SCAN concept_past"},
     "as_of_without": {"SCAN concept_past"},
+    "as_of_without_an_index": {"SCAN concept_past"},
 }
 """Where a whole table is read: what was superseded has no index by type or predicate alone."""
 
 
 @pytest.fixture(scope="module")
 def harbour() -> Iterator[mycel.Nexus]:
-    with mycel.open(":memory:", bootstrap=False) as db:
-        db.apply_capsule((HERE / "harbour.kip").read_text(encoding="utf-8"))
+    with filled_harbour() as db:
         # Now what the capsule wrote is past.
         db.execute('UPSERT { CONCEPT { {type: "Port", name: "Later"} } }')
         yield db

@@ -311,6 +311,25 @@ def test_a_link_that_is_pointed_elsewhere_has_to_fit_there(
     assert db.write(lambda tx: tx.relink(link, subject=ends[0])) == link
 
 
+def test_a_link_that_gets_another_predicate_has_to_fit_it(
+    db: mycel.Nexus, ends: tuple[str, str]
+) -> None:
+    link = db.add_edge(ends[0], "references", ends[1])
+    define(db, "flees", {"object_types": ["Keeper"]}, predicate=True)
+    with pytest.raises(ConstraintViolation, match="object must be Keeper, not Tower"):
+        db.write(lambda tx: tx.move(link, predicate="flees"))
+    assert db.write(lambda tx: tx.move(link, predicate="tends")).endswith(":tends")
+
+
+def test_a_concept_that_gets_another_type_has_to_fit_it(db: mycel.Nexus) -> None:
+    tall = db.write(lambda tx: tx.put_concept("Keeper", "Ada", {"height_m": "tall"}))
+    with pytest.raises(InvalidValueType):
+        db.write(lambda tx: tx.move(tall, type_name="Tower"))
+    small = db.write(lambda tx: tx.put_concept("Keeper", "Grace"))
+    found = warnings_of(db, lambda tx: tx.move(small, type_name="Tower", name="Fastnet"))
+    assert found == ['Tower "Fastnet" lacks the required attribute "height_m".']
+
+
 def test_a_link_is_an_end_only_for_a_star_or_the_name_of_its_predicate(
     db: mycel.Nexus, ends: tuple[str, str]
 ) -> None:

@@ -83,6 +83,17 @@ def test_the_foundation_is_removed_by_nobody(
     assert db.get(element.id) == element
 
 
+@pytest.mark.parametrize("identity", [("Domain", "CoreSchema"), *sorted(ACTORS)])
+@pytest.mark.parametrize("actor", ["tester", "$system"])
+def test_the_foundation_and_the_actors_are_renamed_by_nobody(
+    db: mycel.Nexus, identity: tuple[str, str], actor: str
+) -> None:
+    element = id_of(db, *identity)
+    db.write(lambda tx: tx.define_type("Lighthouse"))
+    refuse(db, lambda tx: tx.move(element, name="other"), actor)
+    refuse(db, lambda tx: tx.move(element, type_name="Lighthouse"), actor)
+
+
 def test_a_definition_is_protected_even_when_nothing_uses_it_any_more(tmp_path: Path) -> None:
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
     with mycel.Nexus(store, actor="tester") as db:
@@ -116,6 +127,7 @@ def test_links_that_hold_the_definitions_together_are_not_pointed_elsewhere(
     link = db.write(lambda tx: tx.get_edge(domain, "belongs_to_domain", core))
     assert link is not None
     refuse(db, lambda tx: tx.relink(link.id, object_=archived))
+    refuse(db, lambda tx: tx.move(link.id, predicate="part_of"), "$system")
     assert db.write(lambda tx: tx.update(link.id, metadata={"note": "stays"}))
 
 

@@ -212,7 +212,7 @@ def test_a_result_shows_its_size(db: mycel.Nexus) -> None:
 
 
 def test_integers_of_64_bits_come_through(db: mycel.Nexus) -> None:
-    for number in (2**63 - 1, -(2**63)):
+    for number in (2**64 - 1, 2**63, 2**63 - 1, -(2**63)):
         db.execute(
             'UPSERT { CONCEPT { {type: "Lake", name: "l0"} SET ATTRIBUTES { area: :n } } }',
             n=number,
@@ -221,3 +221,20 @@ def test_integers_of_64_bits_come_through(db: mycel.Nexus) -> None:
         assert result.value == [number]
         assert json.loads(result.to_json())["result"] == [number]
         assert result.to_arrow().column(0).to_pylist() == [number]
+
+
+def test_a_column_of_integers_keeps_them_whatever_their_sign(db: mycel.Nexus) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    areas = 'FIND(?l.attributes.area) WHERE { ?l {type: "Lake"} FILTER(IN(?l.name, ["l0", "l1"])) }'
+    put = 'UPSERT { CONCEPT { {type: "Lake", name: :name} SET ATTRIBUTES { area: :n } } }'
+    for one, other, kind, shown in (
+        (2**64 - 1, 5, arrow.uint64(), [2**64 - 1, 5]),
+        (2**64 - 1, -5, arrow.string(), ["18446744073709551615", "-5"]),
+        (2**63 - 1, -5, arrow.int64(), [2**63 - 1, -5]),
+    ):
+        db.execute(put, name="l0", n=one)
+        db.execute(put, name="l1", n=other)
+        column = db.execute(areas).to_arrow().column(0)
+        assert column.type == kind
+        assert sorted(column.to_pylist(), key=str) == sorted(shown, key=str)
+        assert sorted(db.execute(areas).to_pandas().iloc[:, 0].tolist()) == sorted([one, other])

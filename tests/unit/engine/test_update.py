@@ -93,8 +93,10 @@ def test_a_null_target_does_not_count_towards_the_limit(graph: Graph) -> None:
         ("COALESCE(?t.attributes.none, 7)", 7),
         ("ADD(COALESCE(?t.attributes.none, 0), MUL(?t.attributes.n, :two))", 10),
         ("COALESCE(ADD(?t.attributes.none, 1), 8)", 8),
-        ("ADD(9223372036854775807, 1)", 9223372036854775808.0),
-        ("ADD(9223372036854775806, 1)", 9223372036854775807),
+        ("ADD(18446744073709551615, 1)", 18446744073709551616.0),
+        ("ADD(9223372036854775807, 1)", 9223372036854775808),
+        ("MUL(18446744073709551615, 1)", 18446744073709551615),
+        ("CLAMP(18446744073709551615, 0, 18446744073709551614)", 18446744073709551614),
     ],
 )
 def test_values_are_computed_from_the_element(graph: Graph, change: str, result: Any) -> None:

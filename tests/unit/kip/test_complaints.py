@@ -159,7 +159,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         (with_value("2026-01-31"), "-01", "in double quotes"),
         (with_value("10:30"), ":", "in double quotes"),
         (with_value("007"), "007", "leading zeros"),
-        (with_value("12345678901234567890"), "12345678901234567890", "as a string"),
+        (with_value("23456789012345678901"), "23456789012345678901", "as a string"),
         (with_value("1e999"), "1e999", "1.8e308"),
         (with_value(r'"\ud800"'), r'"\ud800"', "both halves"),
         (with_value('"Hello :name"'), '"Hello :name"', "parameter"),

@@ -269,9 +269,8 @@ def test_a_key_is_a_plain_string(wrap, key: Any) -> None:
         float("nan"),
         float("inf"),
         float("-inf"),
-        2**63,
-        -(2**63) - 1,
         2**64,
+        -(2**63) - 1,
         pytest.param(10**5000, id="10**5000"),
     ],
 )
@@ -289,7 +288,7 @@ def test_numbers_that_json_cannot_carry_are_refused(wrap, number: float) -> None
         object_text(wrap(number), "attributes")
 
 
-@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 2**53 + 1, 0])
+@pytest.mark.parametrize("number", [2**64 - 1, 2**63, 2**63 - 1, -(2**63), 2**53 + 1, 0])
 def test_integers_of_64_bits_are_kept_exactly(number: int) -> None:
     value = {"n": number, "a": [number], "o": {"n": number}}
     assert parse_object(object_text(value, "attributes")) == value

@@ -11,7 +11,7 @@ from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast, parse
 from mycel.plan.bind import Bound, bind_find
-from mycel.plan.catalog import PredicateFacts, Spread
+from mycel.plan.catalog import Entries, PredicateFacts, PropertySlot, Spread
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
 from mycel.store.reader import Reader
@@ -20,7 +20,10 @@ from mycel.store.vocabulary import Vocabulary
 
 
 class Words:
-    """A catalog in which every name is defined, and `near` is symmetric."""
+    """A catalog in which every name is defined, and `near` is symmetric.
+
+    Towns are found by three of their properties, and links of `feeds` by one.
+    """
 
     TYPES = ("Town", "River")
     PREDICATES = ("near", "feeds", "says")
@@ -34,6 +37,19 @@ class Words:
     def symmetric_predicates(self) -> tuple[int, ...]:
         return (64,)
 
+    def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
+        if link:
+            return {"since": PropertySlot(4, is_unique=False)} if owner == 65 else {}
+        return (
+            {
+                "code": PropertySlot(1, is_unique=True),
+                "size": PropertySlot(2, is_unique=False),
+                "is_port": PropertySlot(3, is_unique=False),
+            }
+            if owner == 3
+            else {}
+        )
+
 
 class Counts:
     """Many towns and few rivers; a river feeds a few others, and everything is near much."""
@@ -44,6 +60,14 @@ class Counts:
     def links(self, predicate: int | None) -> Spread:
         many = Spread(100_000.0, 10_000.0, 10_000.0)
         return {64: many, 65: Spread(300.0, 100.0, 100.0)}.get(predicate or 0, many)
+
+    def entries(self, slot: int) -> Entries:
+        return {
+            1: Entries(10_000.0, 10_000.0),
+            2: Entries(10_000.0, 500.0),
+            3: Entries(10_000.0, 2.0),
+            4: Entries(300.0, 60.0),
+        }[slot]
 
 
 def bound(text: str, **parameters: Any) -> Bound:

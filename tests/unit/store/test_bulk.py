@@ -1,5 +1,6 @@
 """Putting many rows at once is the same as putting them one by one, down to the journal."""
 
+import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -9,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, TypeMismatch
+from mycel.store import ledger, memory, properties
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -316,4 +318,39 @@ def test_a_bulk_put_that_is_rolled_back_leaves_nothing(db: mycel.Nexus, clock: C
     assert_sound(db)
     assert db.search("row") == []
     db.write(lambda tx: put_in_bulk(tx, concept_rows(3_000)))
+    assert_sound(db)
+
+
+def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_rows(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in (
+        (memory, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
+        (ledger, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
+        (properties, "HELD_MAX", 2_000),
+        (properties, "PROBED_MAX", 500),
+    ):
+        monkeypatch.setattr(module, name, value)
+    define(db, [FACT])
+
+    def put(tx: mycel.Transaction, first: int, last: int) -> int:
+        """Put rows, and say how much memory is in use afterwards."""
+        for start in range(first, last, 2_000):
+            tx.put_concepts(
+                mycel.ConceptRow(FACT, f"row {n}", {"n": n, "text": f"words of {n}"})
+                for n in range(start, start + 2_000)
+            )
+        return tracemalloc.get_traced_memory()[0]
+
+    with db.transaction() as tx:
+        number = tx.ledger.registry.type_number(tx.ledger.connection, FACT)
+        wanted = [(("n",), True), (("text",), False)]
+        tx.ledger.properties.define(number, link=False, wanted=wanted)
+        tracemalloc.start()
+        try:
+            before = put(tx, 0, 4_000)
+            after = put(tx, 4_000, 14_000)
+        finally:
+            tracemalloc.stop()
+    assert (after - before) / 10_000 < 100, "bytes for each row"
     assert_sound(db)

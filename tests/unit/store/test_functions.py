@@ -6,13 +6,23 @@ import json
 from typing import Any
 
 import apsw
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
 from mycel.errors import InvalidSyntax
-from mycel.store.functions import json_equal, json_key, json_member, matches, register, same
+from mycel.store.functions import (
+    compare,
+    digits,
+    json_equal,
+    json_key,
+    json_member,
+    matches,
+    register,
+    same,
+)
 from mycel.syntax.regex import PATTERNS_CACHED_MAX, compiled
 
 JSON = st.recursive(
@@ -168,3 +178,48 @@ def test_a_walk_ends_with_the_smallest_link_of_a_shortest_one(
         before = walk_reference(edges, 0, length - 1, length - 1)
         last = [made[a, b] for a, b in edges if b == int(name) and a in before]
         assert link == min(last, key=lambda id_: int(id_.split(":")[1]))
+
+
+# Integers of 64 bits without a sign.
+
+LARGE_NUMBERS = st.integers(2**63, 2**64 - 1) | st.floats(2.0**63, 2.0**65)
+ALL_NUMBERS = LARGE_NUMBERS | st.integers(-(2**63), 2**63) | st.floats(-1e300, 1e300)
+
+
+@given(left=ALL_NUMBERS, right=ALL_NUMBERS)
+def test_numbers_are_compared_as_they_are_and_not_as_floats(left: float, right: float) -> None:
+    found = compare(orjson.dumps(left).decode(), orjson.dumps(right).decode())
+    assert found == (left > right) - (left < right)
+
+
+@pytest.mark.parametrize("other", [None, "", '"1"', "true", "null", "[1]", "{}"])
+def test_what_is_no_number_compares_with_none(other: str | None) -> None:
+    assert compare(other, "1") is None
+    assert compare("1", other) is None
+
+
+@given(left=LARGE_NUMBERS, right=LARGE_NUMBERS)
+def test_digits_tell_apart_what_one_float_stands_for(left: float, right: float) -> None:
+    one, other = (digits(orjson.dumps(each).decode()) for each in (left, right))
+    assert one is not None
+    assert other is not None
+    assert (one == other) == (left == right)
+    if left < 2**64 and right < 2**64:
+        assert (one < other) == (left < right)
+
+
+@given(values=st.lists(ALL_NUMBERS | st.text(max_size=3), min_size=1, max_size=6))
+def test_the_extremes_of_json_texts_are_exact(values: list[Any]) -> None:
+    connection = apsw.Connection(":memory:")
+    register(connection)
+    texts = orjson.dumps([orjson.dumps(each).decode() for each in values]).decode()
+    query = "SELECT mycel_min(e.value), mycel_max(e.value) FROM json_each(?) e"
+    ((least, greatest),) = connection.execute(query, (texts,)).fetchall()
+    ranked = sorted(values, key=lambda each: (isinstance(each, str), each))
+    assert [orjson.loads(least), orjson.loads(greatest)] == [ranked[0], ranked[-1]]
+
+
+def test_nothing_has_no_extremes(connection: apsw.Connection) -> None:
+    assert connection.execute("SELECT mycel_min(NULL), mycel_max(NULL)").fetchall() == [
+        (None, None)
+    ]

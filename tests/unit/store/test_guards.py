@@ -2,24 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, NotFound
+from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
 from mycel.store.database import Store
 from mycel.store.purge import purge
 from tests.unit.store.given import EVENT, FACT, Clock, assert_sound, dump, number_of
 
 
 class Recorder:
-    """Notes what it is asked, and refuses what it is told to refuse."""
+    """Notes what it is asked, and refuses or shapes what it is told to."""
+
+    in_bulk = False
 
     def __init__(self) -> None:
         self.seen: list[mycel.Change] = []
         self.commits = 0
         self.refuses: Callable[[mycel.Change], bool] = lambda _: False
         self.refuses_commit = False
+        self.shapes: Callable[[mycel.Change], dict[str, Any] | None] = lambda _: None
         self.concern: Callable[[str, bool], bool] = lambda _name, _link: True
         self.asked: list[tuple[str, bool]] = []
 
@@ -27,10 +31,11 @@ class Recorder:
         self.asked.append((type_or_predicate, link))
         return self.concern(type_or_predicate, link)
 
-    def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
+    def check(self, tx: mycel.Transaction, change: mycel.Change) -> dict[str, Any] | None:
         self.seen.append(change)
         if self.refuses(change):
             raise ConstraintViolation("not this")
+        return self.shapes(change)
 
     def check_commit(self, tx: mycel.Transaction) -> None:
         self.commits += 1
@@ -300,3 +305,250 @@ def test_the_genesis_of_a_graph_needs_no_leave(path: Path, guard: Recorder) -> N
         assert db.get_concept("$PropositionType", "related_to") is not None
         with pytest.raises(NotFound):
             db.get("C:999998")
+
+
+# ---------------------------------------------------------------------------------------------
+# Guards that shape what is written
+
+
+def stamp(change: mycel.Change) -> dict[str, Any]:
+    """The text in capitals, and a mark."""
+    text = change.attributes.get("text")
+    return change.attributes | {"text": text.upper() if text else "NONE", "marked": True}
+
+
+def test_what_a_guard_returns_is_written_instead(db: mycel.Nexus, guard: Recorder) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    guard.shapes = stamp
+    one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}, {"m": 1}))
+    assert db.get(one).attributes == {"text": "WORDS", "marked": True}
+    db.write(lambda tx: tx.update(one, attributes={"text": "others"}))
+    assert db.get(one).attributes == {"text": "OTHERS", "marked": True}
+    other = db.write(lambda tx: tx.put_concept(FACT, "other"))
+    link = db.write(lambda tx: tx.add_edge(one, "references", other, data={"text": "why"}))
+    assert db.get(link).attributes == {"text": "WHY", "marked": True}
+    db.write(lambda tx: tx.update(link, weight=0.5, drop_attributes=["text", "marked"]))
+    assert db.get(link).attributes == {"text": "NONE", "marked": True}
+    db.write(lambda tx: tx.retire(one))
+    assert db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "again"})) == one
+    assert db.get(one).attributes == {"text": "AGAIN", "marked": True}
+    assert [element.id for element, _ in db.search("again")] == [one]
+    assert_sound(db)
+
+
+def test_a_link_that_is_pointed_elsewhere_is_shaped_too(db: mycel.Nexus, guard: Recorder) -> None:
+    one, other, link = db.write(build)
+    third = db.write(lambda tx: tx.put_concept(FACT, "third"))
+    guard.shapes = lambda change: {"to": change.name_or_ends[1]}
+    db.write(lambda tx: tx.relink(link, object_=third))
+    found = db.get(link)
+    assert isinstance(found, mycel.Proposition)
+    assert (found.object, found.attributes, found.version) == (third, {"to": third}, 2)
+    assert one
+    assert other
+    assert_sound(db)
+
+
+def test_a_change_that_a_guard_takes_back_is_none(db: mycel.Nexus, guard: Recorder) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    guard.shapes = stamp
+    one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}))
+    link = db.write(lambda tx: tx.add_edge(one, "references", "C:2", data={"text": "why"}))
+    before = db.snapshot()
+    assert db.write(lambda tx: tx.update(one, attributes={"text": "words"})) is False
+    db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "Words"}))
+    assert db.write(lambda tx: tx.update(link, attributes={"text": "Why"})) is False
+    assert db.snapshot() == before
+
+
+def test_each_guard_is_asked_about_what_the_one_before_it_made(path: Path, clock: Clock) -> None:
+    first, second = Recorder(), Recorder()
+    first.shapes = lambda change: change.attributes | {"n": 1}
+    second.shapes = lambda change: {"n": change.attributes["n"] + 1}
+    second.in_bulk = first.in_bulk = True
+    store = Store(path, clock_us=clock, durability="off", guards=[first, second])
+    with mycel.Nexus(store, actor="tester") as db:
+        db.write(lambda tx: tx.define_type(FACT))
+        one = db.write(lambda tx: tx.put_concept(FACT, "one", {"text": "words"}))
+        assert second.seen[-1].attributes == {"text": "words", "n": 1}
+        assert db.get(one).attributes == {"n": 2}
+        made = db.write(
+            lambda tx: tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}") for n in range(9))
+        )
+        assert {db.get(each).attributes["n"] for each in made} == {2}
+
+
+@pytest.mark.parametrize("in_bulk", [False, True])
+def test_what_a_guard_returns_is_checked_like_anything_else(
+    db: mycel.Nexus, guard: Recorder, in_bulk: bool
+) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    guard.in_bulk = in_bulk
+    guard.shapes = lambda _: {"when": object()}
+    with pytest.raises(InvalidValueType):
+        db.write(lambda tx: tx.put_concept(FACT, "one"))
+    rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(9)]
+    with pytest.raises(InvalidValueType):
+        db.write(lambda tx: tx.put_concepts(rows))
+    assert db.get_concept(FACT, "one") is None
+
+
+# ---------------------------------------------------------------------------------------------
+# Guards that can be asked about rows before those before them are written
+
+
+@pytest.mark.parametrize("in_bulk", [False, True])
+def test_rows_of_a_bulk_put_are_written_together_if_every_guard_allows_it(
+    db: mycel.Nexus, guard: Recorder, in_bulk: bool
+) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    written: list[bool] = []
+
+    def check(tx: mycel.Transaction, change: mycel.Change) -> None:
+        if change.name_or_ends == "row 5":
+            written.append(tx.get_concept(FACT, "row 4") is not None)
+        if change.type_or_predicate == "references":
+            written.append(tx.get_edge(made[0], "references", made[1]) is not None)
+
+    made: list[str] = []
+    guard.in_bulk = in_bulk
+    guard.check = check  # type: ignore[assignment,method-assign]
+    with db.transaction() as tx:
+        made += tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}") for n in range(9))
+        tx.put_propositions(mycel.PropositionRow(made[0], "references", end) for end in made[1:6])
+    assert written[0] is not in_bulk
+    assert written[1:] == ([False] * 5 if in_bulk else [False, True, True, True, True])
+    assert_sound(db)
+
+
+def test_rows_that_a_guard_shapes_become_the_same_in_bulk_as_one_by_one(
+    tmp_path: Path, clock: Clock
+) -> None:
+    snapshots = []
+    for in_bulk in (True, False):
+        guard = Recorder()
+        guard.in_bulk, guard.shapes = in_bulk, stamp
+        store = Store(tmp_path / f"{in_bulk}.db", clock_us=clock, durability="off", guards=[guard])
+        with mycel.Nexus(store, actor="tester") as db:
+            db.write(lambda tx: tx.define_type(FACT))
+            with db.transaction() as tx:
+                made = tx.put_concepts(
+                    mycel.ConceptRow(
+                        FACT, f"row {n}", {"text": f"t{n}", "b": (n, [n])} if n else None
+                    )
+                    for n in range(3_000)
+                )
+                tx.put_propositions(
+                    mycel.PropositionRow(tx.get(made[0]), "references", end, {"text": "why"})
+                    for end in made[1:]
+                )
+            snapshots.append(db.snapshot())
+            assert len(guard.seen) == 1 + 3_000 + 2_999
+            assert_sound(db)
+    assert snapshots[0] == snapshots[1]
+
+
+def test_rows_that_exist_are_asked_about_as_updates(db: mycel.Nexus, guard: Recorder) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    guard.in_bulk = True
+    rows = [mycel.ConceptRow(FACT, f"row {n}", {"n": n}) for n in range(9)]
+    db.write(lambda tx: tx.put_concepts(rows[:4]))
+    guard.seen.clear()
+    db.write(lambda tx: tx.put_concepts([row._replace(attributes={"n": -1}) for row in rows]))
+    kinds = [(change.kind, change.name_or_ends) for change in guard.seen[9:]]
+    updates = [("update", f"row {n}") for n in range(4)]
+    assert kinds == [*updates, *(("create", f"row {n}") for n in range(4, 9))]
+
+
+def test_rows_stay_together_beside_tombstones_that_are_not_theirs(
+    db: mycel.Nexus, guard: Recorder
+) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(9)]
+    made = db.write(lambda tx: tx.put_concepts(rows))
+    links = [mycel.PropositionRow(made[0], "references", end) for end in made[1:]]
+    db.write(lambda tx: tx.put_propositions(links))
+    db.write(lambda tx: tx.retire(made[3]))
+    guard.in_bulk = True
+    asked: list[bool] = []
+
+    def check(tx: mycel.Transaction, change: mycel.Change) -> None:
+        if change.name_or_ends == "new 8":
+            asked.append(tx.get_concept(FACT, "new 0") is None)
+        if change.type_or_predicate == "part_of" and change.name_or_ends[1] == made[8]:
+            asked.append(tx.get_edge(made[0], "part_of", made[1]) is None)
+
+    guard.check = check  # type: ignore[assignment,method-assign]
+    with db.transaction() as tx:
+        tx.put_concepts(mycel.ConceptRow(FACT, f"new {n}") for n in range(9))
+        live = [end for end in made[1:] if end != made[3]]
+        tx.put_propositions(mycel.PropositionRow(made[0], "part_of", end) for end in live)
+    assert asked == [True, True]
+    guard.check = Recorder.check.__get__(guard)  # type: ignore[method-assign]
+    with db.transaction() as tx:
+        assert tx.put_concepts([*rows, mycel.ConceptRow(FACT, "another")])[:9] == made
+        tx.put_propositions(links)
+    assert db.get(made[3]).version == 1
+    assert len(list(db.edges_in(made[3]))) == 1
+    assert_sound(db)
+
+
+class Silent:
+    """A guard from before guards said whether they can be asked in bulk."""
+
+    def __init__(self) -> None:
+        self.alone: list[bool] = []
+
+    def concerns(self, tx: mycel.Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        return type_or_predicate == FACT
+
+    def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
+        self.alone.append(change.name_or_ends != "row 5" or bool(tx.get_concept(FACT, "row 4")))
+
+    def check_commit(self, tx: mycel.Transaction) -> None: ...
+
+
+def test_a_guard_that_does_not_say_is_asked_row_by_row(path: Path) -> None:
+    guard = Silent()
+    with mycel.Nexus(Store(path, durability="off", guards=[guard])) as db:  # type: ignore[list-item]
+        db.write(lambda tx: tx.define_type(FACT))
+        rows = [mycel.ConceptRow(FACT, f"row {n}") for n in range(9)]
+        db.write(lambda tx: tx.put_concepts(rows))
+    assert guard.alone == [True] * 9
+
+
+@pytest.mark.parametrize("in_bulk", [False, True])
+@pytest.mark.parametrize("place", [0, 7, 2_003])
+def test_an_error_of_a_row_says_which_one(
+    db: mycel.Nexus, guard: Recorder, place: int, in_bulk: bool
+) -> None:
+    db.write(lambda tx: tx.define_type(FACT))
+    guard.in_bulk = in_bulk
+    good = [mycel.ConceptRow(FACT, f"row {n}") for n in range(place + 5)]
+
+    def row_of(error: type[MycelError], rows: list[Any], *, links: bool = False) -> int:
+        with pytest.raises(error) as caught:
+            db.write(lambda tx: (tx.put_propositions if links else tx.put_concepts)(rows))
+        return int(caught.value.data["row"])
+
+    def with_bad(rows: list[Any], bad: object) -> list[Any]:
+        return [*rows[:place], bad, *rows[place:]]
+
+    guard.refuses = lambda change: change.name_or_ends == f"row {place}"
+    assert row_of(ConstraintViolation, good) == place
+    guard.refuses = lambda _: False
+    for bad, error in (
+        (mycel.ConceptRow(FACT, ""), ConstraintViolation),
+        (mycel.ConceptRow("Unknown", "x"), MycelError),
+        (mycel.ConceptRow(FACT, "x", {"a": object()}), InvalidValueType),
+        (mycel.ConceptRow(FACT, "x", 5), InvalidValueType),
+        ("no row", InvalidValueType),
+    ):
+        assert row_of(error, with_bad(good, bad)) == place
+    ends = db.write(lambda tx: tx.put_concepts(good))
+    links = [mycel.PropositionRow("C:2", "references", end) for end in ends]
+    guard.refuses = lambda change: change.name_or_ends == ("C:2", ends[place])
+    assert row_of(ConstraintViolation, links, links=True) == place
+    guard.refuses = lambda _: False
+    bad = mycel.PropositionRow("C:2", "references", "C:999998")
+    assert row_of(NotFound, with_bad(links, bad), links=True) == place

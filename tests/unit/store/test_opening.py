@@ -24,6 +24,7 @@ from mycel.errors import (
     NotADatabase,
     NotFound,
 )
+from mycel.store.layout import FORMAT
 from tests.unit.store import shapes
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, file_bytes, raw
 
@@ -247,7 +248,7 @@ def test_a_device_is_refused(device: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"readonly": True}], ids=str)
-@pytest.mark.parametrize("version", [2, 1_000, 2**31 - 1])
+@pytest.mark.parametrize("version", [FORMAT + 1, 1_000, 2**31 - 1])
 def test_a_newer_format_is_refused_and_left_alone(
     path: Path, version: int, options: dict[str, Any]
 ) -> None:

@@ -5,10 +5,12 @@ Every pass takes a query and gives one with the same answer:
 - `ground`        a FILTER that names a concept becomes part of its pattern, so an index finds it
 - `trim`          an OPTIONAL that binds nothing is dropped
 - `semijoin`      patterns that only have to exist are tested, not joined
+- `use_indexes`   a FILTER on an indexed property says where to look for its element
 - `order_joins`   patterns in the order that statistics say is cheapest
 - `gather_early`  groups are formed by element first, and only then by what the elements say
 
-`blocks` goes through all blocks of a query for them.
+`blocks` goes through all blocks of a query for them, and `selectivity` tells how much of an index
+is looked at.
 """
 
 from __future__ import annotations
@@ -23,10 +25,18 @@ from mycel.plan.rewrites.ground import ground
 from mycel.plan.rewrites.order_joins import order_joins
 from mycel.plan.rewrites.semijoin import semijoin
 from mycel.plan.rewrites.trim import trim
+from mycel.plan.rewrites.use_indexes import use_indexes
 
 Pass = Callable[[ir.Query, Statistics], ir.Query]
 
-PASSES: Final[tuple[Pass, ...]] = (ground, trim, semijoin, order_joins, gather_early)
+PASSES: Final[tuple[Pass, ...]] = (
+    ground,
+    trim,
+    semijoin,
+    use_indexes,
+    order_joins,
+    gather_early,
+)
 
 
 def rewrite(query: ir.Query, statistics: Statistics, *, off: Collection[str] = ()) -> ir.Query:

@@ -2,11 +2,14 @@
 
 Cost is the number of rows looked at. For up to `EXACT_MAX` patterns every order is considered
 (dynamic programming over subsets); beyond that, the cheapest next one is taken each time.
+
+A pattern keeps its probe only where that pays: not where its element is known already by then, nor
+where a link has fewer neighbours at an end that is known than entries in the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple, assert_never
@@ -15,6 +18,8 @@ from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
 from mycel.plan.catalog import Spread, Statistics
 from mycel.plan.rewrites.blocks import each_block
+from mycel.plan.rewrites.selectivity import found, share
+from mycel.plan.rewrites.use_indexes import restriction
 
 EXACT_MAX: Final = 8
 
@@ -39,23 +44,56 @@ class _Order(NamedTuple):
 
 
 def order_joins(query: ir.Query, statistics: Statistics) -> ir.Query:
-    """Put the atoms of every block into order."""
+    """Put the atoms of every block into order, and leave out the probes that do not pay in it."""
     estimate = _Estimate(statistics)
     return each_block(query, lambda block: _ordered(block, estimate))
 
 
 def _ordered(block: ir.Block, estimate: _Estimate) -> ir.Block:
-    if len(block.atoms) < 2:
-        return block
     outer = frozenset() if block.independent else block.sees
+    if len(block.atoms) < 2:
+        return _settled(block, outer, estimate)
+    probes = _probes(block.atoms)
     filters = [
-        (condition_variables(each), _selectivity(each))
+        (condition_variables(each), _selectivity(each, probes, estimate))
         for each in block.conditions
         if not isinstance(each, ir.Inverse)
     ]
     search = _exact if len(block.atoms) <= EXACT_MAX else _greedy
     places = search(block.atoms, outer, filters, estimate)
-    return replace(block, atoms=tuple(block.atoms[place] for place in places))
+    ordered = replace(block, atoms=tuple(block.atoms[place] for place in places))
+    return _settled(ordered, outer, estimate) if probes else ordered
+
+
+Probes = Mapping[tuple[ir.Variable, str], ir.Probe]
+
+
+def _probes(atoms: Sequence[ir.Atom]) -> Probes:
+    """The probes of all atoms, by variable and property."""
+    probes = {}
+    for atom in atoms:
+        match atom:
+            case ir.ConceptAtom(variable, probe=ir.Probe() as probe) | ir.LinkAtom(
+                variable, probe=ir.Probe() as probe
+            ):
+                probes[variable, probe.index.property] = probe
+            case _:
+                pass
+    return probes
+
+
+def _settled(block: ir.Block, outer: frozenset[ir.Variable], estimate: _Estimate) -> ir.Block:
+    """The block without the probes that do not pay where their atoms stand."""
+    bound = set(outer)
+    atoms: list[ir.Atom] = []
+    for atom in block.atoms:
+        match atom:
+            case ir.ConceptAtom(probe=ir.Probe()) | ir.LinkAtom(probe=ir.Probe()):
+                atoms.append(atom if estimate.pays(atom, bound) else replace(atom, probe=None))
+            case _:
+                atoms.append(atom)
+        bound |= set(atom_variables(atom))
+    return replace(block, atoms=tuple(atoms))
 
 
 Filters = Sequence[tuple[frozenset[ir.Variable], float]]
@@ -184,7 +222,12 @@ def _beside(variables: Sequence[frozenset[ir.Variable]], filters: Filters) -> _B
     return beside
 
 
-def _selectivity(condition: ir.Condition) -> float:
+def _selectivity(condition: ir.Condition, probes: Probes, estimate: _Estimate) -> float:
+    restricted = restriction(condition) if probes else None
+    if restricted is not None:
+        probe = probes.get((restricted.variable, restricted.property))
+        if probe is not None:
+            return share(probe.index, restricted.bound.operator, estimate.statistics)
     match condition:
         case ir.Compare("==", _, _):
             return _EQUAL
@@ -211,6 +254,17 @@ class _Estimate:
             case _:
                 assert_never(atom)
 
+    def pays(self, atom: ir.ConceptAtom | ir.LinkAtom, bound: Set[ir.Variable]) -> bool:
+        """Whether an atom is found by its probe, given what is bound before it."""
+        if isinstance(atom, ir.ConceptAtom):
+            return atom.variable not in bound
+        if atom.probe is None or atom.link in bound:
+            return False
+        if not {atom.subject, atom.object} & bound:
+            return True
+        without = self._link(replace(atom, probe=None), bound)
+        return found(atom.probe, self.statistics) + 1.0 < without.looked_at
+
     def _concept(self, atom: ir.ConceptAtom, bound: Set[ir.Variable]) -> _Step:
         of_type = self.statistics.concepts(atom.type)
         if atom.variable in bound:
@@ -220,6 +274,9 @@ class _Estimate:
             return _Step(max(share, 1e-6) ** 0.5, 1.0)  # What a link reaches is of few types.
         if atom.number is not None or (atom.name is not None and atom.type is not None):
             return _Step(1.0, 1.0)
+        if atom.probe is not None:
+            # How many pass the conditions is counted with the conditions.
+            return _Step(of_type, found(atom.probe, self.statistics))
         return _Step(2.0, 2.0) if atom.name is not None else _Step(of_type, of_type)
 
     def _spread(self, predicates: tuple[int, ...] | None) -> Spread:
@@ -229,6 +286,9 @@ class _Estimate:
         return Spread(*(sum(column) for column in zip(*parts, strict=True)))
 
     def _link(self, atom: ir.LinkAtom, bound: Set[ir.Variable]) -> _Step:
+        if atom.probe is not None and self.pays(atom, bound):
+            without = self._link(replace(atom, probe=None), bound)
+            return _Step(without.rows, found(atom.probe, self.statistics) + 1.0)
         spread = self._spread(atom.predicates)
         ways = 2.0 if atom.mirrored else 1.0
         if atom.link in bound:

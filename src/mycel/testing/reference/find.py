@@ -9,7 +9,7 @@ from mycel.kip import ast
 from mycel.testing.reference.blocks import Blocks
 from mycel.testing.reference.conditions import Conditions
 from mycel.testing.reference.graph import Concept, Graph, Link
-from mycel.testing.reference.json_values import canonical, distinct, kind, order, total
+from mycel.testing.reference.json_values import canonical, distinct, kind, order, signed, total
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.patterns import Row
 from mycel.testing.reference.scopes import bound_by, check_path, check_where, predicate_variables
@@ -71,6 +71,8 @@ def _evaluate(expression: ast.Expression, group: list[Row], look: Conditions) ->
         return look.value(expression, group[0])  # The same in every row of the group.
     values = [look.value(expression.argument, row) for row in group]
     present = [value for value in values if value is not None]
+    if expression.function in ("SUM", "AVG"):
+        present = [signed(value) for value in present if kind(value) == "number"]
     return _aggregate(expression.function, distinct(present) if expression.distinct else present)
 
 

@@ -103,8 +103,13 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return list(found.values())
 
 
+def signed(number: int | float) -> int | float:
+    """A number as SUM and AVG see it: an integer that needs the place of the sign is a float."""
+    return number if number <= INTEGER_MAX else float(number)
+
+
 def total(numbers: list[Any]) -> Any:
-    """The sum: an integer if all are and it fits 64 bits, otherwise a float."""
+    """The sum: an integer if all are and it fits 64 bits with a sign, otherwise a float."""
     whole = sum(numbers)
     if isinstance(whole, int) and not INTEGER_MIN <= whole <= INTEGER_MAX:
         return float(whole)

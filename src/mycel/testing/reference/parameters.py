@@ -7,6 +7,7 @@ from typing import Any
 
 from mycel.errors import ConstraintViolation, InvalidValueType, UnknownReference
 from mycel.kip import ast
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import object_text
 from mycel.testing.reference.json_values import kind
 
@@ -44,6 +45,8 @@ class Parameters:
         number = self.number(node)
         if not isinstance(number, int):
             raise InvalidValueType(f"{number} is no whole number.")
+        if number > INTEGER_MAX:
+            raise InvalidValueType(f"{number} is too large.")
         return number
 
     def positive(self, node: ast.Number) -> int:

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import check_metadata_keys
 from mycel.testing.reference.conditions import Conditions
 from mycel.testing.reference.draft import Draft
@@ -94,7 +94,7 @@ def _combined(function: ast.ArithmeticName, numbers: list[Any]) -> Any:
 
 def _fitting(number: int | float) -> int | float:
     """An integer that fits 64 bits, otherwise a finite float."""
-    if isinstance(number, int) and INTEGER_MIN <= number <= INTEGER_MAX:
+    if isinstance(number, int) and INTEGER_MIN <= number <= JSON_INTEGER_MAX:
         return number
     if not isfinite(number):
         raise _NoNumber

@@ -1,0 +1,235 @@
+"""`mycel schema`: the schema of a graph, and schemas as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.context import Group, Session, pass_session
+from mycel.cli.output import count
+from mycel.cli.parameters import moment, read_text
+
+if TYPE_CHECKING:
+    from mycel.schema import Catalog
+    from mycel.schema.steps import Step
+
+FILE = "FILE"
+_VIOLATIONS_SHOWN = 10
+
+
+@click.group(cls=Group)
+def schema() -> None:
+    """Show, check, plan and apply schemas: types, properties and constraints, in .pg files."""
+
+
+@schema.command()
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The one in force at that moment")
+@click.option("--ir", is_flag=True, help="As schema IR, in JSON")
+@pass_session
+def show(session: Session, as_of: int | str | None, ir: bool) -> None:
+    """Show the schema in force, in its canonical form."""
+    with session.open(reading=True) as db:
+        catalog = db.schema.catalog if as_of is None else db.schema.at(as_of)
+    if ir:
+        session.out.object(catalog.ir())
+        return
+    text = catalog.format()
+    if session.as_json:
+        session.out.object({"ir_hash": catalog.ir_hash, "schema": text})
+    elif text:
+        session.out.write(text)
+    else:
+        session.out.note("No schema is in force: every type is flexible.")
+
+
+@schema.command()
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
+)
+@pass_session
+def check(session: Session, files: tuple[str, ...]) -> None:
+    """Check schemas against the rules of the language, without a graph."""
+    for path in files:
+        catalog = _load(path)
+        sizes = {
+            "interfaces": len(catalog.interfaces),
+            "nodes": len(catalog.nodes),
+            "edges": len(catalog.edges),
+        }
+        session.out.say(
+            f"{path}: valid. {_sizes(sizes)}; {catalog.ir_hash}",
+            {"file": path, "ir_hash": catalog.ir_hash} | sizes,
+        )
+
+
+@schema.command()
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
+)
+@click.option("--write", is_flag=True, help="Write the files anew instead of printing them")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Only say which would change; exit 1 if any"
+)
+@pass_session
+def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool) -> int:
+    """Format schemas the one canonical way. Comments stay."""
+    # Late: see the package's docstring.
+    from mycel.schema import tidy
+
+    differs = False
+    for path in files:
+        _load(path)  # What breaks a rule is not formatted either.
+        text = read_text(path)
+        formatted = tidy(text)
+        differs |= formatted != text
+        if only_check or (write and path != "-"):
+            if write and formatted != text and not only_check:
+                Path(path).write_text(formatted, encoding="utf-8")
+            said = "as it should be" if formatted == text else "not formatted"
+            done = "formatted" if write and not only_check and formatted != text else said
+            session.out.say(f"{path}: {done}", {"file": path, "changed": formatted != text})
+        elif session.as_json:
+            session.out.object({"file": path, "changed": formatted != text, "schema": formatted})
+        else:
+            session.out.write(formatted)
+    return int(only_check and differs)
+
+
+@schema.command()
+@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
+@pass_session
+def plan(session: Session, file: str, no_data: bool) -> int:
+    """Show what applying a schema would do, and whether it can be done.
+
+    Constraints that are added, and properties that become required, are checked against the data in
+    a transaction that is rolled back. Exits with 1 if the plan is not supported.
+    """
+    catalog = _load(file)
+    with session.open() as db, session.out.waiting("Planning"):
+        planned = db.schema.plan(catalog, check_data=not no_data)
+    _show_steps(session, planned.changes, planned.to_dict())
+    if not session.as_json and planned.changes:
+        said = "It can be applied." if planned.supported else "It cannot be applied."
+        session.out.note(said)
+    return int(not planned.supported)
+
+
+@schema.command()
+@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@click.option(
+    "--allow-data-loss",
+    is_flag=True,
+    help="Let what is no longer declared go for good, instead of hiding it",
+)
+@pass_session
+def apply(session: Session, file: str, allow_data_loss: bool) -> int:
+    """Put a schema in force: definitions, data and indexes, as one transaction.
+
+    What is no longer declared is hidden, and comes back when it is declared again. If the plan is
+    not supported, or the data does not satisfy the schema, nothing changes; the status is then 1.
+    """
+    catalog = _load(file)
+    with session.open() as db, session.out.waiting("Applying"):
+        result = db.schema.apply(catalog, allow_data_loss=allow_data_loss)
+    _show_steps(session, result.changes, result.to_dict())
+    if not session.as_json and result.changes:
+        done = f"Applied; the schema is in force from entry {result.manifest_version} on."
+        session.out.note(done if result.applied else "Nothing was changed.")
+    return int(not result.supported)
+
+
+@schema.command()
+@click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, help="From, and to")
+@pass_session
+def diff(session: Session, files: tuple[str, ...]) -> int:
+    """Show how two schemas differ: of two files, or of the graph and a file.
+
+    The data is not looked at. Exits with 1 if they differ.
+    """
+    # Late: see the package's docstring.
+    from mycel.schema import plan as plan_between
+
+    if len(files) > 2:
+        raise click.UsageError("Give one file, to compare the graph with, or two.")
+    desired = _load(files[-1])
+    if len(files) == 2:
+        accepted = _load(files[0])
+    else:
+        with session.open(reading=True) as db:
+            accepted = db.schema.catalog
+    planned = plan_between(accepted, desired)
+    _show_steps(session, planned.changes, planned.to_dict())
+    return int(bool(planned.changes))
+
+
+@schema.command()
+@pass_session
+def history(session: Session) -> None:
+    """List every schema that was applied, oldest first."""
+    with session.open(reading=True) as db:
+        versions = db.schema.history()
+    session.out.list(
+        versions,
+        ("seq", "time", "actor", "changes", "schema"),
+        lambda each: (each.seq, each.time, each.actor, len(each.steps), each.ir_hash),
+        lambda each: each.to_dict(),
+        empty="No schema was ever applied.",
+    )
+
+
+@schema.command()
+@click.argument(
+    "types", metavar="[TYPE...]", nargs=-1, help="Only these types, and links between them"
+)
+@pass_session
+def infer(session: Session, types: tuple[str, ...]) -> None:
+    """Write a schema for types that grew without one.
+
+    It holds the schema in force, and declares what all instances of other types have in common, so
+    it can be applied as it is. What cannot be declared stands in comments.
+    """
+    with session.open(reading=True) as db, session.out.waiting("Looking at the data"):
+        text = db.schema.infer(types or None)
+    session.out.say(text.rstrip("\n"), {"schema": text})
+
+
+def _load(path: str) -> Catalog:
+    # Late: see the package's docstring.
+    from mycel.schema import load
+
+    return load(read_text(path), file=None if path == "-" else path)
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    return ", ".join(count(number, noun.removesuffix("s")) for noun, number in sizes.items())
+
+
+def _show_steps(session: Session, changes: Sequence[Step], wire: dict[str, Any]) -> None:
+    # Late: see the package's docstring.
+    from mycel.schema.steps import UnsupportedChange, describe
+
+    if session.as_json:
+        session.out.object(wire)
+        return
+    session.out.list(
+        changes,
+        ("step", "what", "data"),
+        lambda step: (
+            step.kind,
+            describe(step),
+            "is checked" if step.needs_data else None,
+        ),
+        lambda step: step.to_dict(),
+        empty="Nothing to change.",
+    )
+    for step in changes:
+        if isinstance(step, UnsupportedChange) and step.violation_count > 1:
+            session.out.note(f"{step.entity}: {count(step.violation_count, 'instance')}")
+            for each in step.violations[:_VIOLATIONS_SHOWN]:
+                session.out.note(f"  {each['instance']}: {each['message']}")
+            if step.violation_count > _VIOLATIONS_SHOWN:
+                session.out.note(f"  and {step.violation_count - _VIOLATIONS_SHOWN} more")

@@ -1,0 +1,452 @@
+"""Where a traversal finds the neighbours of an element: in the tables, or in memory.
+
+Every answer is the links at one element, *cheapest first*, then by predicate number and id. A
+traversal takes from each list only as much as it needs, so an element with ten thousand links costs
+it no more than the few that are near.
+
+`StoredNeighbours` asks the tables, one statement for an element, about the present or the past.
+`Arrays` hold all links of one moment side by side in memory:
+
+    starts      where the links of an element begin, by element
+    others      the element at the other end
+    predicates  numbers of predicates
+    units       weights, as `costs` counts them
+
+with 10 bytes for each link and direction; the direction against the links is added when somebody
+asks for it. They are made by `Adjacency`, one for each open graph, and only when it pays: reading
+through the tables is like paying rent, and arrays are bought once the rent for a graph has come to
+what they cost. Whatever was written since they were made is not written into them: the elements at
+whose links something changed are remembered, and asked about in the tables. Too many of these, or a
+purge, and the arrays are dropped. So both sources always give the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import orjson
+
+from mycel.graph.costs import WEIGHT_UNITS
+from mycel.model import ids
+from mycel.sql.sources import Sources
+from mycel.store.database import Store
+from mycel.store.journal import Kind
+from mycel.store.layout import PROPOSITION_TYPE_NUMBER
+from mycel.store.reader import Reader
+from mycel.store.rows import every, only
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LINKS_MAX: Final = 2_000_000
+"""How many links, and concepts, there may ever have been for arrays to be made. They then take 24 MB
+in one direction and 48 MB in both."""
+
+CHANGED_MAX: Final = 20_000
+"""With so many elements changed, or journal entries to look at in one go, arrays are dropped."""
+
+RENT_PER_STATEMENT: Final = 8
+"""Asking for the links at an element costs as much as so many rows of the answer."""
+
+RENT_PER_LINK: Final = 1.0
+"""How many such rows a link costs when arrays are made."""
+
+RENT_MIN: Final = 20_000
+"""Small graphs never need arrays: below this, importing numpy alone would cost more."""
+
+ROWS_AT_ONCE: Final = 65_536
+CACHE_KIB: Final = 2_048
+"""For the connection through which arrays are read; it reads everything once."""
+
+LINKS_AT_ONCE: Final = 64
+"""How many links of an element in the arrays are looked at in one go."""
+
+Link = tuple[int, int, int]
+"""Units, predicate and the element at the other end: in this order links are sorted."""
+
+Links = tuple[bool, Iterator[Link]]
+"""Whether they are gone against their direction, and the links themselves."""
+
+_NONE: Final[frozenset[int]] = frozenset()
+
+
+class Route(NamedTuple):
+    """Which predicates are followed, along the links and against them; None for all of them."""
+
+    along: frozenset[int] | None
+    against: frozenset[int] | None
+
+    @classmethod
+    def of(
+        cls, direction: str, predicates: frozenset[int] | None, symmetric: frozenset[int]
+    ) -> Route:
+        """The route in a direction. Links of symmetric predicates can be gone either way."""
+        both_ways = symmetric if predicates is None else symmetric & predicates
+        match direction:
+            case "out":
+                return cls(predicates, both_ways)
+            case "in":
+                return cls(both_ways, predicates)
+            case _:
+                return cls(predicates, predicates)
+
+
+class Neighbours(Protocol):
+    """A source of neighbours, for one traversal."""
+
+    def of(self, number: int) -> Sequence[Links]:
+        """The links at an element that the route follows, cheapest first."""
+
+
+# In the tables.
+
+
+class StoredNeighbours:
+    """Neighbours from the tables, as a reader sees them."""
+
+    def __init__(self, reader: Reader, route: Route) -> None:
+        self._connection: Final = reader.connection
+        self._statements: Final = [
+            (against, _statement(reader, predicates, against=against))
+            for against, predicates in ((False, route.along), (True, route.against))
+            if predicates != _NONE
+        ]
+        self.read = 0
+        """How much was read, in rows."""
+
+    def of(self, number: int) -> Sequence[Links]:
+        found: list[Links] = []
+        for against, statement in self._statements:
+            rows: list[Link] = every(self._connection, statement, (number,))  # type: ignore[assignment]
+            self.read += len(rows) + RENT_PER_STATEMENT
+            if rows:
+                found.append((against, iter(rows)))
+        return found
+
+
+def _statement(reader: Reader, predicates: frozenset[int] | None, *, against: bool) -> str:
+    near, far = ("object", "subject") if against else ("subject", "object")
+    columns, where = f"{WEIGHT_UNITS}, predicate, {far}", f"{near} = ?1"
+    if predicates is not None:
+        where += f" AND predicate IN ({', '.join(map(str, sorted(predicates)))})"
+    live = f"SELECT {columns} FROM proposition WHERE {where}"
+    if reader.seq is not None:
+        live += (
+            f" AND seq <= {reader.seq} UNION ALL SELECT {columns} FROM proposition_past"
+            f" WHERE {where} AND from_seq <= {reader.seq} AND to_seq > {reader.seq}"
+            " AND tombstoned_at IS NULL"
+        )
+    return f"{live} ORDER BY 1, 2, 3"
+
+
+def symmetric_predicates(reader: Reader) -> frozenset[int]:
+    """The numbers of predicates whose links hold in both directions, then or now."""
+    source = Sources(None if reader.seq is None else str(reader.seq)).concepts("c")
+    rows = every(
+        reader.connection,
+        f"SELECT n.id FROM {source} JOIN predicate n ON n.name = c.name"
+        f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+        " AND json_type(c.attributes, '$.is_symmetric') = 'true'",
+    )
+    return frozenset(number for (number,) in rows)
+
+
+# In memory.
+
+
+class Side:
+    """The links of one direction, as arrays; those of one element stand together, cheapest first.
+
+    Concepts have a place by their number. Links that have links themselves are few: their numbers
+    are sorted, and their places come after those of the concepts.
+    """
+
+    def __init__(
+        self,
+        nears: NDArray[Any],
+        fars: NDArray[Any],
+        predicates: NDArray[Any],
+        units: NDArray[Any],
+    ) -> None:
+        import numpy as np  # noqa: PLC0415 - only those who need it wait for it
+
+        odd = (nears & 1).astype(bool)
+        self._propositions: Final = np.unique(nears[odd])
+        self._concepts: Final = int(nears[~odd].max() >> 1) + 1 if not odd.all() else 0
+        places = nears >> 1
+        places[odd] = self._concepts + np.searchsorted(self._propositions, nears[odd])
+        self._places: Final = self._concepts + len(self._propositions)
+        order = np.lexsort((fars, predicates, units, places))
+        counts = np.bincount(places, minlength=self._places)
+        starts = np.zeros(self._places + 1, np.int32)
+        np.cumsum(counts, out=starts[1:])
+        # Single numbers come faster out of views of memory than out of numpy's arrays.
+        self._starts: Final = memoryview(starts)
+        self._units: Final = memoryview(units[order])
+        self._predicates: Final = memoryview(predicates[order])
+        self._others: Final = memoryview(fars[order])
+
+    def of(self, number: int, predicates: frozenset[int] | None) -> Iterator[Link] | None:
+        """The links at an element, or None if there are none."""
+        place = number >> 1
+        if number & 1:
+            place = self._concepts + int(self._propositions.searchsorted(number))
+            if place == self._places or self._propositions[place - self._concepts] != number:
+                return None
+        elif place >= self._concepts:
+            return None
+        first, last = self._starts[place], self._starts[place + 1]
+        if first == last:
+            return None
+        if last - first > LINKS_AT_ONCE:
+            return self._many(first, last, predicates)
+        links = zip(
+            self._units[first:last].tolist(),
+            self._predicates[first:last].tolist(),
+            self._others[first:last].tolist(),
+            strict=True,
+        )
+        return links if predicates is None else (each for each in links if each[1] in predicates)
+
+    def _many(self, first: int, last: int, predicates: frozenset[int] | None) -> Iterator[Link]:
+        """Many links, of which seldom all are needed, a few at a time."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        columns = [
+            np.asarray(each)[first:last] for each in (self._units, self._predicates, self._others)
+        ]
+        if predicates is not None:
+            picked = np.flatnonzero(np.isin(columns[1], list(predicates)))
+            columns = [each[picked] for each in columns]
+        units, numbers, others = columns
+        for at in range(0, len(units), LINKS_AT_ONCE):
+            few = slice(at, at + LINKS_AT_ONCE)
+            yield from zip(
+                units[few].tolist(), numbers[few].tolist(), others[few].tolist(), strict=True
+            )
+
+    def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Nears, fars, predicates and units, as this was made of them, in another order."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        concepts = np.arange(self._concepts, dtype=np.int32) << 1
+        nears = np.concatenate((concepts, self._propositions.astype(np.int32)))
+        counts = np.diff(np.asarray(self._starts))
+        arrays = (self._others, self._predicates, self._units)
+        fars, predicates, units = (np.asarray(each) for each in arrays)
+        return np.repeat(nears, counts), fars, predicates, units
+
+
+class Arrays:
+    """All links of one moment, and against their direction once somebody asks."""
+
+    def __init__(self, seq: int, along: Side, predicates: frozenset[int]) -> None:
+        self.seq: Final = seq
+        """The position of the journal that they show."""
+        self._along: Final = along
+        self._predicates: Final = predicates
+        self._against: Side | None = None
+        self._turning: Final = Lock()
+
+    def of(self, number: int, route: Route) -> Sequence[Links]:
+        """The links at an element that a route follows."""
+        found: list[Links] = []
+        if route.along != _NONE and (links := self._along.of(number, route.along)):
+            found.append((False, links))
+        if route.against != _NONE and (links := self._turned().of(number, route.against)):
+            found.append((True, links))
+        return found
+
+    def narrowed(self, route: Route) -> Route:
+        """The route without predicates that no link has: one side may then need no look at all."""
+        return Route(*(each if each is None else each & self._predicates for each in route))
+
+    def _turned(self) -> Side:
+        if self._against is None:
+            with self._turning:
+                if self._against is None:
+                    nears, fars, predicates, units = self._along.columns()
+                    self._against = Side(fars, nears, predicates, units)
+        return self._against
+
+
+def read_arrays(store: Store) -> Arrays | None:
+    """All links of this moment, or None if there are none.
+
+    Through a connection of its own that maps nothing into memory: reading all of a large file would
+    otherwise make the process as large as the file, for as long as it lives.
+    """
+    import numpy as np  # noqa: PLC0415 - as above
+
+    with store.reading_afresh() as reader:
+        reader.connection.execute("PRAGMA mmap_size = 0").fetchall()
+        reader.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
+        seq, links = only(
+            reader.connection,
+            "SELECT seq, next_proposition / 2 FROM head ORDER BY seq DESC LIMIT 1",
+        )
+        nears, fars, predicates, units = _columns(reader, links)
+    if not len(nears):
+        return None
+    narrow = predicates.astype(np.min_scalar_type(predicates.max()))
+    known = frozenset(np.unique(narrow).tolist())
+    return Arrays(seq, Side(nears, fars, narrow, units), known)
+
+
+def _columns(reader: Reader, links: int) -> NDArray[Any]:
+    """Subjects, objects, predicates and weights of all links; there are at most so many."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    columns = np.empty((4, links), np.int32)
+    filled = 0
+    rows = reader.connection.execute(
+        f"SELECT subject, object, predicate, {WEIGHT_UNITS} FROM proposition"
+    )
+    while page := list(islice(rows, ROWS_AT_ONCE)):
+        read = np.fromiter(chain.from_iterable(page), np.int64, 4 * len(page))
+        columns[:, filled : filled + len(page)] = read.reshape(-1, 4).T
+        filled += len(page)
+    return columns[:, :filled]
+
+
+class _State(NamedTuple):
+    """Arrays, and what is no longer as it stands in them."""
+
+    arrays: Arrays
+    changed: frozenset[int]
+    """Elements with other links than then."""
+    seq: int
+    """Up to which entry of the journal all of these are known."""
+
+
+class Adjacency:
+    """The arrays of one open graph: made when it pays, kept in step with the journal."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        links_max: int = LINKS_MAX,
+        changed_max: int = CHANGED_MAX,
+        rent_min: int = RENT_MIN,
+    ) -> None:
+        self._store: Final = store
+        self._links_max: Final = links_max
+        self._changed_max: Final = changed_max
+        self._rent_min: Final = rent_min
+        self._state: _State | None = None
+        self._rent = 0
+        self._symmetric: tuple[int, frozenset[int]] = (-1, _NONE)
+        self._making: Final = Lock()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there are arrays at the moment."""
+        return self._state is not None
+
+    def symmetric(self, reader: Reader) -> frozenset[int]:
+        """The predicates that are symmetric now; asked again only when definitions have changed."""
+        (definitions,) = only(
+            reader.connection, "SELECT definitions FROM head ORDER BY seq DESC LIMIT 1"
+        )
+        if self._symmetric[0] != definitions:
+            self._symmetric = (definitions, symmetric_predicates(reader))
+        return self._symmetric[1]
+
+    def neighbours(self, reader: Reader, route: Route) -> Neighbours:
+        """The best source there is for a traversal of the present. The reader is on a snapshot."""
+        return _LiveNeighbours(self, reader, route)
+
+    def state(self, reader: Reader) -> _State | None:
+        """The arrays as far as they are true for a reader; None if there are none for it."""
+        known = self._state
+        if known is None:
+            return None
+        (seq,) = only(reader.connection, "SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
+        if seq < known.arrays.seq:
+            return None  # Its snapshot is older than they are.
+        if seq <= known.seq:
+            return known
+        changed = self._changed(reader, known, seq)
+        if changed is None:
+            self._state = None
+            return None
+        self._state = known = _State(known.arrays, changed, seq)
+        return known
+
+    def _changed(self, reader: Reader, known: _State, seq: int) -> frozenset[int] | None:
+        """The elements with other links than in the arrays; None if it is better to drop them."""
+        if seq - known.seq > self._changed_max:
+            return None
+        entries = every(
+            reader.connection,
+            "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?",
+            (known.seq, seq),
+        )
+        if any(kind == Kind.PURGE for kind, _ in entries):
+            return None  # It leaves no trace of which links there were.
+        links = {number for _, number in entries if not ids.is_concept(number)}
+        if not links:
+            return known.changed
+        ends = every(reader.connection, _ENDS, (orjson.dumps(list(links)).decode(), known.seq))
+        changed = known.changed.union(chain.from_iterable(ends))
+        return changed if len(changed) <= self._changed_max else None
+
+    def pay(self, reader: Reader, rows: int) -> _State | None:
+        """Note what was read through the tables; make arrays if it has come to what they cost."""
+        self._rent += rows
+        if self._rent < self._rent_min or self._state is not None:
+            return None
+        concepts, links = only(
+            reader.connection,
+            "SELECT next_concept / 2, next_proposition / 2 FROM head ORDER BY seq DESC LIMIT 1",
+        )
+        if self._rent < links * RENT_PER_LINK or max(concepts, links) > self._links_max:
+            return None
+        if not self._making.acquire(blocking=False):
+            return None  # Somebody else is at it; the tables will do meanwhile.
+        try:
+            arrays = read_arrays(self._store)
+            self._rent = 0
+            if arrays is not None:
+                self._state = _State(arrays, _NONE, arrays.seq)
+        finally:
+            self._making.release()
+        return self.state(reader)
+
+
+_ENDS: Final = (
+    "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p ON p.id = j.value"
+    " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
+    " ON q.id = j.value WHERE q.to_seq > ?2"
+)
+"""Where links lead from and to, now and in every version that came to an end since."""
+
+
+class _LiveNeighbours:
+    """Neighbours in the present: from arrays where they hold good, from the tables elsewhere."""
+
+    def __init__(self, adjacency: Adjacency, reader: Reader, route: Route) -> None:
+        self._adjacency: Final = adjacency
+        self._reader: Final = reader
+        self._route: Final = route
+        self._stored: Final = StoredNeighbours(reader, route)
+        self._use(adjacency.state(reader))
+
+    def of(self, number: int) -> Sequence[Links]:
+        state = self._state
+        if state is not None and number not in state.changed:
+            return state.arrays.of(number, self._narrowed)
+        stored = self._stored
+        before = stored.read
+        found = stored.of(number)
+        if state is None:
+            self._use(self._adjacency.pay(self._reader, stored.read - before))
+        return found
+
+    def _use(self, state: _State | None) -> None:
+        self._state = state
+        self._narrowed = self._route if state is None else state.arrays.narrowed(self._route)

@@ -1,0 +1,64 @@
+"""What a traversal counts in: costs and tokens.
+
+Weights are decimals, and sums of floats are not: 0.1 and 0.2 add up to more than 0.3, and to which
+of two sums that should be the same a tie goes would depend on the order of adding. So a weight
+counts as the nearest multiple of a billionth, and a cost is a whole number of these: sums are exact
+and a tie is a tie. What is shown, and what is asked for, is the cost as a decimal.
+
+Tokens are estimated, at four characters each. Nobody's tokenizer is asked: an estimate that is the
+same everywhere is what a budget needs.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Final
+
+from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.model.elements import Concept, Element
+from mycel.model.limits import TRAVERSE_COST_MAX
+from mycel.model.names import kind_of
+
+UNITS_PER_COST: Final = 1_000_000_000
+"""How fine costs are: a cost of 1 is so many units."""
+
+WEIGHT_UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
+"""A weight in units, as SQL."""
+
+TOKEN_CHARACTERS: Final = 4
+
+
+def as_cost(units: int) -> float:
+    """A cost as people read it.
+
+    >>> as_cost(500_000_000), as_cost(100_000_000 + 200_000_000)
+    (0.5, 0.3)
+    """
+    return units / UNITS_PER_COST
+
+
+def as_units(cost: object) -> int:
+    """The most units that a path may have whose cost is bounded by this.
+
+    Raises:
+        InvalidValueType: it is no number.
+        ConstraintViolation: it is less than 0, more than any path needs, or not finite.
+    """
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        raise InvalidValueType(f"max_cost must be a number, not {kind_of(cost)}.")
+    if not (isfinite(cost) and 0 <= cost <= TRAVERSE_COST_MAX):
+        raise ConstraintViolation(
+            f"max_cost is {cost}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
+            hint="A link costs its weight, from 0 to 1; 1 is one ordinary link far.",
+        )
+    return round(cost * UNITS_PER_COST)
+
+
+def tokens_of(element: Element) -> int:
+    """About how many tokens an element takes when a model reads all of it."""
+    if isinstance(element, Concept):
+        named = len(element.type) + len(element.name)
+    else:
+        named = len(element.subject) + len(element.predicate) + len(element.object)
+    characters = named + len(element.attributes_json) + len(element.metadata_json)
+    return -(-characters // TOKEN_CHARACTERS)

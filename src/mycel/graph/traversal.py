@@ -1,0 +1,403 @@
+"""Traversal by cost: what is near an element, the nearest first (Dijkstra's algorithm).
+
+A link costs its weight, a way the sum of its links, and an element is as far as its cheapest way.
+Elements come in the order of cost; those of the same cost in the order of hops, then of the number
+of the predicate that led to them, then of their own number. So a result is the same on every run
+over the same state, and what links of weight 0 tie to an element comes right along with it: nothing
+dearer stands between them. Of several links between two elements the cheapest counts.
+
+A link that other links are about is an element like any other. It is reached when a link leads to
+it, and the links that leave it are followed; its own two ends are no neighbours of it.
+
+A budget cuts the order off at some place, and is hard: what is bound by weight 0 to an element at
+that place counts like all the rest. What was cut off is told. The start is always there.
+
+The search is lazy. From each element that was reached it holds one link at a time, the cheapest that
+it has not gone yet, in a heap: lists of neighbours are sorted (see `adjacency`), so the next
+element is at the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush, heapreplace
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType, NotFound
+from mycel.graph.adjacency import (
+    Adjacency,
+    Link,
+    Neighbours,
+    Route,
+    StoredNeighbours,
+    symmetric_predicates,
+)
+from mycel.graph.costs import as_cost, as_units, tokens_of
+from mycel.model import ids
+from mycel.model.elements import Concept, Element
+from mycel.model.limits import TRAVERSE_NODES_MAX
+from mycel.model.names import kind_of, shorten
+from mycel.store.layout import CONCEPT_COLUMNS
+from mycel.store.reader import Reader
+
+Direction = Literal["out", "in", "both"]
+Budget = Literal["nodes", "tokens"]
+
+MAX_COST_DEFAULT: Final = 1.0
+MAX_NODES_DEFAULT: Final = 100
+
+LEFT_OUT_COUNTED: Final = 1_000
+"""Up to how many elements that a budget cut off are counted."""
+
+NODES_UNWATCHED: Final = 64
+"""How many elements are reached between two looks at the clock."""
+
+_FAR: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a traversal goes, which way, and how much it gives."""
+
+    max_cost: float = MAX_COST_DEFAULT
+    max_nodes: int = MAX_NODES_DEFAULT
+    max_tokens: int | None = None
+    direction: Direction = "out"
+    relation_types: Collection[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be gone."""
+        as_units(self.max_cost)
+        _check_count("max_nodes", self.max_nodes)
+        if self.max_nodes > TRAVERSE_NODES_MAX:
+            raise ConstraintViolation(
+                f"max_nodes is {self.max_nodes}; it must be at most {TRAVERSE_NODES_MAX}.",
+                hint="Traverse from several elements, or lower max_cost.",
+            )
+        if self.max_tokens is not None:
+            _check_count("max_tokens", self.max_tokens)
+        if self.direction not in ("out", "in", "both"):
+            raise ConstraintViolation(
+                f"The direction {shorten(repr(self.direction))} is not one of 'out', 'in' and"
+                " 'both'."
+            )
+        if isinstance(self.relation_types, str):
+            object.__setattr__(self, "relation_types", (self.relation_types,))
+        elif self.relation_types is not None and not isinstance(self.relation_types, Collection):
+            raise InvalidValueType(
+                f"relation_types is a list of names, not {kind_of(self.relation_types)}."
+            )
+
+
+def _check_count(name: str, number: object) -> None:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
+    if number < 1:
+        raise ConstraintViolation(f"{name} is {number}; it must be at least 1.")
+
+
+# What comes of it. Named tuples, as elements are: there may be a hundred thousand.
+
+
+class Step(NamedTuple):
+    """One link of a way: its predicate and weight, which way it was gone, and where it led."""
+
+    relation: str
+    weight: float
+    direction: Literal["out", "in"]
+    """Along the link, or against it."""
+    node: str
+    """The id of the element that it led to."""
+    name: str
+    """What that element is called: a concept's name, or the id of a link."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+class Reached(NamedTuple):
+    """An element, how far it is, on which way, and why it is here."""
+
+    element: Element
+    cost: float
+    hops: int
+    path: tuple[Step, ...]
+    """The way from the start; empty for the start itself."""
+    tokens: int
+    """About how many tokens the element takes."""
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "node": self.element.to_dict(),
+            "cost": self.cost,
+            "hops": self.hops,
+            "path": [step.to_dict() for step in self.path],
+            "reason": self.reason,
+            "tokens": self.tokens,
+        }
+
+
+class CutOff(NamedTuple):
+    """Which budget cut off what."""
+
+    budget: Budget
+    limit: int
+    remaining: int
+    """How many more elements are known to be within `max_cost`; beyond them there may be more."""
+    more: bool
+    """Whether there are more than were counted."""
+    nearest: str
+    """The id of the one that would have come next."""
+    name: str
+    cost: float
+
+    @property
+    def sentence(self) -> str:
+        """What a reader should know."""
+        count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
+        are = "element is" if self.remaining == 1 and not self.more else "elements are"
+        return (
+            f"The budget of {self.limit} {self.budget} is used up: {count} {are} left out that lie"
+            f" within max_cost, the nearest {shorten(self.name)!r} ({self.nearest}) at a cost of"
+            f" {self.cost}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict() | {"sentence": self.sentence}
+
+
+class Traversal(NamedTuple):
+    """What a traversal reached, nearest first, and what its budgets cut off."""
+
+    nodes: tuple[Reached, ...]
+    cut_off: tuple[CutOff, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "nodes": [each.to_dict() for each in self.nodes],
+            "cut_off": [each.to_dict() for each in self.cut_off],
+        }
+
+
+# The search.
+
+_Arrival = tuple[int, int, int, int, int, bool, int, Iterator[Link]]
+"""Cost, hops, predicate, element, which of those reached it comes from, whether against the link,
+the link's own cost, and the links at that element that come after this one. In this order they are
+compared; no two are the same up to the last, which cannot be compared."""
+
+
+class _Found(NamedTuple):
+    """The elements that were reached in order, and where the search would have gone on."""
+
+    arrivals: list[_Arrival]
+    frontier: list[_Arrival]
+
+
+def search(
+    neighbours: Neighbours, start: int, *, units_max: int, nodes_max: int, reader: Reader
+) -> _Found:
+    """The nearest elements, up to so many, each as it was arrived at.
+
+    The frontier holds what is within reach and has not been reached; none of it has.
+    """
+    arrivals: list[_Arrival] = []
+    heap: list[_Arrival] = []
+    best = {start: 0}  # The least cost at which each element was seen so far.
+    reached: set[int] = set()
+    arrival: _Arrival = (0, 0, 0, start, 0, False, 0, iter(()))
+    links_at = neighbours.of
+    while True:
+        cost, hops, _, number, _, _, _, _ = arrival
+        rank = len(arrivals)
+        arrivals.append(arrival)
+        reached.add(number)
+        if not rank % NODES_UNWATCHED:
+            reader.check_deadline()
+        for against, links in links_at(number):
+            for units, predicate, other in links:
+                total = cost + units
+                if total > units_max:
+                    break
+                if best.get(other, _FAR) >= total:
+                    best[other] = total
+                    heappush(
+                        heap, (total, hops + 1, predicate, other, rank, against, units, links)
+                    )
+                    break
+        # On to the nearest that was not reached before.
+        while heap:
+            arrival = heap[0]
+            if rank + 1 == nodes_max and arrival[3] not in reached:
+                return _Found(arrivals, heap)
+            cost, hops, _, number, rank_, against, units, links = arrival
+            cost -= units
+            for units, predicate, other in links:
+                total = cost + units
+                if total > units_max:
+                    heappop(heap)
+                    break
+                if best.get(other, _FAR) >= total:
+                    best[other] = total
+                    heapreplace(
+                        heap, (total, hops, predicate, other, rank_, against, units, links)
+                    )
+                    break
+            else:
+                heappop(heap)
+            if number not in reached:
+                break
+        else:
+            return _Found(arrivals, [])
+
+
+def _left_out(found: _Found, given: int, units_max: int) -> tuple[int, bool]:
+    """How many elements the search saw within reach beyond those given; counted up to a bound."""
+    shown = {arrival[3] for arrival in found.arrivals[:given]}
+    others = {arrival[3] for arrival in found.arrivals[given:]}
+    for cost, _, _, number, _, _, units, links in found.frontier:
+        if number not in shown:
+            others.add(number)
+        for further, _, other in links:
+            if cost - units + further > units_max or len(others) > LEFT_OUT_COUNTED:
+                break
+            if other not in shown:
+                others.add(other)
+        if len(others) > LEFT_OUT_COUNTED:
+            return LEFT_OUT_COUNTED, True
+    return len(others), False
+
+
+# From the search to the result.
+
+
+def traverse(
+    reader: Reader, start: int, bounds: Bounds, adjacency: Adjacency | None = None
+) -> Traversal:
+    """Traverse the state that a reader on a snapshot shows.
+
+    `adjacency` may have the links in memory; it knows the present only.
+
+    Raises:
+        NotFound: the start is not there.
+        TypeMismatch: a predicate was never defined.
+        ExecutionTimeout: it took longer than the reader's deadline.
+    """
+    units_max = as_units(bounds.max_cost)
+    found = search(
+        _neighbours(reader, bounds, adjacency),
+        start,
+        units_max=units_max,
+        nodes_max=bounds.max_nodes,
+        reader=reader,
+    )
+    elements = _elements(reader, [arrival[3] for arrival in found.arrivals])
+    nodes = _nodes(reader, found.arrivals, elements, bounds.max_tokens)
+    if len(nodes) < len(found.arrivals):
+        return Traversal(nodes, (_cut_off(reader, "tokens", found, bounds, len(nodes)),))
+    if found.frontier:
+        return Traversal(nodes, (_cut_off(reader, "nodes", found, bounds, len(nodes)),))
+    return Traversal(nodes)
+
+
+def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:
+    connection, registry = reader.connection, reader.registry
+    wanted = None
+    if bounds.relation_types is not None:
+        wanted = frozenset(
+            registry.predicate_number(connection, name) for name in bounds.relation_types
+        )
+    symmetric: frozenset[int] = frozenset()
+    if bounds.direction != "both":
+        known = adjacency.symmetric if adjacency is not None else symmetric_predicates
+        symmetric = known(reader)
+    route = Route.of(bounds.direction, wanted, symmetric)
+    if adjacency is None:
+        return StoredNeighbours(reader, route)
+    return adjacency.neighbours(reader, route)
+
+
+_CONCEPTS: Final = (
+    f"SELECT {', '.join('c.' + each for each in CONCEPT_COLUMNS.format(seq='seq').split(', '))}"
+    " FROM json_each(?1) j CROSS JOIN concept c ON c.id = j.value"
+)
+
+
+def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
+    """The elements with these numbers, the start first; concepts of the present in one statement.
+
+    Raises:
+        NotFound: the start is not there.
+    """
+    found: dict[int, Element] = {}
+    alone = numbers
+    if reader.seq is None:
+        concepts = orjson.dumps([each for each in numbers if ids.is_concept(each)]).decode()
+        make = reader.as_concept
+        for row in reader.connection.execute(_CONCEPTS, (concepts,)):
+            found[row[0]] = make(row)
+        alone = [each for each in numbers if not ids.is_concept(each)]
+    for number in alone:
+        element = reader.element(number)
+        if element is not None:
+            found[number] = element
+    if numbers[0] not in found:
+        raise NotFound(
+            f"There is no live element {reader.outer_id(numbers[0])!r} to start from.",
+            hint="Find it again with SEARCH or FIND: it may have been removed.",
+        )
+    if len(found) < len(numbers):
+        lost = next(each for each in numbers if each not in found)
+        raise DatabaseCorrupt(f"A link leads to the element {lost}, which is not there.")
+    return found
+
+
+def _nodes(
+    reader: Reader,
+    arrivals: Sequence[_Arrival],
+    elements: dict[int, Element],
+    tokens_max: int | None,
+) -> tuple[Reached, ...]:
+    """The elements that were reached, up to the budget of tokens."""
+    name_of = reader.registry.predicates.name
+    connection = reader.connection
+    left = _FAR if tokens_max is None else tokens_max
+    nodes: list[Reached] = []
+    for cost, hops, predicate, number, rank, against, units, _ in arrivals:
+        element = elements[number]
+        tokens = tokens_of(element)
+        left -= tokens
+        if not nodes:
+            nodes.append(Reached(element, 0.0, 0, (), tokens, "the start"))
+            continue
+        if left < 0:
+            break
+        source = nodes[rank]
+        relation, weight = name_of(connection, predicate), as_cost(units)
+        called = _name(element)
+        step = Step(relation, weight, "in" if against else "out", element.id, called)
+        way = "back over" if against else "over"
+        reason = f"reached {way} {relation} ({weight:g}) from {_name(source.element)}"
+        path = (*source.path, step)
+        nodes.append(Reached(element, as_cost(cost), hops, path, tokens, reason))
+    return tuple(nodes)
+
+
+def _name(element: Element) -> str:
+    return element.name if isinstance(element, Concept) else element.id
+
+
+def _cut_off(
+    reader: Reader, budget: Budget, found: _Found, bounds: Bounds, given: int
+) -> CutOff:
+    after = (found.arrivals[given:] or found.frontier)[0]
+    limit = bounds.max_nodes if budget == "nodes" else bounds.max_tokens or 0
+    remaining, more = _left_out(found, given, as_units(bounds.max_cost))
+    element = reader.element(after[3])
+    name = reader.outer_id(after[3]) if element is None else _name(element)
+    id_ = reader.outer_id(after[3])
+    return CutOff(budget, limit, remaining, more, id_, name, as_cost(after[0]))

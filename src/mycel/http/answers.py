@@ -1,0 +1,61 @@
+"""What is sent back: JSON, and errors in the one form that they have everywhere.
+
+The status of an error follows from its category, or is given where HTTP has a closer one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError
+
+JSON = "application/json"
+
+
+def encode(value: Any) -> bytes:
+    """A value as JSON.
+
+    Errors quote what was sent, and that may hold what only the slower way can write: integers of
+    any size, and halves of characters.
+    """
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    return Response(encode(value), status, media_type=JSON)
+
+
+def refusal(
+    error: MycelError, status: int | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error as a response."""
+    status = status_of(error.to_dict()) if status is None else status
+    return Response(encode({"error": error.to_dict()}), status, headers, media_type=JSON)
+
+
+def status_of(error: Mapping[str, Any]) -> int:
+    """The HTTP status of an error in its wire form."""
+    if error["name"] == ExecutionTimeout.name:
+        return HTTPStatus.GATEWAY_TIMEOUT
+    return REGISTRY.get(error["name"], InternalError).category.http_status
+
+
+def raw_refusal(error: MycelError, status: int) -> bytes:
+    """A whole response, for a connection on which no request has come about."""
+    body = encode({"error": error.to_dict()})
+    head = (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+        f"content-type: {JSON}\r\n"
+        f"content-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
+    )
+    return head.encode() + body

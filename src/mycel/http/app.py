@@ -1,0 +1,167 @@
+"""The routes, and doors of other layers beside them.
+
+Doors come from outside (`Door`), because `http` knows nothing of MCP and MCP nothing of `http`;
+`mycel serve` brings them together. The whole stands behind one `Guard`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mycel import __version__
+from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound
+from mycel.http import openapi
+from mycel.http.answers import JSON, answer, refusal
+from mycel.http.guarding import HEALTH, Guard
+from mycel.http.kip import METHODS, Graph, respond
+from mycel.http.policy import Policy
+from mycel.http.working import Workers
+from mycel.model.limits import BATCH_COMMANDS_MAX
+from mycel.nexus import Nexus
+
+KIP_VERSION = "1.0-RC6"
+_HEALTH_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """An application of another layer, at one path: it sees that path, and its lifespan runs."""
+
+    path: str
+    name: str
+    app: Starlette
+
+
+def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] = ()) -> Guard:
+    """Everything that a server answers, as one ASGI application."""
+    policy = Policy() if policy is None else policy
+    pages = _Pages(db, policy, doors)
+    app = Starlette(
+        routes=[
+            Route("/", pages.information, methods=["GET"]),
+            Route("/kip", pages.kip, methods=["POST"]),
+            Route(HEALTH, pages.health, methods=["GET"]),
+            Route("/openapi.json", pages.description, methods=["GET"]),
+            *(Route(door.path, door.app) for door in doors),
+        ],
+        exception_handlers={HTTPException: pages.refuse},
+        lifespan=pages.lifespan,
+    )
+    # A path with a slash too many is another path, and not a reason to redirect a POST.
+    app.router.redirect_slashes = False
+    return Guard(app, policy)
+
+
+class _Pages:
+    """What stands behind each route."""
+
+    def __init__(self, db: Nexus, policy: Policy, doors: Sequence[Door]) -> None:
+        self._graph = Graph(db)
+        self._policy = policy
+        self._doors = doors
+        self._workers = Workers()
+        self._description = openapi.document(
+            version=__version__,
+            body_bytes_max=policy.body_bytes_max,
+            wants_token=policy.token is not None,
+            doors={door.path: door.name for door in doors},
+        )
+
+    @asynccontextmanager
+    async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._workers.close)
+            for door in self._doors:
+                await stack.enter_async_context(door.app.router.lifespan_context(door.app))
+            yield
+
+    async def information(self, request: Request) -> Response:
+        """`GET /`."""
+        try:
+            snapshot = await self._look()
+        except MycelError as error:
+            return refusal(error)
+        base = f"{request.url.scheme}://{request.headers['host']}"
+        endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
+        endpoints |= {door.name: door.path for door in self._doors}
+        told: dict[str, Any] = {
+            "name": "mycel",
+            "version": __version__,
+            "kip": KIP_VERSION,
+            "capabilities": [*METHODS, *(door.name for door in self._doors)],
+            "endpoints": {name: base + path for name, path in endpoints.items()},
+            "limits": {
+                "body_bytes": self._policy.body_bytes_max,
+                "batch_commands": BATCH_COMMANDS_MAX,
+                "timeout_s": self._policy.timeout_s,
+            },
+            "graph": {"entries": snapshot.entries, "overall_root": snapshot.overall_root.hex()},
+        }
+        return answer(told)
+
+    async def kip(self, request: Request) -> Response:
+        """`POST /kip`."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Browsers send other types without asking beforehand, from any page.
+        if kind != JSON and not (kind.startswith("application/") and kind.endswith("+json")):
+            error = InvalidSyntax(
+                "The body has to be JSON and to say so.", hint=f"Send `Content-Type: {JSON}`."
+            )
+            return refusal(error, 415)
+        body = await request.body()
+        try:
+            status, told = await self._workers.run(
+                partial(respond, self._graph, body), timeout_s=self._policy.answer_timeout_s
+            )
+        except MycelError as error:
+            return refusal(error)
+        return Response(told, status, media_type=JSON)
+
+    async def health(self, _request: Request) -> Response:
+        """`GET /healthz`."""
+        try:
+            await self._look()
+        except MycelError as error:
+            return refusal(error, 503)
+        return answer({"status": "ok"})
+
+    async def description(self, _request: Request) -> Response:
+        """`GET /openapi.json`."""
+        return answer(self._description)
+
+    async def refuse(self, request: Request, error: Exception) -> Response:
+        """What the router has to say: no such path, or not with this method."""
+        if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
+            raise error
+        if error.status_code == 404:
+            told: MycelError = NotFound(
+                "There is nothing at this path.", hint="GET / shows what there is."
+            )
+        else:
+            allowed = (error.headers or {}).get("Allow", "another method")
+            told = InvalidSyntax(
+                f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
+            )
+        return refusal(told, error.status_code, error.headers)
+
+    async def _look(self) -> Any:
+        """The roots of the graph, read now; not in a worker, since all of them may be busy."""
+        self._graph.check()
+        try:
+            async with asyncio.timeout(_HEALTH_TIMEOUT_S):
+                return await asyncio.to_thread(self._graph.db.snapshot)
+        except TimeoutError:
+            raise DatabaseError(
+                "The graph cannot be read at the moment.", hint="Retry later."
+            ) from None

@@ -1,0 +1,201 @@
+"""From the body of a request to its answer.
+
+A body is the request of KIP §6.1 itself, or names a method and holds the request as its `params`:
+
+    {"method": "execute_kip" | "execute_kip_readonly" | "list_logs", "params": {…}}
+
+An `id` beside them comes back with the answer. Everything here runs in one of the worker threads,
+the parsing of JSON included: four megabytes of it take a while.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from mycel.errors import (
+    DatabaseError,
+    InternalError,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    did_you_mean,
+)
+from mycel.http.answers import encode, status_of
+from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.names import kind_of, shorten
+from mycel.nexus import Nexus
+
+METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
+
+_ENVELOPE: Final = frozenset(("method", "params", "id", "jsonrpc"))
+_SHAPE_HINT: Final = (
+    'Send {"method": "execute_kip", "params": {"command": "…"}}, or the params alone.'
+)
+_CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
+
+_log = logging.getLogger(__name__)
+
+
+class Graph:
+    """The graph that is served, as long as its file is there."""
+
+    def __init__(self, db: Nexus) -> None:
+        self.db = db
+        # In memory there is no file that others could take away.
+        self._path = None if db.path == ":memory:" else os.path.abspath(db.path)  # noqa: PTH100
+        self._identity = self._look()
+
+    def check(self) -> None:
+        """See that the file is the one that was opened.
+
+        SQLite would go on reading one that was deleted, and nobody else would ever see what is
+        there.
+
+        Raises:
+            DatabaseError: it is gone, or another one.
+        """
+        if self._look() == self._identity:
+            return
+        raise DatabaseError(
+            f"The graph file {self._path!r} was deleted or replaced while it was served.",
+            hint="Nothing was written. Put the file back, or restart the server.",
+        )
+
+    def _look(self) -> tuple[int, int] | None:
+        if self._path is None:
+            return None
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - Path.stat is slower, and every request asks.
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+def respond(graph: Graph, body: bytes) -> tuple[int, bytes]:
+    """Status and body of the answer to a request, whatever it is."""
+    told: dict[str, Any] = {}
+    try:
+        graph.check()
+        message = _parse(body)
+        if "method" in message and "id" in message:
+            told["id"] = message["id"]
+        told |= _dispatch(graph.db, message)
+    except MycelError as known:
+        told["error"] = known.to_dict()
+    except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
+        _log.exception("A request failed in a way that nobody has foreseen.")
+        told["error"] = InternalError(
+            "The request failed for a reason inside the server."
+        ).to_dict()
+    status = status_of(told["error"]) if "error" in told else 200
+    return status, encode(told)
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(
+            body.decode(), parse_constant=_refuse_constant, object_pairs_hook=_without_twins
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidSyntax(f"The body is no UTF-8: {error}.", hint=_SHAPE_HINT) from None
+    except RecursionError:
+        raise InvalidSyntax("The body nests too deeply.", hint=_SHAPE_HINT) from None
+    except ValueError as error:
+        raise InvalidSyntax(f"The body is no JSON: {error}.", hint=_SHAPE_HINT) from None
+    if not isinstance(message, dict):
+        raise InvalidSyntax(
+            f"The body is an object, not {kind_of(message)}.",
+            hint=f'{_SHAPE_HINT} Several commands go into "commands".',
+        )
+    return message
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise InvalidSyntax(
+            f"The key {shorten(twin)!r} stands twice in one object.", hint="Send it once."
+        )
+    return found
+
+
+def _dispatch(db: Nexus, message: dict[str, Any]) -> dict[str, Any]:
+    if "method" not in message:
+        return db.request(message)
+    unknown = sorted(message.keys() - _ENVELOPE)
+    if unknown:
+        raise InvalidSyntax(
+            f"The key {shorten(unknown[0])!r} cannot stand beside `method`.",
+            hint='What belongs to the request goes into "params".',
+        )
+    params = message.get("params")
+    if not isinstance(params, dict):
+        raise InvalidSyntax(f"`params` is an object, not {kind_of(params)}.", hint=_SHAPE_HINT)
+    match message["method"]:
+        case "execute_kip":
+            return db.request(params)
+        case "execute_kip_readonly":
+            return db.request(params, readonly=True)
+        case "list_logs":
+            return list_logs(db, params)
+        case method:
+            known = f"There are {', '.join(METHODS)}."
+            close = did_you_mean(method, list(METHODS)) if isinstance(method, str) else ""
+            raise InvalidSyntax(
+                f"There is no method {shorten(repr(method))}.", hint=f"{close} {known}".lstrip()
+            )
+
+
+def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A page of the journal: transactions, newest first.
+
+    Raises:
+        InvalidSyntax, InvalidValueType: the parameters are not `limit` and `cursor`.
+    """
+    unknown = sorted(params.keys() - {"limit", "cursor"})
+    if unknown:
+        raise InvalidSyntax(
+            f"list_logs has no parameter {shorten(unknown[0])!r}.",
+            hint='It takes "limit" and "cursor".',
+        )
+    limit = _limit(params.get("limit"))
+    # One more than is asked for tells whether there is another page.
+    found = list(db.log(limit=limit + 1, before=_before(params.get("cursor"))))
+    told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
+    if len(found) > limit:
+        told["next_cursor"] = f"log-{found[limit - 1].seq}"
+    return told
+
+
+def _limit(given: object) -> int:
+    if given is None:
+        return LOG_PAGE
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= LOG_PAGE_MAX:
+        raise InvalidValueType(
+            f"`limit` is a whole number from 1 to {LOG_PAGE_MAX}.",
+            hint="Page through more with the `next_cursor` of each answer.",
+        )
+    return given
+
+
+def _before(cursor: object) -> int | None:
+    if cursor is None:
+        return None
+    found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if found is None or int(found[1]) > INTEGER_MAX:
+        raise InvalidSyntax(
+            "This is no cursor of list_logs.", hint="Pass the `next_cursor` of an answer as it is."
+        )
+    return int(found[1])

@@ -1,0 +1,331 @@
+"""The description of the server in OpenAPI 3.1, for programs and for people who look.
+
+Data, written by hand. A test sends every example to a server, holds every answer against the schema
+given here, and compares the paths with the routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mycel.errors import REGISTRY
+from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
+from mycel.model.limits import BATCH_COMMANDS_MAX
+
+Schema = dict[str, Any]
+
+_FIND: Final = 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} } LIMIT 5'
+_PARAMETERS: Final = {
+    "type": "object",
+    "description": "Values for the placeholders (`:name`) of the commands. They are bound, and"
+    " never become part of the text.",
+}
+_ID: Final = {
+    "type": ["string", "number", "null"],
+    "description": "Whatever the request had beside its method.",
+}
+
+
+def document(
+    *, version: str, body_bytes_max: int, wants_token: bool, doors: Mapping[str, str]
+) -> dict[str, Any]:
+    """The whole description of one server."""
+    told: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Mycel",
+            "version": version,
+            "summary": "An embedded, verifiable knowledge graph for AI agents",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": {
+            "/": {"get": _INFORMATION},
+            "/kip": {"post": _kip(body_bytes_max)},
+            "/healthz": {"get": _HEALTH},
+            "/openapi.json": {"get": _DESCRIPTION},
+        }
+        | {path: _door(name) for path, name in doors.items()},
+        "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
+    }
+    if wants_token:
+        told["components"] |= {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}
+        told["security"] = [{"token": []}]
+    return told
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _json(schema: Schema, **more: Any) -> dict[str, Any]:
+    return {"application/json": {"schema": schema, **more}}
+
+
+def _refused(*statuses: int) -> dict[str, Any]:
+    """The responses that are errors, by status; the guard's are everywhere."""
+    everywhere = (401, 403, 421, 500)
+    return {
+        str(status): {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"}
+        for status in sorted({*everywhere, *statuses})
+    }
+
+
+_MEANINGS: Final = {
+    400: ("Wrong", "What was sent is wrong; sending it again changes nothing"),
+    401: ("TokenWanted", "The server wants a token"),
+    403: ("Forbidden", "This origin may not ask, or this may not be changed"),
+    404: ("Missing", "What is spoken of is not there"),
+    408: ("TooSlow", "The body did not come in time; nothing was done"),
+    409: ("Conflict", "The state is another one than the caller thought"),
+    413: ("TooLarge", "The body is too large; nothing was done"),
+    415: ("NotJson", "The body does not say that it is JSON"),
+    421: ("WrongHost", "The server does not answer to this host"),
+    429: ("TooMuch", "The request, or its result, is beyond a limit"),
+    500: ("Failed", "The server or its storage failed"),
+    503: ("Busy", "The server is busy, stopping, or its graph is gone"),
+    504: ("TookTooLong", "No answer in time; what was begun is carried out all the same"),
+}
+
+_RESPONSES: Final = {
+    name: {"description": description, "content": _json(_ref("Failure"))}
+    for name, description in _MEANINGS.values()
+}
+
+_SCHEMAS: Final[Mapping[str, Schema]] = {
+    "Request": {
+        "type": "object",
+        "description": "A request of KIP §6.1: one command, or several of which each is a"
+        " transaction of its own.",
+        "properties": {
+            "command": {"type": "string", "description": "A command of KIP."},
+            "commands": {
+                "type": "array",
+                "maxItems": BATCH_COMMANDS_MAX,
+                "items": {
+                    "oneOf": [
+                        {"type": "string"},
+                        {
+                            "type": "object",
+                            "properties": {
+                                "command": {"type": "string"},
+                                "parameters": _PARAMETERS,
+                            },
+                            "required": ["command"],
+                        },
+                    ]
+                },
+            },
+            "parameters": _PARAMETERS,
+            "dry_run": {
+                "type": "boolean",
+                "default": False,
+                "description": "Check only; nothing is written.",
+            },
+        },
+        "oneOf": [{"required": ["command"]}, {"required": ["commands"]}],
+        "not": {"required": ["method"]},
+    },
+    "MethodCall": {
+        "type": "object",
+        "properties": {
+            "method": {"enum": ["execute_kip", "execute_kip_readonly"]},
+            "params": _ref("Request"),
+            "id": _ID,
+            "jsonrpc": True,
+        },
+        "required": ["method", "params"],
+        "additionalProperties": False,
+    },
+    "LogCall": {
+        "type": "object",
+        "properties": {
+            "method": {"const": "list_logs"},
+            "params": {
+                "type": "object",
+                "properties": {
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": LOG_PAGE_MAX,
+                        "default": LOG_PAGE,
+                    },
+                    "cursor": {"type": "string", "description": "`next_cursor` of a page before."},
+                },
+                "additionalProperties": False,
+            },
+            "id": _ID,
+            "jsonrpc": True,
+        },
+        "required": ["method", "params"],
+        "additionalProperties": False,
+    },
+    "Response": {
+        "type": "object",
+        "description": "A response of KIP §6.2. That of a batch is an array of such responses.",
+        "properties": {
+            "result": {},
+            "error": _ref("Error"),
+            "next_cursor": {"type": "string"},
+            "warnings": {"type": "array", "items": {"type": "string"}},
+            "id": _ID,
+        },
+        "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
+        "additionalProperties": False,
+    },
+    "Failure": {
+        "type": "object",
+        "properties": {
+            "error": _ref("Error"),
+            "warnings": {"type": "array", "items": {"type": "string"}},
+            "id": _ID,
+        },
+        "required": ["error"],
+        "additionalProperties": False,
+    },
+    "Error": {
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "pattern": "^KIP_[0-9]{4}$"},
+            "name": {"enum": sorted(REGISTRY)},
+            "message": {"type": "string", "description": "What happened."},
+            "hint": {"type": "string", "description": "What to do next."},
+            "data": {"type": "object", "description": "Details for programs."},
+        },
+        "required": ["code", "name", "message", "hint"],
+        "additionalProperties": False,
+    },
+    "Information": {
+        "type": "object",
+        "properties": {
+            "name": {"const": "mycel"},
+            "version": {"type": "string"},
+            "kip": {"type": "string", "description": "The version of KIP."},
+            "capabilities": {"type": "array", "items": {"type": "string"}},
+            "endpoints": {
+                "type": "object",
+                "additionalProperties": {"type": "string", "format": "uri"},
+            },
+            "limits": {
+                "type": "object",
+                "properties": {
+                    "body_bytes": {"type": "integer"},
+                    "batch_commands": {"type": "integer"},
+                    "timeout_s": {"type": "number"},
+                },
+                "additionalProperties": False,
+            },
+            "graph": {
+                "type": "object",
+                "properties": {
+                    "entries": {"type": "integer", "description": "Entries of the journal."},
+                    "overall_root": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                },
+                "required": ["entries", "overall_root"],
+                "additionalProperties": False,
+            },
+        },
+        "required": ["name", "version", "kip", "capabilities", "endpoints", "limits", "graph"],
+        "additionalProperties": False,
+    },
+    "Health": {
+        "type": "object",
+        "properties": {"status": {"const": "ok"}},
+        "required": ["status"],
+        "additionalProperties": False,
+    },
+}
+
+_INFORMATION: Final = {
+    "operationId": "information",
+    "summary": "What this server is, and what it can do",
+    "responses": {
+        "200": {"description": "That", "content": _json(_ref("Information"))},
+        **_refused(),
+    },
+}
+
+_HEALTH: Final = {
+    "operationId": "health",
+    "summary": "Whether the graph can be read; needs no token",
+    "security": [],
+    "responses": {
+        "200": {"description": "It can", "content": _json(_ref("Health"))},
+        **_refused(503),
+    },
+}
+
+_DESCRIPTION: Final = {
+    "operationId": "description",
+    "summary": "This document",
+    "responses": {
+        "200": {"description": "This document", "content": _json({"type": "object"})},
+        **_refused(),
+    },
+}
+
+
+def _kip(body_bytes_max: int) -> dict[str, Any]:
+    calls = {"oneOf": [_ref("Request"), _ref("MethodCall"), _ref("LogCall")]}
+    return {
+        "operationId": "kip",
+        "summary": "Run commands of KIP, or read the journal",
+        "description": "The status is that of the error, if there is one. A batch is answered with"
+        f" 200, and each of its responses has its own error. At most {body_bytes_max} bytes.",
+        "requestBody": {"required": True, "content": _json(calls, examples=_EXAMPLES)},
+        "responses": {
+            "200": {"description": "It was run", "content": _json(_ref("Response"))},
+            **_refused(400, 404, 408, 409, 413, 415, 429, 503, 504),
+        },
+    }
+
+
+_EXAMPLES: Final = {
+    "command": {"summary": "One command", "value": {"command": _FIND}},
+    "batch": {
+        "summary": "Several, with parameters",
+        "value": {
+            "commands": [
+                "DESCRIBE PRIMER",
+                {
+                    "command": "FIND(?e) WHERE { ?e {type: :type} } LIMIT 1",
+                    "parameters": {"type": "Event"},
+                },
+            ]
+        },
+    },
+    "dry_run": {
+        "summary": "Check a write",
+        "value": {
+            "command": 'UPSERT { CONCEPT { {type: "Person", name: "Ada"} } }',
+            "dry_run": True,
+        },
+    },
+    "readonly": {
+        "summary": "Through the door that only reads",
+        "value": {"method": "execute_kip_readonly", "params": {"command": _FIND}, "id": 1},
+    },
+    "write": {
+        "summary": "A write, with its method",
+        "value": {
+            "method": "execute_kip",
+            "params": {"command": 'UPSERT { CONCEPT { {type: "Person", name: "Ada"} } }'},
+        },
+    },
+    "logs": {
+        "summary": "The last transactions",
+        "value": {"method": "list_logs", "params": {"limit": 2}},
+    },
+}
+
+
+def _door(name: str) -> dict[str, Any]:
+    """Another protocol has a description of its own; here stands only that it is there."""
+    told: dict[str, Any] = {
+        "summary": f"{name.upper()}: speak its own protocol here",
+        "responses": {"default": {"description": f"As {name.upper()} has it"}},
+    }
+    return {
+        method: told | {"operationId": f"{name}_{method}"} for method in ("get", "post", "delete")
+    }

@@ -1,0 +1,183 @@
+"""Who may ask, from where, and how much at once.
+
+Three questions are asked of every request, and each closes another way in. `Host`: a page that a
+browser has loaded may have a name that now leads to this machine (DNS rebinding); such a request
+carries that name. `Origin`: a page from elsewhere may try to reach this server from inside a
+browser. The token: everybody else who can reach the address.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlsplit
+
+from mycel.errors import ConstraintViolation
+
+BODY_BYTES_MAX: Final = 4 << 20
+"""The body of one request."""
+HEAD_BYTES_MAX: Final = 16 << 10
+"""The first line of a request with all its headers."""
+HEAD_TIMEOUT_S: Final = 10.0
+"""How long these may take to arrive."""
+DISCARDED_BYTES_MAX: Final = 64 << 20
+"""How much of a body that is refused is read, so that its sender comes to read the refusal."""
+DISCARDING_TIMEOUT_S: Final = 5.0
+CONNECTIONS_MAX: Final = 512
+KEEP_ALIVE_S: Final = 30
+REQUESTS_MAX: Final = 64
+"""How many requests may be in progress, unless `mycel serve` is told otherwise."""
+TIMEOUT_S: Final = 30.0
+"""How long a command may run, and how long a body may take to arrive."""
+ANSWER_MARGIN_S: Final = 1.0
+"""How much longer an answer is waited for: the engine's own error says more than ours."""
+GRACE_S: Final = 10.0
+"""How long requests that are in progress get to end when the server stops."""
+WORKERS: Final = 8
+"""Threads that run commands. Writers share commits, so they gain from being several."""
+LOG_PAGE: Final = 100
+LOG_PAGE_MAX: Final = 1000
+TOKEN_CHARACTERS_MIN: Final = 16
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
+"""What may stand behind `Bearer` (RFC 6750)."""
+_HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{0,5})?")
+_LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+class Token:
+    """A secret that a request has to bring. Only its hash is kept, and nothing shows it."""
+
+    __slots__ = ("_digest",)
+
+    def __init__(self, secret: str) -> None:
+        """Take the secret.
+
+        Raises:
+            ConstraintViolation: it is too short to be one, or no header could carry it.
+        """
+        if len(secret) < TOKEN_CHARACTERS_MIN or not _TOKEN.fullmatch(secret):
+            raise ConstraintViolation(
+                f"The token has to be at least {TOKEN_CHARACTERS_MIN} characters long, of letters,"
+                " digits and -._~+/ only.",
+                hint='Make one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+            )
+        self._digest = _digest(secret)
+
+    def opens(self, authorization: str | None) -> bool:
+        """Whether the header of a request brings it. How long this takes tells nothing."""
+        scheme, _, sent = (authorization or "").partition(" ")
+        same = hmac.compare_digest(_digest(sent.strip()), self._digest)
+        return same and scheme.lower() == "bearer"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What one server allows."""
+
+    hosts: frozenset[str] = _LOOPBACK
+    """Names, in lower case, under which it may be asked; the address that was reached is one."""
+    origins: frozenset[str] = frozenset()
+    """Origins beside its own whose pages may ask."""
+    token: Token | None = None
+    body_bytes_max: int = BODY_BYTES_MAX
+    requests_max: int = REQUESTS_MAX
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def head_timeout_s(self) -> float:
+        return min(HEAD_TIMEOUT_S, self.timeout_s)
+
+    @property
+    def answer_timeout_s(self) -> float:
+        return self.timeout_s + ANSWER_MARGIN_S
+
+    def knows_host(self, header: str | None, reached: str | None) -> bool:
+        """Whether a request may name this host; `reached` is the address it came to.
+
+        The port is not looked at: a tunnel may have another one.
+        """
+        name = host_name(header or "")
+        if name is None:
+            return False
+        return name in self.hosts or (reached is not None and name == _address(reached))
+
+    def knows_origin(self, origin: str, host_header: str) -> bool:
+        """Whether pages of this origin may ask: our own, and those that were allowed."""
+        if origin in self.origins:
+            return True
+        scheme, separator, place = origin.partition("://")
+        return bool(separator) and scheme in ("http", "https") and place == host_header.lower()
+
+
+def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
+    """The names for `Policy.hosts` of a server that listens on a host.
+
+    >>> sorted(names_of("127.0.0.1", ["graph.example.org:443"]))
+    ['127.0.0.1', '::1', 'graph.example.org', 'localhost']
+
+    Raises:
+        ConstraintViolation: one that is allowed is no host.
+    """
+    names = set(_LOOPBACK)
+    for given in (host if ":" not in host else f"[{host}]", *allowed):
+        name = host_name(given)
+        if name is None:
+            raise ConstraintViolation(
+                f"{given!r} is no name of a host.", hint="Give a name such as graph.example.org."
+            )
+        names.add(name)
+    return frozenset(names)
+
+
+def origins_of(allowed: Iterable[str]) -> frozenset[str]:
+    """Origins for `Policy.origins`.
+
+    >>> sorted(origins_of(["https://App.example.org/", "null"]))
+    ['https://app.example.org', 'null']
+
+    Raises:
+        ConstraintViolation: one of them is no origin.
+    """
+    return frozenset(_origin(each) for each in allowed)
+
+
+def host_name(header: str) -> str | None:
+    """The name in a `Host` header, without its port; None if it is malformed.
+
+    >>> host_name("LocalHost:80"), host_name("[::1]:80"), host_name("a b"), host_name("")
+    ('localhost', '::1', None, None)
+    """
+    found = _HOST.fullmatch(header)
+    return found[1].strip("[]").lower().removesuffix(".") if found else None
+
+
+def _origin(given: str) -> str:
+    if given == "null":
+        return given
+    parts = urlsplit(given)
+    plain = parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
+    if not (parts.scheme and parts.hostname and plain):
+        raise ConstraintViolation(
+            f"{given!r} is no origin.", hint="Give a scheme and a host: https://app.example.org"
+        )
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _address(text: str) -> str:
+    """An address in its usual form: IPv4 without the IPv6 around it, no zone."""
+    try:
+        found = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return text.lower()
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode(errors="replace")).digest()

@@ -1,0 +1,155 @@
+"""C and C++."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from mycel.knowledge.code.facts import Import
+from mycel.knowledge.code.syntax import Syntax, dotted, identifier, text_of, without_generics
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_DECLARATORS_MAX: Final = 16
+_OWNED: Final = re.compile(r"(?:[\w$]+::)*(?:~?[\w$]+|operator.+)")
+_PROTOTYPE: Final = """
+    (declaration declarator: [
+        (function_declarator)
+        (pointer_declarator declarator: (function_declarator))
+    ]) @symbol.prototype
+"""
+
+
+class C(Syntax):
+    language = "c"
+    wheel = "tree_sitter_c"
+    facts = (
+        """
+        (function_definition) @symbol.function
+        (struct_specifier name: (_) body: (_)) @symbol.struct
+        (union_specifier name: (_) body: (_)) @symbol.struct
+        (enum_specifier name: (_) body: (_)) @symbol.enum
+        (type_definition) @symbol.type
+        (preproc_function_def) @symbol.macro
+        (preproc_include) @import
+        (call_expression function: (_) @call)
+    """
+        + _PROTOTYPE
+    )
+    bindings = """
+        (parameter_declaration declarator: (identifier) @bound)
+        (pointer_declarator declarator: (identifier) @bound)
+        (array_declarator declarator: (identifier) @bound)
+        (init_declarator declarator: (identifier) @bound)
+        (declaration declarator: (identifier) @bound)
+    """
+    receivers: ClassVar[frozenset[str]] = frozenset({"this"})
+    parents: ClassVar[frozenset[str]] = frozenset()
+
+    flat_kinds: ClassVar[frozenset[str]] = frozenset({"type", "prototype", "macro"})
+
+    def name(self, node: Node, source: bytes) -> str:
+        match node.type:
+            case "function_definition" | "declaration" | "field_declaration":
+                return _declared(node, source)
+            case "type_definition":
+                declarator = node.child_by_field_name("declarator")
+                of = node.child_by_field_name("type")
+                name = identifier(declarator, source) if declarator is not None else ""
+                tag = of.child_by_field_name("name") if of is not None else None
+                # `typedef struct a {…} a;` is one thing.
+                is_same = tag is not None and text_of(tag, source) == name
+                return "" if is_same else name
+            case _:
+                found = node.child_by_field_name("name")
+                return _owned(text_of(found, source)) if found is not None else ""
+
+    def exported(self, node: Node, name: str, source: bytes) -> bool:
+        return not source.startswith(b"static", node.start_byte)
+
+    def signature(self, text: str) -> str:
+        return text.rstrip(" \n{:;")
+
+    def body(self, node: Node) -> Node | None:
+        if node.type in ("preproc_function_def", "type_definition"):
+            return node.child_by_field_name("value")
+        return node.child_by_field_name("body")
+
+    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
+        parts = super().callee(node, source)
+        # `a.b()` and `a->b()` call a method of a value, unless it is `this`.
+        if len(parts) > 1 and node.type == "field_expression" and parts[0] != "this":
+            return ()
+        return parts
+
+    def may_resolve(self, parts: tuple[str, ...], known: frozenset[str]) -> bool:
+        return True
+
+    def imports(self, node: Node, source: bytes) -> Iterator[Import]:
+        path = node.child_by_field_name("path")
+        text = text_of(path, source) if path is not None else ""
+        if len(text) > 2 and text[0] in '"<':
+            yield Import(text[1:-1], (("*", "*"),), form="system" if text[0] == "<" else "")
+
+
+class Cpp(C):
+    language = "cpp"
+    wheel = "tree_sitter_cpp"
+    facts = (
+        C.facts
+        + """
+        (declaration declarator: (reference_declarator (function_declarator))) @symbol.prototype
+        (class_specifier name: (_) body: (_)) @symbol.class
+        (namespace_definition name: (_)) @symbol.namespace
+        (alias_declaration) @symbol.type
+        (field_declaration declarator: [
+            (function_declarator)
+            (pointer_declarator declarator: (function_declarator))
+            (reference_declarator (function_declarator))
+        ]) @symbol.method
+        (new_expression type: (_) @new)
+    """
+    )
+    bindings = (
+        C.bindings
+        + """
+        (reference_declarator (identifier) @bound)
+        (for_range_loop declarator: (identifier) @bound)
+        (lambda_capture_specifier (identifier) @bound)
+    """
+    )
+
+    def bases(self, node: Node, source: bytes) -> Iterator[str]:
+        for child in node.named_children:
+            if child.type != "base_class_clause":
+                continue
+            for base in child.named_children:
+                if base.type in ("type_identifier", "qualified_identifier", "template_type"):
+                    name = dotted(text_of(base, source))
+                    if name:
+                        yield name
+
+
+def _declared(node: Node, source: bytes) -> str:
+    """The name in a declarator: through pointers and references to the function."""
+    found: Node | None = node
+    for _ in range(_DECLARATORS_MAX):
+        if found is None:
+            return ""
+        inner = found.child_by_field_name("declarator")
+        if inner is None and found.type == "reference_declarator":
+            inner = found.named_child(0)
+        if found.type == "function_declarator":
+            return _owned(text_of(inner, source)) if inner is not None else ""
+        found = inner
+    return ""
+
+
+def _owned(text: str) -> str:
+    """`a::B<T>::c` as `a.B.c`; "" for what is no name."""
+    text = re.sub(r"\s+", "", text)
+    if "operator" not in text:
+        text = without_generics(text)
+    return text.replace("::", ".") if _OWNED.fullmatch(text) is not None else ""

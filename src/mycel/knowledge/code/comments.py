@@ -1,0 +1,82 @@
+"""Documentation in comments: found above a definition by its text, cut to the first paragraph.
+
+Looking at the text before a node is quicker than asking for its siblings, and the comment is found
+as well when a decorator, an attribute or `template<…>` stands between.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+DOC_CHARS_MAX: Final = 600
+_COMMENT_BYTES_MAX: Final = 8 << 10
+_LINES_BETWEEN_MAX: Final = 12
+
+# On the line of a definition and before it: then the comment above belongs to something else.
+_OTHER_CODE: Final = (b"{", b"}", b";", b"=")
+_BETWEEN: Final = (b"#[", b"@", b"template")
+_MARKER: Final = re.compile(r"^\s*(?:/\*\*?!?|\*(?!/)|//[/!]?)?[ \t]?")
+_TAG: Final = re.compile(r"^[@\\](?!brief)\w+")
+_RULE: Final = re.compile(r"[\W_]*")
+
+
+def comment_above(source: bytes, start: int) -> str:
+    """The comment that ends on the line before `start`, with its markers; "" for none."""
+    end = source.rfind(b"\n", 0, start)
+    if any(mark in source[end + 1 : start] for mark in _OTHER_CODE):
+        return ""
+    for _ in range(_LINES_BETWEEN_MAX):
+        if end < 0:
+            return ""
+        begin = source.rfind(b"\n", 0, end) + 1
+        line = source[begin:end].strip()
+        if line.endswith(b"*/"):
+            return _block(source, end)
+        if line.startswith(b"//"):
+            return _lines(source, begin, end)
+        if not line.startswith(_BETWEEN):
+            return ""
+        end = begin - 1
+    return ""
+
+
+def first_paragraph(comment: str) -> str:
+    """The words of a comment up to the first empty line or tag.
+
+    >>> first_paragraph("/** Opens it.\\n *\\n * More.\\n */")
+    'Opens it.'
+    """
+    words: list[str] = []
+    for raw in comment.splitlines():
+        line = _MARKER.sub("", raw, count=1).strip().removesuffix("*/").strip()
+        line = line.removeprefix("@brief ").removeprefix("\\brief ")
+        if _TAG.match(line):
+            break
+        if _RULE.fullmatch(line):
+            if words:
+                break
+            continue
+        words.append(line)
+    return shortened(" ".join(words))
+
+
+def shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= DOC_CHARS_MAX else text[: DOC_CHARS_MAX - 1].rstrip() + "…"
+
+
+def _block(source: bytes, end: int) -> str:
+    begin = source.rfind(b"/*", max(0, end - _COMMENT_BYTES_MAX), end)
+    return source[begin:end].decode("utf-8", "replace") if begin >= 0 else ""
+
+
+def _lines(source: bytes, begin: int, end: int) -> str:
+    """The run of line comments whose last line is given."""
+    floor = max(0, end - _COMMENT_BYTES_MAX)
+    while begin > floor:
+        above = source.rfind(b"\n", floor, begin - 1) + 1
+        if not source[above:begin].lstrip().startswith(b"//") or above >= begin:
+            break
+        begin = above
+    return source[begin:end].decode("utf-8", "replace")

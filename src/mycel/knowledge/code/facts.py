@@ -1,0 +1,143 @@
+"""What one source file says: its symbols, imports, calls and links.
+
+Facts are values of plain strings and numbers. They can be pickled, so that worker processes can
+make them, and `encode`d to JSON, so that the facts of unchanged files need not be made again. A
+fact repeats what is written; what a name in it refers to is the business of `resolve`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+FORMAT: Final = 1
+"""Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition.
+
+    `qualified` is the path of names that leads to it within the file, joined by dots; it is unique
+    there. Lines count from 1.
+    """
+
+    name: str
+    qualified: str
+    kind: str
+    line: int
+    end_line: int
+    signature: str = ""
+    doc: str = ""
+    exported: bool = True
+    bases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One module, and the names that it brings into the file.
+
+    `names` are pairs (name there, name here); `"*"` stands for all of them. `alias` is the name
+    under which the module itself is known here, if it is. `level` counts the leading dots of a
+    relative import of Python. `scope` is the function that imports, if it is not the whole file.
+    `form` says what kind of statement it was where that matters: "mod" of Rust, "system" for an
+    include in angle brackets, "reexport" for `export … from`, "require".
+    """
+
+    module: str
+    names: tuple[tuple[str, str], ...] = ()
+    line: int = 1
+    level: int = 0
+    alias: str = ""
+    scope: str = ""
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call, once per caller and callee.
+
+    `callee` is the dotted name in parts; `self` and `super` stand for what the language calls so.
+    A caller of None is the file itself.
+    """
+
+    caller: str | None
+    callee: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a Markdown document; `form` is "link", "image" or "autolink"."""
+
+    target: str
+    text: str
+    line: int
+    form: str = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All facts of one file.
+
+    `package` is the name that the file gives to the place it belongs to (package of Java and Go,
+    module of go.mod, crate of Cargo.toml). `exports` are the pairs (name outside, name inside) of
+    JavaScript. `settings` are further pairs of a manifest. `note` says what was left out and why.
+    """
+
+    language: str
+    symbols: tuple[Symbol, ...] = ()
+    imports: tuple[Import, ...] = ()
+    calls: tuple[Call, ...] = ()
+    links: tuple[Link, ...] = ()
+    is_test: bool = False
+    package: str = ""
+    exports: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+
+def encode(facts: FileFacts) -> bytes:
+    """The facts as JSON; `decode` reads them."""
+    return orjson.dumps([FORMAT, *(_row(getattr(facts, name)) for name in _FIELDS)])
+
+
+def decode(encoded: bytes) -> FileFacts | None:
+    """The facts that `encode` wrote; None when they are of another format or damaged."""
+    try:
+        version, *values = orjson.loads(encoded)
+        if version != FORMAT or len(values) != len(_FIELDS):
+            return None
+        row: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
+        row["symbols"] = tuple(Symbol(*s[:-1], tuple(s[-1])) for s in row["symbols"])
+        row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
+        row["calls"] = tuple(Call(c[0], tuple(c[1]), c[2]) for c in row["calls"])
+        row["links"] = tuple(Link(*link) for link in row["links"])
+        row["exports"], row["settings"] = _pairs(row["exports"]), _pairs(row["settings"])
+        return FileFacts(**row)
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+_FIELDS: Final = tuple(field.name for field in dataclasses.fields(FileFacts))
+_PARTS: Final = {
+    part: tuple(field.name for field in dataclasses.fields(part))
+    for part in (Symbol, Import, Call, Link)
+}
+
+
+def _row(value: object) -> object:
+    if not isinstance(value, tuple):
+        return value
+    return [
+        [getattr(item, name) for name in _PARTS[type(item)]] if type(item) in _PARTS else item
+        for item in value
+    ]
+
+
+def _pairs(rows: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((first, second) for first, second in rows)

@@ -1,0 +1,317 @@
+"""Which language a file is written in, from its name and its first bytes.
+
+`Kind.language` is what the file is to people and to `file_type` metadata; whether its symbols can
+be read is another question (`analysis`). Manifests that say how names of a project map to places
+(go.mod, Cargo.toml, tsconfig.json) are languages of their own here, because they are read.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Final
+
+BINARY_SNIFF_BYTES: Final = 8 << 10
+"""How far `is_binary` looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`language` is what `analyse` takes; `file_type` is for people: "gomod" is shown as "go"."""
+
+    language: str
+    file_type: str
+    mime_type: str
+
+
+def detect(path: str, head: bytes = b"") -> Kind:
+    """What the file at this path is; `head` are its first bytes, if they are known.
+
+    >>> detect("src/app.tsx").language
+    'tsx'
+    >>> detect("bin/run", b"#!/usr/bin/env python3").file_type
+    'python'
+    """
+    name = PurePosixPath(path).name
+    suffix = _suffix(name)
+    language = (
+        _NAMES.get(name)
+        or _NAMES.get(name.lower())
+        or _by_pattern(name)
+        or _SUFFIXES.get(suffix)
+        or _by_shebang(head)
+    )
+    if suffix == "h" and head and _CPP_HEADER.search(head):
+        language = "cpp"
+    if language is None:
+        language = "binary" if is_binary(head) else "text" if head or suffix == "txt" else "unknown"
+    return Kind(language, _FILE_TYPES.get(language, language), _mime_type(name, language))
+
+
+def is_binary(source: bytes) -> bool:
+    """Whether these bytes are no text: there is a NUL near the beginning."""
+    return b"\0" in source[:BINARY_SNIFF_BYTES]
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a file at this path is test code, by the conventions of the languages.
+
+    >>> [is_test_path(p) for p in ("a/test_x.py", "x_test.go", "x.spec.ts", "src/contest.py")]
+    [True, True, True, False]
+    """
+    pure = PurePosixPath(path)
+    if any(part.lower() in _TEST_FOLDERS for part in pure.parts[:-1]):
+        return True
+    return _TEST_NAME.fullmatch(pure.name) is not None
+
+
+def _suffix(name: str) -> str:
+    _, dot, suffix = name.rpartition(".")
+    return suffix.lower() if dot else ""
+
+
+def _by_pattern(name: str) -> str | None:
+    lowered = name.lower()
+    if lowered.startswith(("dockerfile.", "containerfile.")):
+        return "dockerfile"
+    if re.fullmatch(r"tsconfig\.[\w.-]+\.json", lowered):
+        return "tsconfig"
+    return None
+
+
+def _by_shebang(head: bytes) -> str | None:
+    if not head.startswith(b"#!"):
+        return None
+    words = head[2:200].split(b"\n", 1)[0].decode("utf-8", "replace").split()
+    programs = [PurePosixPath(word).name for word in words if not word.startswith("-")]
+    if programs and programs[0] == "env":
+        programs = [word for word in programs[1:] if "=" not in word]
+    if not programs:
+        return None
+    return _PROGRAMS.get(re.sub(r"[\d.]+$", "", programs[0]))
+
+
+def _mime_type(name: str, language: str) -> str:
+    known = _MIME_TYPES.get(language)
+    if known is not None:
+        return known
+    # Only the built-in table, never that of the machine: the answer is the same everywhere.
+    guess = _mime_table().guess_type(name)[0]
+    return guess or ("application/octet-stream" if language in _OPAQUE else "text/plain")
+
+
+@cache
+def _mime_table() -> mimetypes.MimeTypes:
+    return mimetypes.MimeTypes()
+
+
+_OPAQUE: Final = frozenset({"binary", "unknown"})
+
+# A header that only C++ can read: looked for in what is at hand of a `.h` file.
+_CPP_HEADER: Final = re.compile(
+    rb"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)",
+    re.MULTILINE,
+)
+
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "testing", "spec", "specs"})
+_TEST_NAME: Final = re.compile(
+    r"""
+      test_\w+\.(?:py|c|cc|cpp|cxx|rb)
+    | (?:\w+_tests?|conftest)\.(?:py|go|c|cc|cpp|cxx|rs|rb|dart|exs)
+    | .+\.(?:test|spec)\.[cm]?[jt]sx?
+    | (?:\w+(?:Tests?|IT|Spec)|Test[A-Z]\w*)\.(?:java|kt|scala|cs|swift|php)
+    """,
+    re.VERBOSE,
+)
+
+_LANGUAGES: Final = {
+    "python": "py pyi pyw",
+    "javascript": "js mjs cjs jsx",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "go": "go",
+    "rust": "rs",
+    "java": "java",
+    "c": "c h",
+    "cpp": "cc cpp cxx c++ hh hpp hxx h++ ipp tpp inl",
+    "markdown": "md markdown mdown mkd mdx",
+    "restructuredtext": "rst",
+    "asciidoc": "adoc asciidoc",
+    "json": "json jsonc json5 geojson webmanifest",
+    "jsonl": "jsonl ndjson",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "ini": "ini cfg conf properties editorconfig",
+    "xml": "xml xsd xsl xslt plist csproj props targets",
+    "html": "html htm xhtml",
+    "css": "css",
+    "scss": "scss sass",
+    "less": "less",
+    "vue": "vue",
+    "svelte": "svelte",
+    "astro": "astro",
+    "shell": "sh bash zsh fish ksh",
+    "powershell": "ps1 psm1 psd1",
+    "batch": "bat cmd",
+    "sql": "sql",
+    "ruby": "rb rake gemspec",
+    "php": "php phtml",
+    "kotlin": "kt kts",
+    "swift": "swift",
+    "csharp": "cs csx",
+    "fsharp": "fs fsi fsx",
+    "visualbasic": "vb",
+    "scala": "scala sc",
+    "groovy": "groovy gradle",
+    "clojure": "clj cljs cljc edn",
+    "dart": "dart",
+    "lua": "lua",
+    "perl": "pl pm",
+    "r": "r",
+    "julia": "jl",
+    "haskell": "hs lhs",
+    "ocaml": "ml mli",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "elm": "elm",
+    "zig": "zig",
+    "nim": "nim",
+    "crystal": "cr",
+    "d": "d",
+    "objective-c": "m mm",
+    "assembly": "asm s",
+    "fortran": "f f90 f95 f03",
+    "pascal": "pas",
+    "lisp": "lisp cl el",
+    "scheme": "scm ss rkt",
+    "solidity": "sol",
+    "cuda": "cu cuh",
+    "glsl": "glsl vert frag",
+    "verilog": "v sv",
+    "vhdl": "vhd vhdl",
+    "protobuf": "proto",
+    "graphql": "graphql gql",
+    "thrift": "thrift",
+    "terraform": "tf tfvars hcl",
+    "nix": "nix",
+    "cmake": "cmake",
+    "make": "mk mak",
+    "dockerfile": "dockerfile",
+    "jupyter": "ipynb",
+    "latex": "tex sty bib",
+    "csv": "csv tsv",
+    "diff": "diff patch",
+    "svg": "svg",
+    "text": "txt text log",
+    "kip": "kip",
+    "image": "png jpg jpeg gif webp ico bmp tiff avif",
+    "audio": "mp3 wav flac ogg m4a",
+    "video": "mp4 mov webm mkv avi",
+    "font": "woff woff2 ttf otf eot",
+    "archive": "zip tar gz tgz bz2 xz 7z rar jar whl",
+    "pdf": "pdf",
+    "database": "db sqlite sqlite3",
+    "binary": "so dll dylib exe o a lib class pyc pyd wasm bin dat",
+}
+_SUFFIXES: Final = {
+    suffix: language for language, suffixes in _LANGUAGES.items() for suffix in suffixes.split()
+}
+
+_NAMES: Final = {
+    "go.mod": "gomod",
+    "Cargo.toml": "cargo",
+    "tsconfig.json": "tsconfig",
+    "jsconfig.json": "tsconfig",
+    "makefile": "make",
+    "gnumakefile": "make",
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "cmakelists.txt": "cmake",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "vagrantfile": "ruby",
+    "podfile": "ruby",
+    "brewfile": "ruby",
+    "jenkinsfile": "groovy",
+    "sconstruct": "python",
+    "sconscript": "python",
+    "build.bazel": "starlark",
+    "workspace": "starlark",
+    "justfile": "make",
+    "procfile": "yaml",
+    "pipfile": "toml",
+    "poetry.lock": "toml",
+    "cargo.lock": "toml",
+    "yarn.lock": "text",
+    "go.sum": "text",
+    "license": "text",
+    "readme": "text",
+    "changelog": "text",
+    "notice": "text",
+    ".gitignore": "gitignore",
+    ".dockerignore": "gitignore",
+    ".gitattributes": "ini",
+    ".editorconfig": "ini",
+    ".bashrc": "shell",
+    ".profile": "shell",
+    ".zshrc": "shell",
+    ".env": "ini",
+}
+
+_PROGRAMS: Final = {
+    "python": "python",
+    "pypy": "python",
+    "node": "javascript",
+    "nodejs": "javascript",
+    "deno": "typescript",
+    "bun": "typescript",
+    "ts-node": "typescript",
+    "sh": "shell",
+    "bash": "shell",
+    "zsh": "shell",
+    "dash": "shell",
+    "ksh": "shell",
+    "fish": "shell",
+    "ruby": "ruby",
+    "perl": "perl",
+    "php": "php",
+    "lua": "lua",
+    "Rscript": "r",
+    "awk": "awk",
+    "make": "make",
+}
+
+_FILE_TYPES: Final = {"gomod": "go", "cargo": "toml", "tsconfig": "json", "tsx": "typescript"}
+
+# Where the standard library says nothing, or something that depends on its version.
+_MIME_TYPES: Final = {
+    "python": "text/x-python",
+    "javascript": "text/javascript",
+    "typescript": "text/x-typescript",
+    "tsx": "text/x-typescript",
+    "go": "text/x-go",
+    "gomod": "text/x-go",
+    "rust": "text/x-rust",
+    "java": "text/x-java",
+    "c": "text/x-c",
+    "cpp": "text/x-c++",
+    "markdown": "text/markdown",
+    "json": "application/json",
+    "tsconfig": "application/json",
+    "jsonl": "application/x-ndjson",
+    "jupyter": "application/json",
+    "yaml": "application/yaml",
+    "toml": "application/toml",
+    "cargo": "application/toml",
+    "shell": "text/x-shellscript",
+    "sql": "application/sql",
+    "html": "text/html",
+    "css": "text/css",
+    "xml": "application/xml",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "text": "text/plain",
+}

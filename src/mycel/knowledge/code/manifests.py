@@ -1,0 +1,66 @@
+"""Manifests that say how names in a project map to places: go.mod, Cargo.toml, tsconfig.json."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import orjson
+
+from mycel.knowledge.code.facts import FileFacts
+
+_GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_STRING_OR_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
+
+
+def go_mod(text: str) -> FileFacts:
+    found = _GO_MODULE.search(text)
+    return FileFacts("gomod", package=found[1] if found else "")
+
+
+def cargo(text: str) -> FileFacts:
+    """The name of the crate, and that of its library as a setting if it is another."""
+    try:
+        manifest = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return FileFacts("cargo")
+    package, library = manifest.get("package"), manifest.get("lib")
+    name = package.get("name") if isinstance(package, dict) else None
+    other = library.get("name") if isinstance(library, dict) else None
+    return FileFacts(
+        "cargo",
+        package=name if isinstance(name, str) else "",
+        settings=(("lib", other),) if isinstance(other, str) else (),
+    )
+
+
+def tsconfig(text: str) -> FileFacts:
+    """`baseUrl`, and those `paths` that have a single target."""
+    text = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
+    try:
+        manifest = orjson.loads(_TRAILING_COMMA.sub(r"\1", text))
+    except orjson.JSONDecodeError:
+        return FileFacts("tsconfig")
+    options = manifest.get("compilerOptions") if isinstance(manifest, dict) else None
+    if not isinstance(options, dict):
+        return FileFacts("tsconfig")
+    settings: list[tuple[str, str]] = []
+    base = options.get("baseUrl")
+    if isinstance(base, str):
+        settings.append(("baseUrl", base))
+    paths = options.get("paths")
+    for pattern, targets in paths.items() if isinstance(paths, dict) else ():
+        match targets:
+            case [str(target)] if "*" not in pattern[:-1] and "*" not in target[:-1]:
+                settings.append((f"paths:{pattern}", target))
+    return FileFacts("tsconfig", settings=tuple(settings))
+
+
+MANIFESTS: Final[Mapping[str, Callable[[str], FileFacts]]] = {
+    "gomod": go_mod,
+    "cargo": cargo,
+    "tsconfig": tsconfig,
+}

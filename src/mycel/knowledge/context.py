@@ -1,0 +1,225 @@
+"""What a model is working with just now: nodes in memory, gone with the process.
+
+`ActiveContext` holds a bounded number of nodes in the order of their last use. When one more comes,
+the one that was not used for longest goes, and that it went and why can be asked for. On a pipe
+there is one context for the process. Over HTTP, where requests stand alone, a caller gets a handle
+and passes it back: `Contexts` keeps them, and forgets those that were not used for longest.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from threading import Lock
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation, NotFound
+from mycel.model.names import shorten
+
+CONTEXT_NODES: Final = 100
+"""How many nodes a context holds, unless told otherwise."""
+CONTEXT_NODES_MAX: Final = 10_000
+EVICTED_SHOWN: Final = 100
+"""How many of the nodes that went are remembered."""
+CONTEXTS_MAX: Final = 1_000
+"""How many handles are kept at once."""
+_HANDLE_BYTES: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A node in the context."""
+
+    uri: str
+    tokens: int
+    why: str
+    """What brought it here."""
+    used: int
+    """When it was used last: the greater, the later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A node that was in the context."""
+
+    uri: str
+    why: str
+    used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A context at one moment."""
+
+    size_max: int
+    loaded: tuple[Loaded, ...]
+    """Last used first."""
+    evicted: tuple[Evicted, ...]
+    """Last evicted first."""
+    evicted_count: int
+    """How many went since the beginning, or since the context was cleared."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the loaded nodes have together."""
+        return sum(each.tokens for each in self.loaded)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value as JSON."""
+        return {
+            "size_max": self.size_max,
+            "tokens": self.tokens,
+            "loaded": [
+                {"uri": each.uri, "tokens": each.tokens, "why": each.why} for each in self.loaded
+            ],
+            "evicted": [{"uri": each.uri, "why": each.why} for each in self.evicted],
+            "evicted_count": self.evicted_count,
+        }
+
+
+class ActiveContext:
+    """The nodes in use, the least recently used of which make room. Safe for threads."""
+
+    def __init__(self, size_max: int = CONTEXT_NODES) -> None:
+        if isinstance(size_max, bool) or not isinstance(size_max, int):
+            raise ConstraintViolation("The size of a context is a whole number of nodes.")
+        if not 1 <= size_max <= CONTEXT_NODES_MAX:
+            raise ConstraintViolation(
+                f"A context of {size_max} nodes is not possible.",
+                hint=f"It holds 1 to {CONTEXT_NODES_MAX} nodes; {CONTEXT_NODES} is usual.",
+            )
+        self.size_max: Final = size_max
+        self._lock: Final = Lock()
+        self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._evicted: deque[Evicted] = deque(maxlen=EVICTED_SHOWN)
+        self._evicted_count = 0
+        self._uses = 0
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def __contains__(self, uri: object) -> bool:
+        return uri in self._loaded
+
+    def add(self, uri: str, *, tokens: int = 0, why: str = "added") -> tuple[str, ...]:
+        """Load a node, or use it again. Returns what had to go for it."""
+        return self.add_all(((uri, tokens, why),))
+
+    def add_all(self, nodes: Iterable[tuple[str, int, str]]) -> tuple[str, ...]:
+        """Load nodes: URI, tokens, and why. The first counts as the last used.
+
+        Where there are more than there is room for, those at the end are not loaded at all.
+        """
+        wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
+        with self._lock:
+            for uri, (tokens, why) in wanted.items():
+                self._uses += 1
+                self._loaded[uri] = Loaded(uri, tokens, why, self._uses)
+                self._loaded.move_to_end(uri)
+            gone = []
+            while len(self._loaded) > self.size_max:
+                uri, _ = self._loaded.popitem(last=False)
+                self._evict(uri, f"least recently used of more than {self.size_max}")
+                gone.append(uri)
+        return tuple(gone)
+
+    def touch(self, uri: str) -> bool:
+        """Use a node again. False if it is not loaded."""
+        with self._lock:
+            loaded = self._loaded.get(uri)
+            if loaded is None:
+                return False
+            self._uses += 1
+            self._loaded[uri] = Loaded(uri, loaded.tokens, loaded.why, self._uses)
+            self._loaded.move_to_end(uri)
+            return True
+
+    def discard(self, uri: str, *, why: str = "removed by request") -> bool:
+        """Let a node go. False if it was not loaded."""
+        with self._lock:
+            if self._loaded.pop(uri, None) is None:
+                return False
+            self._evict(uri, why)
+            return True
+
+    def rename(self, old: str, new: str) -> None:
+        """Follow a node that has another URI now, and all that are below it."""
+        with self._lock:
+            renamed: OrderedDict[str, Loaded] = OrderedDict()
+            for uri, each in self._loaded.items():
+                if uri == old or uri.startswith(f"{old}/"):
+                    uri = new + uri[len(old) :]  # noqa: PLW2901
+                renamed[uri] = Loaded(uri, each.tokens, each.why, each.used)
+            self._loaded = renamed
+
+    def clear(self) -> int:
+        """Start over. Returns how many nodes were loaded."""
+        with self._lock:
+            count = len(self._loaded)
+            self._loaded.clear()
+            self._evicted.clear()
+            self._evicted_count = 0
+            return count
+
+    def show(self) -> Shown:
+        """What is loaded and what went, last first."""
+        with self._lock:
+            return Shown(
+                self.size_max,
+                tuple(reversed(self._loaded.values())),
+                tuple(reversed(self._evicted)),
+                self._evicted_count,
+            )
+
+    def _evict(self, uri: str, why: str) -> None:
+        self._uses += 1
+        self._evicted_count += 1
+        self._evicted.append(Evicted(uri, why, self._uses))
+
+
+class Contexts:
+    """Contexts by handle, a bounded number of them. Safe for threads."""
+
+    def __init__(self, count_max: int = CONTEXTS_MAX, *, size_max: int = CONTEXT_NODES) -> None:
+        if count_max < 1:
+            raise ConstraintViolation("There must be room for one context at least.")
+        self._count_max: Final = count_max
+        self._size_max: Final = size_max
+        self._lock: Final = Lock()
+        self._contexts: OrderedDict[str, ActiveContext] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    def mint(self) -> str:
+        """A handle that nobody can guess, of a new context; the oldest unused one makes room."""
+        handle, context = token_urlsafe(_HANDLE_BYTES), ActiveContext(self._size_max)
+        with self._lock:
+            self._contexts[handle] = context
+            if len(self._contexts) > self._count_max:
+                self._contexts.popitem(last=False)
+        return handle
+
+    def get(self, handle: object) -> ActiveContext:
+        """The context of a handle.
+
+        Raises:
+            NotFound: it was never given out, or not used for so long that it is forgotten.
+        """
+        with self._lock:
+            context = self._contexts.get(handle) if isinstance(handle, str) else None
+            if context is None:
+                raise NotFound(
+                    f"There is no context {shorten(repr(handle))}.",
+                    hint="It was forgotten, by a restart or to make room. Ask for a new one by"
+                    " leaving context_id out; the graph itself has lost nothing.",
+                )
+            self._contexts.move_to_end(str(handle))
+            return context
+
+    def drop(self, handle: str) -> bool:
+        """Forget a context. False if there was none."""
+        with self._lock:
+            return self._contexts.pop(handle, None) is not None

@@ -1,0 +1,208 @@
+"""From a URI to the element it names, and back.
+
+A URI is a concept's name, and a name is unique only together with a type. Where KIP has written two
+concepts of one name, the node is the one of the type `Concept` or `Resource`; otherwise the oldest;
+and a placeholder only if there is nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from mycel.errors import InvalidId, NotFound
+from mycel.knowledge.nodes import Node, NodeType, Relation
+from mycel.knowledge.uris import Uri, kip_identity, uri_of
+from mycel.knowledge.vocabulary import CONCEPT, MISSING, RESOURCE, SLIP
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import shorten
+from mycel.store import lookup
+from mycel.store.reader import Reader
+
+NEIGHBOURS_COMPARED: Final = 300
+"""With how many URIs of the same folder, and of the workspace, one that is unknown is compared."""
+SUGGESTIONS_MAX: Final = 3
+
+_RANK: Final = {CONCEPT: 0, RESOURCE: 0, MISSING: 2}
+_NODE_TYPE: Final[dict[str, NodeType]] = {RESOURCE: "resource", MISSING: "missing"}
+
+
+class Found(NamedTuple):
+    """An element that a URI names."""
+
+    number: int
+    type: str
+    """Of a concept; of a link, an empty text."""
+
+    @property
+    def is_missing(self) -> bool:
+        return self.type == MISSING
+
+
+def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
+    """What is there of these URIs, by their normal form."""
+    found: dict[str, Found] = {}
+    names = [uri.text for uri in uris if not uri.is_kip]
+    for number, type_number, name in lookup.named(reader.connection, names) if names else ():
+        new = Found(number, reader.registry.types.name(reader.connection, type_number))
+        found[name] = min(found.get(name, new), new, key=_rank)
+    for uri in uris:
+        if uri.is_kip:
+            element = _element_of(reader, uri)
+            if element is not None:
+                found[uri.text] = Found(element.number, _type_of(element))
+    return found
+
+
+def find(reader: Reader, uri: Uri) -> Found | None:
+    """What a URI names, placeholders included."""
+    return find_all(reader, (uri,)).get(uri.text)
+
+
+def node_at(reader: Reader, uri: Uri) -> Concept:
+    """The concept that a URI names.
+
+    Raises:
+        NotFound: there is none, or only links know of it.
+        InvalidId: it names a link.
+    """
+    found = find(reader, uri)
+    if found is not None and not ids.is_concept(found.number):
+        raise InvalidId(
+            f"{uri.text} is a relation; a node is needed here.",
+            hint="Ask for the relations of one of its ends instead.",
+        )
+    concept = None if found is None else reader.concept(found.number)
+    if found is None or concept is None or found.is_missing:
+        raise not_found(reader, uri, linked=concept is not None)
+    return concept
+
+
+def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
+    """The error for a URI that names nothing, with the closest ones."""
+    close = closest(reader, uri)
+    hint = f"Did you mean {' or '.join(close)}? " if close else ""
+    hint += "Search for it, or add it." if not linked else "Add it, and the links to it heal."
+    said = "Links lead to it, but nobody has written it yet." if linked else ""
+    return NotFound(
+        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(),
+        hint=hint,
+        data={"uri": uri.text, "closest": close},
+    )
+
+
+def closest(reader: Reader, uri: Uri) -> list[str]:
+    """URIs of nodes that one which is unknown may have meant, the likeliest first."""
+    if not uri.workspace:
+        return []
+    parent = uri.text.rpartition("/")[0]
+    root = f"{uri.scheme}://{uri.workspace}"
+    known = dict.fromkeys(
+        name
+        for beginning in (parent, root)
+        for name in _names_below(reader, beginning)
+        if name != uri.text
+    )
+    paths = {name.removeprefix(root).casefold(): name for name in known}
+    wanted = uri.text.removeprefix(root).casefold()
+    folder, _, last = wanted.rpartition("/")
+    siblings = {
+        path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
+    }
+    likely = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
+    likely += [path for path in paths if last and path.rpartition("/")[2] == last]
+    likely += get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
+    return [paths[path] for path in dict.fromkeys(likely)][:SUGGESTIONS_MAX]
+
+
+def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
+    numbers = lookup.named_from(reader.connection, f"{beginning}/", None, NEIGHBOURS_COMPARED)
+    for number in numbers:
+        concept = reader.concept(number)
+        if concept is not None and concept.type != MISSING:
+            yield concept.name
+
+
+def _element_of(reader: Reader, uri: Uri) -> Element | None:
+    identity = kip_identity(uri)
+    if isinstance(identity, str):
+        element = reader.element(ids.parse_id(identity))
+        return element if element is None or element.id == identity else None
+    number = reader.registry.types.number(reader.connection, identity[0])
+    return None if number is None else reader.concept_named(number, identity[1])
+
+
+def _rank(found: Found) -> tuple[int, int]:
+    return _RANK.get(found.type, 1), found.number
+
+
+def _type_of(element: Element) -> str:
+    return element.type if isinstance(element, Concept) else ""
+
+
+# From elements to values.
+
+
+def uri_at(reader: Reader, number: int) -> str:
+    """The URI of an element by its number; the views say the same."""
+    element = reader.element(number)
+    return f"kip:{reader.outer_id(number)}" if element is None else element_uri(element)
+
+
+def element_uri(element: Element) -> str:
+    """The URI of an element."""
+    if isinstance(element, Proposition):
+        return f"kip:{element.id}"
+    return uri_of(element.type, element.name)
+
+
+def as_node(concept: Concept, *, content: bool = True) -> Node:
+    """A concept as a node; its content is left out on request."""
+    properties = concept.attributes
+    node_type = _NODE_TYPE.get(concept.type, "concept")
+    name, text = properties.pop("name", None), properties.pop("content", None)
+    if node_type == "resource":
+        name = text = None
+    elif not isinstance(name, str):
+        name = concept.name if name is None else str(name)
+    return Node(
+        uri=element_uri(concept),
+        id=concept.id,
+        type=concept.type,
+        node_type=node_type,
+        name=name,
+        content=None if text is None or not content else str(text),
+        properties=properties,
+        metadata=concept.metadata,
+        created_at=concept.created_at,
+        updated_at=concept.updated_at,
+        version=concept.version,
+    )
+
+
+def as_relation(reader: Reader, link: Proposition) -> Relation:
+    """A link as a relation between URIs."""
+    ends = [reader.element(ids.parse_id(end)) for end in (link.subject, link.object)]
+    uris = [
+        f"kip:{outer}" if end is None else element_uri(end)
+        for end, outer in zip(ends, (link.subject, link.object), strict=True)
+    ]
+    return Relation(
+        id=link.id,
+        source=uris[0],
+        relation=link.predicate,
+        target=uris[1],
+        weight=link.weight,
+        properties=link.attributes,
+        metadata=link.metadata,
+        created_at=link.created_at,
+        updated_at=link.updated_at,
+        version=link.version,
+        missing=tuple(
+            uri
+            for end, uri in zip(ends, uris, strict=True)
+            if end is not None and _type_of(end) == MISSING
+        ),
+    )

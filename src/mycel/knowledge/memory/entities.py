@@ -1,0 +1,158 @@
+"""Entities and relations of the memory server, and what they are in the graph.
+
+    entity      a concept of type `Entity` with its name; the attributes `entityType` and
+                `observations` hold the rest. One type for all, because there a name is unique
+                whatever the type.
+    relation    a proposition. Its predicate is the relation's type, made an identifier: where
+                that is another text, the definition keeps the original in `relationType`. Two
+                types that would become the same identifier get two predicates.
+
+A proposition never leads from a concept to itself. What an entity is to itself stands in its
+attribute `selfRelations`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from typing import Any, Final
+from unicodedata import normalize
+
+from mycel.errors import InvalidIdentifier
+from mycel.model.elements import Concept
+from mycel.model.limits import IDENTIFIER_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.store.transaction import Transaction
+
+ENTITY: Final = "Entity"
+TYPE_KEY: Final = "entityType"
+OBSERVATIONS_KEY: Final = "observations"
+SELF_KEY: Final = "selfRelations"
+RELATION_KEY: Final = "relationType"
+
+_DEFINITION: Final[dict[str, Any]] = {
+    "description": "Something with a name that observations are gathered about. The attribute"
+    " entityType says what kind of thing it is, observations what is known: one fact each.",
+    "instance_schema": {
+        TYPE_KEY: {"type": "string", "is_required": False, "description": "What it is."},
+        OBSERVATIONS_KEY: {
+            "type": "array",
+            "is_required": False,
+            "description": "What is known about it, one fact each.",
+        },
+    },
+}
+_NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]+")
+_ROOM_FOR_A_NUMBER: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name, what kind of thing it is, and what is known about it."""
+
+    name: str
+    entity_type: str
+    observations: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entity as the memory server writes it."""
+        return {
+            "name": self.name,
+            "entityType": self.entity_type,
+            "observations": list(self.observations),
+        }
+
+    def attributes(self) -> dict[str, Any]:
+        """What the concept says."""
+        return {TYPE_KEY: self.entity_type, OBSERVATIONS_KEY: list(self.observations)}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How one entity is related to another."""
+
+    source: str
+    target: str
+    relation_type: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The relation as the memory server writes it."""
+        return {"from": self.source, "to": self.target, "relationType": self.relation_type}
+
+
+def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
+    """The entity that a concept is. What others have written into it need not be in order."""
+    kind = attributes.get(TYPE_KEY)
+    return Entity(name, kind if isinstance(kind, str) else "", texts(attributes, OBSERVATIONS_KEY))
+
+
+def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The texts in a list of an attribute."""
+    found = attributes.get(key)
+    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
+
+
+def require_entities(tx: Transaction) -> None:
+    """See to it that the type of entities is defined."""
+    if tx.get_concept(CONCEPT_TYPE, ENTITY) is None:
+        tx.define_type(ENTITY, _DEFINITION)
+
+
+def predicate_of(tx: Transaction, relation_type: str) -> str | None:
+    """The predicate that stands for a type of relation, if there is one."""
+    name, is_defined = _predicate(tx, relation_type)
+    return name if is_defined else None
+
+
+def require_predicate(tx: Transaction, relation_type: str) -> str:
+    """The predicate that stands for a type of relation, defined if it was not."""
+    name, is_defined = _predicate(tx, relation_type)
+    if not is_defined:
+        said = {} if name == relation_type else {RELATION_KEY: relation_type}
+        tx.define_predicate(name, {"description": "Registered on first use.", **said})
+    return name
+
+
+def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
+    """The predicate for a type of relation, and whether it is defined."""
+    base = as_identifier(relation_type)
+    for number in count(1):
+        name = base if number == 1 else f"{base}_{number}"
+        definition = tx.get_concept(PROPOSITION_TYPE, name)
+        if definition is None:
+            return name, False
+        means = definition.attributes.get(RELATION_KEY, name)
+        if means == relation_type and _admits_entities(definition):
+            return name, True
+    raise AssertionError  # Numbers do not end.
+
+
+def _admits_entities(definition: Concept) -> bool:
+    """Whether links with a predicate may lead from entities to entities."""
+    for key in ("subject_types", "object_types"):
+        types = definition.attributes.get(key)
+        if isinstance(types, list) and not {"*", ENTITY} & set(map(str, types)):
+            return False
+    return True
+
+
+def as_identifier(text: str) -> str:
+    """A text made a name for a predicate; one that is a name already stays as it is.
+
+    >>> as_identifier("works_at"), as_identifier("worked on (2024)"), as_identifier("3rd of")
+    ('works_at', 'worked_on_2024', '_3rd_of')
+    >>> as_identifier("属于")
+    'relation_2a2eb3a3'
+    """
+    try:
+        return check_identifier(text, "relation type")
+    except InvalidIdentifier:
+        plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = _NO_IDENTIFIER.sub("_", plain).strip("_")
+    if not words:
+        return f"relation_{sha256(text.encode(errors='replace')).hexdigest()[:8]}"
+    name = f"_{words}" if words[0].isdigit() else words
+    return name[: IDENTIFIER_BYTES_MAX - _ROOM_FOR_A_NUMBER]

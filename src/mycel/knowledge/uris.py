@@ -1,0 +1,270 @@
+"""What nodes are called: the one place where URIs are read, checked and brought into one form.
+
+    concept://<workspace>/<path>   a concept
+    file://<workspace>/<path>      a file or folder, relative to the root of its workspace
+    kip:<Type>/<name>              a concept of KIP whose name is no URI; kip:P:7:treats is a link
+    anything else with a scheme    a resource: https://…, urn:…, mailto:…
+
+Two texts that mean the same node have one normal form, which is what the graph knows it by. Scheme
+and workspace are in lower case. A path is decoded once and encoded again: characters that a path
+may hold, and letters of every language, stay readable, the others are percent-encoded in UTF-8.
+`.`, repeated slashes and one at the end are dropped. `?` and `#` are characters like others here:
+concepts have no queries and no fragments. `concept://ws` is the workspace itself.
+
+A path that could mean something outside its workspace is refused before anybody looks at a disk:
+`..` in any spelling, encoded slashes, backslashes, control characters. So is `file:///etc/passwd`,
+which names no workspace. Where a file really is, symbolic links considered, `files` decides.
+
+A text without a scheme is a path in the caller's own workspace.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+from mycel.errors import ConstraintViolation, InvalidId
+from mycel.model.limits import NAME_BYTES_MAX
+from mycel.model.names import check_name, shorten
+
+Kind = Literal["concept", "file"]
+
+CONCEPT: Final = "concept"
+FILE: Final = "file"
+KIP: Final = "kip"
+
+WORKSPACE_CHARACTERS_MAX: Final = 63
+_WORKSPACE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//.*)", re.ASCII | re.DOTALL)
+_SCHEME_ALONE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):([^\s:]\S*)", re.ASCII)
+"""`urn:isbn:1`, but not `note: buy milk`, `std::vector`, `main.py:12` or `C:\\x`."""
+_AUTHORITY: Final = re.compile(r"//([^/?#]*)(.*)", re.DOTALL)
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNREADABLE: Final = re.compile(r"[^!$&-;=@-Z_a-z~]", re.ASCII)
+"""The characters of ASCII that are encoded in a path."""
+
+
+class Uri(NamedTuple):
+    """A URI in its normal form, and what it is made of."""
+
+    text: str
+    scheme: str
+    workspace: str = ""
+    path: str = ""
+    """The path of a concept or file, decoded, without a slash in front."""
+
+    @property
+    def is_concept(self) -> bool:
+        return self.scheme == CONCEPT
+
+    @property
+    def is_file(self) -> bool:
+        return self.scheme == FILE
+
+    @property
+    def is_kip(self) -> bool:
+        """Whether it names an element of KIP by type and name, or by id."""
+        return self.scheme == KIP
+
+
+def check_workspace(name: object) -> str:
+    """The name of a workspace, in lower case.
+
+    Raises:
+        InvalidId: it is none.
+    """
+    folded = name.lower() if isinstance(name, str) else ""
+    if not _WORKSPACE.fullmatch(folded):
+        raise InvalidId(
+            f"{shorten(repr(name))} is not the name of a workspace.",
+            hint="A workspace is called by letters, digits, dots, hyphens and underscores, such as"
+            " my-project; the first is a letter or digit, and there are at most 63.",
+        )
+    return folded
+
+
+def workspace_named(text: str) -> str:
+    """The name of a workspace that is closest to a text, for instance the name of a folder.
+
+    >>> workspace_named("My Project (2)")
+    'my-project-2'
+    """
+    kept = re.sub(r"[^a-z0-9._]+", "-", text.lower(), flags=re.ASCII)
+    return kept.strip("-._")[:WORKSPACE_CHARACTERS_MAX] or "workspace"
+
+
+def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
+    """The URI that a text means; one without a scheme is a path in `workspace`.
+
+    >>> parse("auth/login", "shop").text
+    'concept://shop/auth/login'
+    >>> parse("src/a b.py", "shop", kind="file").text
+    'file://shop/src/a%20b.py'
+
+    Raises:
+        InvalidId: it is no URI, or one that leads out of its workspace.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidId(
+            f"{shorten(repr(text))} is not a URI.",
+            hint="Name a node by a URI or a path, such as concept://workspace/auth/login.",
+        )
+    given = text.strip()
+    if found := _CONTROL.search(given):
+        raise InvalidId(
+            f"The URI {_shown(given)} holds the control character {found[0]!a}.",
+            hint="Leave it out; in content it would be welcome.",
+        )
+    scheme, rest = _split(given)
+    match scheme:
+        case "":
+            uri = build(kind, workspace, _decoded(given, given))
+        case "concept" | "file":
+            uri = _of_workspace(scheme, rest, given)
+        case "kip":
+            uri = Uri(KIP + ":" + rest, KIP)
+        case _:
+            uri = Uri(f"{scheme}:{_elsewhere(rest)}", scheme)
+    check_name(uri.text)
+    return uri
+
+
+def normalise(text: object, workspace: str, *, kind: Kind = "concept") -> str:
+    """The normal form of the URI that a text means."""
+    return parse(text, workspace, kind=kind).text
+
+
+def build(scheme: Kind, workspace: str, path: str) -> Uri:
+    """The URI of a concept or file, from a path that is not encoded.
+
+    >>> build("file", "shop", "docs/50% off?.md").text
+    'file://shop/docs/50%25%20off%3F.md'
+
+    Raises:
+        InvalidId: the path leads out of the workspace.
+    """
+    if len(path) > NAME_BYTES_MAX:
+        raise ConstraintViolation(
+            f"A path of {len(path)} characters is too long; a URI has at most"
+            f" {NAME_BYTES_MAX} bytes.",
+            hint="Name it by a shorter path, and put long text into its content.",
+        )
+    segments = []
+    for segment in path.split("/"):
+        _check_segment(segment, path)
+        if segment not in ("", "."):
+            segments.append(segment)
+    decoded = "/".join(segments)
+    encoded = _encoded(decoded)
+    return Uri(f"{scheme}://{workspace}{encoded and '/' + encoded}", scheme, workspace, decoded)
+
+
+def kip_identity(uri: Uri) -> tuple[str, str] | str:
+    """Type and name of what a `kip:` URI names, or its id.
+
+    Raises:
+        InvalidId: it names nothing.
+    """
+    rest = uri.text[len(KIP) + 1 :]
+    if rest.startswith(("P:", "C:")):
+        return rest
+    type_name, slash, name = rest.partition("/")
+    if not (type_name and slash and name):
+        raise InvalidId(
+            f"{_shown(uri.text)} names no element.", hint="Write kip:Type/name, or kip:P:7:treats."
+        )
+    return type_name, name
+
+
+def uri_of(type_name: str, name: str) -> str:
+    """What a concept is called here: its name, if that is a URI. The views say the same."""
+    is_uri = "://" in name or (type_name == "Resource" and ":" in name and " " not in name)
+    return name if is_uri else f"{KIP}:{type_name}/{name}"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The scheme in lower case and what follows its colon; no scheme, and the whole."""
+    if text[:4].lower() == "kip:":
+        return KIP, text[4:]
+    found = _SCHEME.fullmatch(text) or _SCHEME_ALONE.fullmatch(text)
+    return ("", text) if found is None else (found[1].lower(), found[2])
+
+
+def _of_workspace(scheme: Kind, rest: str, given: str) -> Uri:
+    found = _AUTHORITY.fullmatch(rest)
+    if found is None or not found[1]:
+        raise InvalidId(
+            f"{_shown(given)} does not say which workspace it is in.",
+            hint=f"Write {scheme}://workspace/path; the path is relative to the root of the"
+            " workspace.",
+        )
+    return build(scheme, check_workspace(found[1]), _decoded(found[2], given))
+
+
+def _decoded(path: str, given: str) -> str:
+    if "%" not in path:
+        return path
+    lowered = path.lower()
+    if "%2f" in lowered or "%5c" in lowered:
+        raise InvalidId(
+            f"The URI {_shown(given)} holds an encoded slash or backslash.",
+            hint="Separate the parts of a path with plain slashes.",
+        )
+    try:
+        return unquote_to_bytes(path).decode()
+    except UnicodeDecodeError:
+        raise InvalidId(
+            f"What is percent-encoded in {_shown(given)} is not UTF-8.",
+            hint="Encode the UTF-8 bytes of a character, or write the character itself.",
+        ) from None
+
+
+def _check_segment(segment: str, path: str) -> None:
+    if segment == "..":
+        raise InvalidId(
+            f"The path {_shown(path)} leads up with '..'.",
+            hint="Name it by its path from the root of the workspace, without '..'.",
+        )
+    if "\\" in segment:
+        raise InvalidId(
+            f"The path {_shown(path)} holds a backslash.",
+            hint="Separate the parts of a path with plain slashes.",
+        )
+    if found := _CONTROL.search(segment):
+        raise InvalidId(
+            f"The path {_shown(path)} holds the control character {found[0]!a}.",
+            hint="Leave it out.",
+        )
+
+
+def _encoded(path: str) -> str:
+    return _UNREADABLE.sub(_percent, path) if path.isascii() else "".join(map(_percent_any, path))
+
+
+def _percent(found: re.Match[str]) -> str:
+    return quote(found[0], safe="")
+
+
+def _percent_any(character: str) -> str:
+    if character.isascii():
+        return _UNREADABLE.sub(_percent, character)
+    return character if character.isprintable() else quote(character, safe="")
+
+
+def _elsewhere(rest: str) -> str:
+    """What follows the scheme of a resource: as it is, but for spaces and the case of a host."""
+    rest = rest.replace(" ", "%20")
+    found = _AUTHORITY.fullmatch(rest)
+    if found is None:
+        if not rest.strip("/"):
+            raise InvalidId("The URI has a scheme and nothing else.")
+        return rest
+    if not (found[1] or found[2].strip("/")):
+        raise InvalidId("The URI has a scheme and nothing else.")
+    user, at, host = found[1].rpartition("@")
+    return f"//{user}{at}{host.lower()}{found[2]}"
+
+
+def _shown(text: str) -> str:
+    return repr(shorten(text))

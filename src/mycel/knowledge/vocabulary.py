@@ -1,0 +1,92 @@
+"""Types and relation types that come into being when they are first used.
+
+KML is strict: what is not defined is refused. The knowledge engine is flexible instead. The three
+types of its own are defined when the first node of them is written, with descriptions that a model
+can read. Any other type, and any relation type, is registered under the name it was used with.
+
+What is defined already stays as it is, whoever defined it: a schema's rules are the graph's rules
+here too.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.store import survey
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.transaction import Transaction
+
+CONCEPT: Final = "Concept"
+RESOURCE: Final = "Resource"
+MISSING: Final = "Missing"
+
+NAMES_COMPARED: Final = 1_000
+"""With how many names a new one is compared, to tell whether it is a slip."""
+SLIP: Final = 0.8
+"""How similar two names are of which one may be a slip for the other."""
+
+_TEXT: Final = {"type": "string", "is_required": False}
+
+DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
+    CONCEPT: {
+        "description": "An idea, a pattern, a decision, a part of a system, a person's area:"
+        " anything worth knowing about the work. It is named by its URI,"
+        " concept://workspace/path, and has a name for people and content in prose. Every other"
+        " property is welcome.",
+        "instance_schema": {
+            "name": _TEXT | {"description": "What people call it."},
+            "content": _TEXT | {"description": "What is known about it, in prose or Markdown."},
+        },
+    },
+    RESOURCE: {
+        "description": "Something that can be read elsewhere: a file of the workspace"
+        " (file://workspace/path), a page, a document. It is named by its URI and points there;"
+        " what is known about it stands in its properties and in concepts linked to it.",
+        "instance_schema": {
+            "file_type": _TEXT | {"description": "The language or kind of a file."},
+            "mime_type": _TEXT | {"description": "The media type of what is there."},
+        },
+    },
+    MISSING: {
+        "description": "A concept that links lead to and that nobody has written yet. Writing it"
+        " under its URI turns it into what it should be, and the links stay.",
+    },
+}
+
+
+def require_type(tx: Transaction, name: str) -> tuple[str, ...]:
+    """See to it that a type is defined. Returns what the writer should know."""
+    check_identifier(name, "type")
+    if name in (CONCEPT_TYPE, PROPOSITION_TYPE):
+        raise ConstraintViolation(
+            f"{name} is the type of definitions, and a definition has no URI.",
+            hint="Define types and predicates with KIP: UPSERT, or `mycel define`.",
+        )
+    if tx.get_concept(CONCEPT_TYPE, name) is not None:
+        return ()
+    known = DEFINITIONS.get(name)
+    told = () if known else _registered(tx, "type", name, CONCEPT_TYPE_NUMBER)
+    tx.define_type(name, known or {"description": "Registered on first use."})
+    return told
+
+
+def require_relation(tx: Transaction, name: str) -> tuple[str, ...]:
+    """See to it that a relation type is defined. Returns what the writer should know."""
+    check_identifier(name, "relation type")
+    if tx.get_concept(PROPOSITION_TYPE, name) is not None:
+        return ()
+    told = _registered(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
+    tx.define_predicate(name, {"description": "Registered on first use."})
+    return told
+
+
+def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
+    """A warning if there is a name so close that the new one may be a slip."""
+    names = survey.definitions(tx.ledger.connection, meta, limit=NAMES_COMPARED)
+    close = get_close_matches(name, names, n=1, cutoff=SLIP)
+    if not close:
+        return ()
+    return (f"The {what} {name!r} is new and was registered. Did you mean {close[0]!r}?",)

@@ -1,0 +1,22 @@
+"""The Model Context Protocol: the graph as tools, resources and prompts of an agent.
+
+In the order in which a call passes through them:
+
+    lean        the SDK, without what a server on stdio never uses
+    stdio       standard input and output as a connection
+    web         an HTTP application for one path of a larger one
+    server      one server over one graph, for any transport: which handler answers what
+    tools       the tools: what they say about themselves, what they take
+    arguments   what a call passes, checked
+    desk        what a tool works on
+    reading     the tools that read: search, get, traverse, describe, the active context
+    writing     the tools that write: remember, update, relate, forget, bootstrap
+    language    the tools that run KIP
+    rendering   nodes and relations in short lines
+    results     what a call gives back, small enough for every client
+    resources   nodes and files as resources
+    prompts     what the server says to a model
+    reference   the reference of tools, resources and prompts, written from all this
+
+How the connection is made is known to `lean`, `stdio` and `web` alone.
+"""

@@ -1,0 +1,154 @@
+"""The arguments of a tool call, checked against the tool's schema.
+
+The caller is a model that will try again, so what is wrong is said with the name of the argument
+and what would be right. What is plainly meant is taken: one text where a list of texts is wanted,
+an object or a list that was written as JSON in a text, 5.0 for 5.
+
+Only what the schemas here use is known: types, `enum`, `minimum`, `maximum`, `items`, `properties`,
+`required`. Objects without `properties` are free; the others take no keys but their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
+    InvalidValueType,
+    ResourceExhausted,
+    did_you_mean,
+)
+from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
+from mycel.model.names import kind_of, shorten
+from mycel.model.values import JsonObject
+
+Schema = Mapping[str, Any]
+
+_NOUNS: Final = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def check(tool: str, schema: Schema, given: Mapping[str, Any]) -> JsonObject:
+    """The arguments as the tool takes them.
+
+    Raises:
+        InvalidSyntax: one is missing or unknown.
+        InvalidValueType, ConstraintViolation: one is of the wrong type, or out of bounds.
+        ResourceExhausted: there is too much of it.
+    """
+    _check_size(tool, given)
+    return _object(schema, given, tool, "")
+
+
+def _check_size(tool: str, given: Mapping[str, Any]) -> None:
+    try:
+        size = len(orjson.dumps(given))
+    except (TypeError, ValueError):
+        # A number or a nesting that has no place in JSON; the graph will say which.
+        size = 0
+    if size > TOOL_ARGUMENT_BYTES_MAX:
+        raise ResourceExhausted(
+            f"The arguments of {tool} have {size / 1_000_000:.1f} MB; at most"
+            f" {TOOL_ARGUMENT_BYTES_MAX / 1_000_000:.1f} MB are taken.",
+            hint="Send it in several calls. What large files say belongs into the files: link a"
+            " concept to file://workspace/path instead.",
+        )
+
+
+def _object(schema: Schema, given: Mapping[str, Any], tool: str, place: str) -> JsonObject:
+    known: Mapping[str, Schema] = schema["properties"]
+    for key in given:
+        if key not in known:
+            raise InvalidSyntax(
+                f"{tool} has no argument {shorten(repr(place + key))}."
+                f" {did_you_mean(shorten(key), list(known))}".rstrip(),
+                hint=f"It takes {', '.join(place + each for each in known)}.",
+            )
+    for key in schema.get("required", ()):
+        if given.get(key) is None:
+            raise InvalidSyntax(
+                f"{tool} needs the argument {place + key!r}.",
+                hint=f"Pass {place}{key}: {known[key].get('description', _said(known[key]))}",
+            )
+    return {
+        key: _value(known[key], value, tool, place + key)
+        for key, value in given.items()
+        if value is not None
+    }
+
+
+def _value(schema: Schema, given: Any, tool: str, place: str) -> Any:
+    wanted = schema.get("type")
+    value = _as_meant(schema, given)
+    if not _is_of(wanted, value):
+        raise InvalidValueType(
+            f"The argument {place!r} of {tool} is {_said(schema)}, not {kind_of(given)}.",
+            hint=str(schema.get("description", "Look at the schema of the tool.")),
+        )
+    if "enum" in schema and value not in schema["enum"]:
+        raise ConstraintViolation(
+            f"The argument {place!r} of {tool} cannot be {shorten(repr(value))}.",
+            hint=f"It is one of {', '.join(schema['enum'])}.",
+        )
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise ConstraintViolation(
+            f"The argument {place!r} of {tool} is {value}.",
+            hint=f"It is {_said(schema)} from {low} to {high}.",
+        )
+    if wanted == "array" and "items" in schema:
+        return [
+            _value(schema["items"], each, tool, f"{place}[{at}]") for at, each in enumerate(value)
+        ]
+    if wanted == "object" and "properties" in schema:
+        return _object(schema, value, tool, f"{place}.")
+    return value
+
+
+def _as_meant(schema: Schema, given: Any) -> Any:
+    match schema.get("type"), given:
+        case ("array" | "object") as wanted, str():
+            try:
+                read = orjson.loads(given)
+            except ValueError:
+                read = None
+            if _is_of(wanted, read):
+                return read
+            is_list_of_texts = schema.get("items", {}).get("type") == "string"
+            return [given] if wanted == "array" and is_list_of_texts else given
+        case "array", dict():
+            return [given]
+        case "integer", float() if given.is_integer():
+            return int(given)
+    return given
+
+
+def _is_of(wanted: str | None, value: Any) -> bool:
+    match wanted:
+        case "string":
+            return isinstance(value, str)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "boolean":
+            return isinstance(value, bool)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+    return True
+
+
+def _said(schema: Schema) -> str:
+    return _NOUNS.get(schema.get("type", ""), "a value")

@@ -1,0 +1,386 @@
+"""The nine tools of the memory server of the protocol's own project, over a graph of Mycel.
+
+Whoever comes from there keeps prompts and habits: names of tools, what they take and what they give
+are the same, as JSON in the text and as structured content; only the words are ours. So is what it
+ignores and what it refuses; `mycel.knowledge.memory` says how that is kept.
+
+What differs is said in docs/memory.md: an answer that no client would take whole is cut, and a
+second text then says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import anyio.to_thread
+import orjson
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    ListResourcesResult,
+    ListToolsResult,
+    ReadResourceResult,
+    Resource,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+
+from mycel import __version__
+from mycel.errors import ConstraintViolation, MycelError, did_you_mean
+from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.graph import WHOLE_CHARACTERS_MAX, Graph, Memory
+from mycel.mcp import arguments
+from mycel.mcp.arguments import Schema
+from mycel.mcp.results import failure
+from mycel.mcp.stdio import serve
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.nexus import Nexus
+
+RESOURCE_URI: Final = "memory://knowledge-graph"
+QUERY_CHARACTERS_MAX: Final = 2048
+"""As there."""
+
+
+class Told(NamedTuple):
+    """What a tool gives: a text, the same as data, and perhaps a remark."""
+
+    text: str
+    data: JsonObject
+    remark: str | None = None
+
+
+class MemoryTool(NamedTuple):
+    """One tool: how it is announced, and what it does."""
+
+    name: str
+    title: str
+    description: str
+    takes: Schema
+    gives: Schema
+    run: Callable[[Memory, JsonObject], Told]
+    reads: bool = False
+    destroys: bool = False
+
+    def announced(self) -> Tool:
+        """The tool as clients see it."""
+        return Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=dict(self.takes),
+            output_schema=dict(self.gives),
+            annotations=ToolAnnotations(
+                read_only_hint=self.reads,
+                destructive_hint=self.destroys,
+                idempotent_hint=self.reads or self.destroys,
+                open_world_hint=False,
+            ),
+        )
+
+
+# What they take and give.
+
+
+def _text(description: str) -> JsonObject:
+    return {"type": "string", "description": description}
+
+
+def _list(items: Schema, description: str | None = None) -> JsonObject:
+    described = {} if description is None else {"description": description}
+    return {"type": "array", "items": items, **described}
+
+
+def _object(**properties: Schema) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_ENTITY: Final = _object(
+    name=_text("What the entity is called; no other one has this name"),
+    entityType=_text("What kind of thing it is, such as person or project"),
+    observations=_list({"type": "string"}, "What is known about it, one fact each"),
+)
+_RELATION: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "from": _text("The name of the entity that the relation leaves"),
+        "to": _text("The name of the entity that it leads to"),
+        "relationType": _text("How they are related, in active voice, such as works_at"),
+    },
+    "required": ["from", "to", "relationType"],
+}
+_OBSERVATIONS: Final = _object(
+    entityName=_text("The name of the entity"),
+    contents=_list({"type": "string"}, "What to add, one fact each"),
+)
+_DELETION: Final = _object(
+    entityName=_text("The name of the entity"),
+    observations=_list({"type": "string"}, "What to take back, word for word"),
+)
+_GRAPH: Final = _object(entities=_list(_ENTITY), relations=_list(_RELATION))
+_DONE: Final = _object(success={"type": "boolean"}, message={"type": "string"})
+_ADDED: Final = _object(
+    results=_list(
+        _object(entityName={"type": "string"}, addedObservations=_list({"type": "string"}))
+    )
+)
+
+
+# What they do.
+
+
+def _create_entities(memory: Memory, given: JsonObject) -> Told:
+    new = memory.create_entities(
+        Entity(each["name"], each["entityType"], tuple(each["observations"]))
+        for each in given["entities"]
+    )
+    return _listed("entities", [each.to_dict() for each in new])
+
+
+def _create_relations(memory: Memory, given: JsonObject) -> Told:
+    new = memory.create_relations(_relation(each) for each in given["relations"])
+    return _listed("relations", [each.to_dict() for each in new])
+
+
+def _add_observations(memory: Memory, given: JsonObject) -> Told:
+    added = memory.add_observations(
+        (each["entityName"], each["contents"]) for each in given["observations"]
+    )
+    return _listed(
+        "results", [{"entityName": name, "addedObservations": new} for name, new in added]
+    )
+
+
+def _delete_entities(memory: Memory, given: JsonObject) -> Told:
+    deleted, missing = memory.delete_entities(given["entityNames"])
+    return _done(len(deleted), len(deleted) + len(missing), "entities", missing)
+
+
+def _delete_observations(memory: Memory, given: JsonObject) -> Told:
+    count, missing = memory.delete_observations(
+        (each["entityName"], each["observations"]) for each in given["deletions"]
+    )
+    asked = sum(len(each["observations"]) for each in given["deletions"])
+    return _done(count, asked, "observations", missing)
+
+
+def _delete_relations(memory: Memory, given: JsonObject) -> Told:
+    count = memory.delete_relations(_relation(each) for each in given["relations"])
+    return _done(count, len(given["relations"]), "relations", ())
+
+
+def _read_graph(memory: Memory, _given: JsonObject) -> Told:
+    return _graph(memory.read_graph())
+
+
+def _search_nodes(memory: Memory, given: JsonObject) -> Told:
+    query = given["query"]
+    if len(query) > QUERY_CHARACTERS_MAX:
+        raise ConstraintViolation(
+            f"The query has {len(query)} characters; at most {QUERY_CHARACTERS_MAX} are taken.",
+            hint="Search for a name, or for a few words of an observation.",
+        )
+    return _graph(memory.search_nodes(query))
+
+
+def _open_nodes(memory: Memory, given: JsonObject) -> Told:
+    return _graph(memory.open_nodes(given["names"]))
+
+
+def _relation(given: Mapping[str, str]) -> Relation:
+    return Relation(given["from"], given["to"], given["relationType"])
+
+
+def _listed(key: str, items: list[JsonObject]) -> Told:
+    return Told(_json(items), {key: items})
+
+
+def _done(count: int, asked: int, what: str, missing: tuple[str, ...]) -> Told:
+    message = f"Deleted {count} {what}." if count == asked else f"Deleted {count} of {asked} {what}."
+    if missing:
+        message += f" There is no entity named {', '.join(shorten(each) for each in missing)}."
+    return Told(message, {"success": True, "message": message})
+
+
+def _graph(graph: Graph) -> Told:
+    told = graph.to_dict()
+    return Told(_json(told), told, graph.cut)
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+TOOLS: Final = (
+    MemoryTool(
+        "create_entities",
+        "Create Entities",
+        "Create entities in the knowledge graph. Those whose names exist are left as they are.",
+        _object(entities=_list(_ENTITY)),
+        _object(entities=_list(_ENTITY)),
+        _create_entities,
+    ),
+    MemoryTool(
+        "create_relations",
+        "Create Relations",
+        "Create relations between entities of the knowledge graph, in active voice. Both entities"
+        " have to exist; relations that exist are left as they are.",
+        _object(relations=_list(_RELATION)),
+        _object(relations=_list(_RELATION)),
+        _create_relations,
+    ),
+    MemoryTool(
+        "add_observations",
+        "Add Observations",
+        "Add observations to entities of the knowledge graph, which have to exist.",
+        _object(observations=_list(_OBSERVATIONS)),
+        _ADDED,
+        _add_observations,
+    ),
+    MemoryTool(
+        "delete_entities",
+        "Delete Entities",
+        "Delete entities from the knowledge graph, with all their relations.",
+        _object(entityNames=_list({"type": "string"}, "The names of the entities")),
+        _DONE,
+        _delete_entities,
+        destroys=True,
+    ),
+    MemoryTool(
+        "delete_observations",
+        "Delete Observations",
+        "Delete single observations of entities of the knowledge graph.",
+        _object(deletions=_list(_DELETION)),
+        _DONE,
+        _delete_observations,
+        destroys=True,
+    ),
+    MemoryTool(
+        "delete_relations",
+        "Delete Relations",
+        "Delete relations from the knowledge graph.",
+        _object(relations=_list(_RELATION, "The relations to delete")),
+        _DONE,
+        _delete_relations,
+        destroys=True,
+    ),
+    MemoryTool(
+        "read_graph",
+        "Read Graph",
+        "Read the whole knowledge graph, or as much of it as fits into one answer.",
+        {"type": "object", "properties": {}},
+        _GRAPH,
+        _read_graph,
+        reads=True,
+    ),
+    MemoryTool(
+        "search_nodes",
+        "Search Nodes",
+        "Search the knowledge graph for entities whose name, type or observations hold a text."
+        " They come with all their relations.",
+        _object(
+            query=_text("What to look for, in names, types and observations")
+            | {"maxLength": QUERY_CHARACTERS_MAX}
+        ),
+        _GRAPH,
+        _search_nodes,
+        reads=True,
+    ),
+    MemoryTool(
+        "open_nodes",
+        "Open Nodes",
+        "Open entities of the knowledge graph by their names, with all their relations.",
+        _object(names=_list({"type": "string"}, "The names of the entities")),
+        _GRAPH,
+        _open_nodes,
+        reads=True,
+    ),
+)
+_BY_NAME: Final = {each.name: each for each in TOOLS}
+
+
+def serve_memory(db: Nexus) -> int | None:
+    """Serve these tools on standard input and output; returns the signal that ended it, if any."""
+    with closing(Memory(db)) as memory:
+        return serve(memory_server(memory))
+
+
+def memory_server(memory: Memory) -> Server[Any]:
+    """A server that has these tools, and the whole graph as a resource."""
+
+    async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=[each.announced() for each in TOOLS])
+
+    async def call_tool(_ctx: Any, params: Any) -> CallToolResult:
+        tool = _BY_NAME.get(params.name)
+        if tool is None:
+            close = did_you_mean(params.name, list(_BY_NAME))
+            raise MCPError(INVALID_PARAMS, f"There is no tool {shorten(params.name)!r}. {close}")
+        return await anyio.to_thread.run_sync(partial(call, memory, tool, params.arguments or {}))
+
+    async def list_resources(_ctx: Any, _params: Any) -> ListResourcesResult:
+        return ListResourcesResult(resources=[_RESOURCE])
+
+    async def read_resource(_ctx: Any, params: Any) -> ReadResourceResult:
+        if str(params.uri) != RESOURCE_URI:
+            raise MCPError(
+                INVALID_PARAMS, f"There is no such resource; {RESOURCE_URI} is the whole graph."
+            )
+        whole = partial(memory.read_graph, characters_max=WHOLE_CHARACTERS_MAX)
+        graph = await anyio.to_thread.run_sync(whole)
+        content = TextResourceContents(
+            uri=RESOURCE_URI, mime_type="application/json", text=_json(graph.to_dict())
+        )
+        return ReadResourceResult(contents=[content])
+
+    return Server(
+        "mycel-memory",
+        version=__version__,
+        title="Mycel",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+    )
+
+
+_RESOURCE: Final = Resource(
+    name="knowledge-graph",
+    title="Knowledge Graph",
+    uri=RESOURCE_URI,
+    description="The whole knowledge graph: all entities and relations",
+    mime_type="application/json",
+)
+
+
+def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> CallToolResult:
+    """Run a tool; an error is part of the answer."""
+    try:
+        told = tool.run(memory, arguments.check(tool.name, tool.takes, _known(tool.takes, given)))
+    except MycelError as error:
+        return CallToolResult(
+            content=[TextContent(type="text", text=failure(error).text)], is_error=True
+        )
+    texts = [told.text] if told.remark is None else [told.text, told.remark]
+    return CallToolResult(
+        content=[TextContent(type="text", text=each) for each in texts],
+        structured_content=told.data,
+        is_error=False,
+    )
+
+
+def _known(schema: Schema, given: Any) -> Any:
+    """Without the keys that the schema does not know: there they are ignored."""
+    if isinstance(given, Mapping) and "properties" in schema:
+        known = schema["properties"]
+        return {key: _known(known[key], each) for key, each in given.items() if key in known}
+    if isinstance(given, list) and "items" in schema:
+        return [_known(schema["items"], each) for each in given]
+    return given

@@ -1,0 +1,186 @@
+"""What the server says to a model: at the start, and when a person picks a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mycel.errors import InvalidSyntax, did_you_mean
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+
+
+def instructions(workspace: str, *, readonly: bool) -> str:
+    """What every session begins with; clients cut it at 2 KB."""
+    told = _INSTRUCTIONS.format(workspace=workspace)
+    return told + (_READONLY if readonly else _WRITING)
+
+
+_INSTRUCTIONS: Final = """\
+This is a knowledge graph about the work in the workspace `{workspace}`. It lasts: what earlier \
+sessions learned is here, and what you write will be there for later ones.
+
+Nodes are concepts (concept://{workspace}/path: ideas, parts, decisions, people) and resources \
+(file://{workspace}/path, https://…). Relations join them; a weight from 0 to 1 says what it costs \
+to follow one, 0 meaning that both belong together.
+
+Before you explore files or answer from memory, look here: search_knowledge with a few words, \
+then traverse_graph from the best hit to load what belongs to it, or get_nodes to read it.
+"""
+_WRITING: Final = """
+Search before you write, so that one thing has one node; then update it instead of adding a twin.
+When you have learned something that took effort - how parts work together, why something is as it \
+is, a decision, a trap, who knows what - record it with remember_knowledge: short content, where it \
+comes from and how sure you are in metadata, relations to the concepts and files it is about. If \
+earlier work of yours is not in the graph yet, record it now, before you begin.
+On a code base the graph does not know, call bootstrap_workspace once. Links to concepts nobody has \
+written are reported; write them when you can. Types, relation types and the query language are \
+shown by describe_graph.
+"""
+_READONLY: Final = """
+This server only reads: what you learn cannot be recorded through it. Types, relation types and the \
+query language are shown by describe_graph.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt that a person can pick."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Mapping[str, tuple[str, bool]]
+    """What each is for, and whether it has to be given."""
+    write: Callable[[Mapping[str, str]], str]
+
+    def to_wire(self) -> JsonObject:
+        """The prompt as MCP lists it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "arguments": [
+                {"name": name, "description": said, "required": required}
+                for name, (said, required) in self.arguments.items()
+            ],
+        }
+
+    def message(self, given: Mapping[str, str] | None) -> JsonObject:
+        """The prompt with its arguments.
+
+        Raises:
+            InvalidSyntax: one is missing or unknown.
+        """
+        values = {key: value.strip() for key, value in (given or {}).items()}
+        for key in values:
+            if key not in self.arguments:
+                close = did_you_mean(shorten(key), list(self.arguments))
+                raise InvalidSyntax(
+                    f"The prompt {self.name} has no argument {shorten(repr(key))}. {close}".strip(),
+                    hint=f"It takes {', '.join(self.arguments)}.",
+                )
+        for key, (said, required) in self.arguments.items():
+            if required and not values.get(key):
+                raise InvalidSyntax(
+                    f"The prompt {self.name} needs the argument {key!r}.", hint=said
+                )
+        text = self.write(values)
+        return {
+            "description": self.description,
+            "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
+        }
+
+
+def _use_knowledge(given: Mapping[str, str]) -> str:
+    return f"""\
+I want to: {given["task"]}
+
+Before you begin, find out what the knowledge graph knows about it:
+1. search_knowledge with the most telling words of the task; try two or three wordings.
+2. traverse_graph from the best hits, to load what belongs to them.
+3. get_nodes for those whose content matters, with read_file where the file itself does.
+Then tell me in a few lines what is known, where it comes from and what is missing, and do the \
+task. Where the graph and what you see disagree, trust what you see and correct the graph. At the \
+end, record with remember_knowledge what you had to find out yourself."""
+
+
+def _record_learnings(given: Mapping[str, str]) -> str:
+    about = given.get("topic")
+    topic = f" about {about}" if about else ""
+    return f"""\
+Record what you learned{topic} in this conversation, and in earlier work that is not in the graph \
+yet.
+
+Worth keeping is what took effort and will be needed again: how parts work together, why something \
+is as it is, decisions and what was decided against, traps, conventions, who knows what. Not worth \
+it: what the code says plainly, and what is true only today.
+1. List it for yourself, one idea each.
+2. search_knowledge for each: update_node what exists (append, or a new content), do not add a twin.
+3. remember_knowledge the rest in one call: a URI that says what it is (auth/session-expiry), a \
+name, content of a few sentences, metadata with source and confidence, and relations to the \
+concepts and files it is about (implemented_in, depends_on, decided_because, tested_by, …).
+4. Tell me in a list what you recorded, and which warnings there were."""
+
+
+def _explore_codebase(given: Mapping[str, str]) -> str:
+    path = given.get("path")
+    where = f"the folder {path} of this workspace" if path else "this workspace"
+    question = given.get("question")
+    aim = f" I want to know: {question}" if question else ""
+    argument = f' with path "{path}"' if path else ""
+    return f"""\
+Get to know {where} with the help of the knowledge graph.{aim}
+
+1. describe_graph, to see what is known. If there are no files in it, bootstrap_workspace{argument}.
+2. Find the entry points and the largest parts: search_knowledge, then traverse_graph from them \
+(direction both, relation types such as contains, defines, imports, calls).
+3. Read only what matters: get_nodes with read_file.
+4. Write a concept for each part that you understood, with its purpose in a few sentences, and \
+relate it to its files (implemented_in) and to the parts it needs (depends_on).
+5. Give me an overview: the parts, how they work together, what surprised you, what is unclear."""
+
+
+PROMPTS: Final = (
+    Prompt(
+        "use_knowledge",
+        "Use what is known",
+        "Look up what the graph knows before a task, and record what was missing after it.",
+        {"task": ("What you want to do", True)},
+        _use_knowledge,
+    ),
+    Prompt(
+        "record_learnings",
+        "Record what was learned",
+        "Write what this conversation found out into the graph.",
+        {"topic": ("What it is about; everything if left out", False)},
+        _record_learnings,
+    ),
+    Prompt(
+        "explore_codebase",
+        "Explore a code base",
+        "Get to know source code with the graph, and leave notes for the next time.",
+        {
+            "path": ("A folder of the workspace; all of it if left out", False),
+            "question": ("What you want to know", False),
+        },
+        _explore_codebase,
+    ),
+)
+
+
+def prompt_named(name: str) -> Prompt:
+    """A prompt by its name.
+
+    Raises:
+        InvalidSyntax: there is none.
+    """
+    for prompt in PROMPTS:
+        if prompt.name == name:
+            return prompt
+    names = [prompt.name for prompt in PROMPTS]
+    raise InvalidSyntax(
+        f"There is no prompt {shorten(repr(name))}. {did_you_mean(shorten(name), names)}".strip(),
+        hint=f"There are {', '.join(names)}.",
+    )

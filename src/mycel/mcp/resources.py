@@ -1,0 +1,103 @@
+"""Nodes and files as resources, for clients that let people attach them.
+
+Whatever is here can also be had with a tool, because many clients show no resources. What is listed
+is bounded: a client may read every page before it shows anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation, TypeMismatch
+from mycel.knowledge.vocabulary import CONCEPT
+from mycel.mcp import rendering
+from mycel.mcp.desk import Desk
+from mycel.model.values import JsonObject
+
+PAGE: Final = 100
+PAGES_MAX: Final = 10
+RELATIONS_SHOWN: Final = 50
+
+TEMPLATES: Final[list[JsonObject]] = [
+    {
+        "name": "concept",
+        "title": "A concept",
+        "uriTemplate": "concept://{workspace}/{+path}",
+        "description": "What is known about a concept, with its relations",
+        "mimeType": "text/markdown",
+    },
+    {
+        "name": "file",
+        "title": "A file of the workspace",
+        "uriTemplate": "file://{workspace}/{+path}",
+        "description": "What a file holds; the path is relative to the root of the workspace",
+    },
+]
+
+
+def listed(desk: Desk, cursor: str | None) -> JsonObject:
+    """Some concepts: a page, and where the next begins.
+
+    Raises:
+        InvalidSyntax, ConstraintViolation: the cursor is none.
+    """
+    number, inner = _read_cursor(cursor)
+    command = f"FIND(?c.name, ?c.attributes.name) WHERE {{ ?c {{type: :type}} }} LIMIT {PAGE}"
+    parameters = {"type": CONCEPT}
+    if inner:
+        command += " CURSOR :cursor"
+        parameters["cursor"] = inner
+    try:
+        found = desk.db.execute(command, parameters)
+    except TypeMismatch:
+        return {"resources": []}  # Nobody has written a concept yet.
+    told: JsonObject = {
+        "resources": [
+            {"uri": uri, "name": name or uri.rpartition("/")[2], "mimeType": "text/markdown"}
+            for uri, name in found.rows
+            if "://" in uri
+        ]
+    }
+    if found.next_cursor is not None and number < PAGES_MAX:
+        told["nextCursor"] = f"{number + 1}.{found.next_cursor}"
+    return told
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return 1, ""
+    number, dot, inner = cursor.partition(".")
+    if not (dot and inner and number.isascii() and number.isdecimal() and len(number) < 3):
+        raise ConstraintViolation(
+            "This is no cursor of this list.", hint="Pass nextCursor of the page before."
+        )
+    return int(number), inner
+
+
+def read(desk: Desk, uri: str) -> JsonObject:
+    """What is behind a URI: a file's content, or what is known about a node.
+
+    Raises:
+        NotFound: there is nothing.
+        ConstraintViolation, InvalidId: it leads out of the workspace.
+    """
+    if desk.knowledge.uri(uri).is_file:
+        file = desk.knowledge.read_resource(uri)
+        told: dict[str, Any] = {"uri": uri, "mimeType": file.mime_type}
+        told |= {"blob": file.base64} if file.text is None else {"text": file.text}
+        return {"contents": [told]}
+    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(desk, uri)}]}
+
+
+def _page(desk: Desk, uri: str) -> str:
+    node = desk.knowledge.get(uri)
+    links = desk.knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
+    lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]
+    lines += [f"- {each}" for each in rendering.facts(node, detailed=False).splitlines()]
+    lines += ["", node.content] if node.content else []
+    if links.items:
+        lines += ["", "## Relations", ""]
+        lines += [f"- {rendering.relation(each, seen_from=node.uri)}" for each in links]
+    if links.next_cursor is not None:
+        lines.append("- … and others")
+    return "\n".join(lines) + "\n"

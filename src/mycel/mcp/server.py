@@ -1,0 +1,245 @@
+"""One MCP server over one graph, for any transport.
+
+`build_server` gives the SDK's low-level server with every handler in its place. It serves both eras
+of the protocol: clients that begin with `server/discover` and those that begin with `initialize`.
+
+The core is synchronous, so every request that touches the graph runs in a thread, a bounded number
+of them at once. A call that is cancelled, because the client lost patience or went away, finishes
+what it has begun to write; only its answer is dropped. Long calls look whether anybody still waits.
+
+Results are made as plain objects, not as the SDK's models: it checks what it sends anyway.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+
+from mycel.errors import Category, InternalError, MycelError, did_you_mean
+from mycel.knowledge.context import Contexts
+from mycel.knowledge.knowledge import Knowledge
+from mycel.mcp import arguments, prompts, resources
+from mycel.mcp.desk import Call, Desk, Report
+from mycel.mcp.results import Answer, failure
+from mycel.mcp.tools import Tool, offered
+from mycel.model.names import shorten
+from mycel.nexus import Nexus
+from mycel.service.presence import Presence
+
+NAME: Final = "mycel"
+TITLE: Final = "Mycel knowledge graph"
+CALLS_AT_ONCE: Final = 16
+"""How many requests work on the graph at the same time; the others wait."""
+PROGRESS_S: Final = 0.25
+"""How often a long call says how far it is, at most."""
+SAME_FOR_MS: Final = 3_600_000
+"""How long a client may keep a list that never changes while the server runs."""
+COMPLETE: Final = {"resultType": "complete"}
+"""What every result of the newer era says; for the older one the SDK leaves it out."""
+
+Context = ServerRequestContext[Any]
+Result = TypeVar("Result")
+
+_log = logging.getLogger(__name__)
+
+
+def build_server(
+    db: Nexus, knowledge: Knowledge, *, contexts: Contexts | None = None, readonly: bool = False
+) -> Server[Any]:
+    """A server with tools, resources and prompts over an open graph.
+
+    With `contexts`, active contexts have handles that callers pass back, as calls that stand alone
+    need them; without, there is one, that of `knowledge`. The graph stays the caller's to close.
+    """
+    return _Service(Desk(db, knowledge, contexts, readonly)).server()
+
+
+class _Stopped(Exception):
+    """Nobody waits for this call any more."""
+
+
+class _Service:
+    """The handlers of one server."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk: Final = desk
+        self._by_handle: Final = desk.contexts is not None
+        self._tools: Final = {tool.name: tool for tool in offered(readonly=desk.readonly)}
+        self._schemas: Final = {
+            name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
+        }
+        self._presence: Final = Presence(desk.db.path)
+        self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
+
+    def server(self) -> Server[Any]:
+        # Late: the version stands in the package, which imports nothing of this.
+        from mycel import __version__  # noqa: PLC0415
+
+        same, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
+        server: Server[Any] = Server(
+            NAME,
+            version=__version__,
+            title=TITLE,
+            instructions=prompts.instructions(
+                self._desk.knowledge.workspace, readonly=self._desk.readonly
+            ),
+            cache_hints={
+                "tools/list": same,
+                "prompts/list": same,
+                "resources/templates/list": same,
+                "resources/list": now,
+                "resources/read": now,
+            },
+            get_tool_input_schema=self._schemas.get,
+        )
+        add = server.add_request_handler
+        add("tools/list", types.PaginatedRequestParams, self._list_tools)
+        add("tools/call", types.CallToolRequestParams, self._call_tool)
+        add("resources/list", types.PaginatedRequestParams, self._list_resources)
+        add("resources/templates/list", types.PaginatedRequestParams, self._list_templates)
+        add("resources/read", types.ReadResourceRequestParams, self._read_resource)
+        add("prompts/list", types.PaginatedRequestParams, self._list_prompts)
+        add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
+        return server
+
+    # Tools.
+
+    async def _list_tools(
+        self, _context: Context, _params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        return COMPLETE | {
+            "tools": [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
+        }
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise self._unknown(params.name)
+        given = params.arguments or {}
+        if not tool.is_long:
+            answer = await self._in_thread(lambda: self._run(tool, given))
+        else:
+            async with _watched(context) as report:
+                answer = await self._in_thread(lambda: self._run(tool, given, report))
+        return COMPLETE | answer.to_wire()
+
+    def _run(self, tool: Tool, given: dict[str, Any], *report: Report) -> Answer:
+        try:
+            self._presence.check()
+            checked = arguments.check(tool.name, self._schemas[tool.name], given)
+            return tool.run(Call(self._desk, checked, *report))
+        except MycelError as error:
+            return failure(error)
+        except _Stopped:
+            return failure(InternalError("The call was stopped.", hint="Call it again."))
+        except Exception:  # The edge: a model gets an answer, and the log what happened.
+            _log.exception("The tool %s failed in a way that nobody has foreseen.", tool.name)
+            return failure(InternalError("The tool failed for a reason inside the engine."))
+
+    def _unknown(self, name: str) -> MCPError:
+        known = list(self._tools)
+        if name in {tool.name for tool in offered(readonly=False)}:
+            said = f"This server only reads, and {name} writes."
+        else:
+            close = did_you_mean(shorten(name), known)
+            said = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
+        return MCPError(types.INVALID_PARAMS, f"{said} There are: {', '.join(known)}.")
+
+    # Resources.
+
+    async def _list_resources(
+        self, _context: Context, params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        return COMPLETE | await self._asked(lambda: resources.listed(self._desk, params.cursor))
+
+    async def _list_templates(
+        self, _context: Context, _params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        return COMPLETE | {"resourceTemplates": resources.TEMPLATES}
+
+    async def _read_resource(
+        self, _context: Context, params: types.ReadResourceRequestParams
+    ) -> dict[str, Any]:
+        return COMPLETE | await self._asked(lambda: resources.read(self._desk, str(params.uri)))
+
+    # Prompts.
+
+    async def _list_prompts(
+        self, _context: Context, _params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        return COMPLETE | {"prompts": [prompt.to_wire() for prompt in prompts.PROMPTS]}
+
+    async def _get_prompt(
+        self, _context: Context, params: types.GetPromptRequestParams
+    ) -> dict[str, Any]:
+        try:
+            return COMPLETE | prompts.prompt_named(params.name).message(params.arguments)
+        except MycelError as error:
+            raise _protocol_error(error) from None
+
+    # Threads.
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        # It is not left behind when the call is cancelled: what it writes is written.
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def _asked(self, work: Callable[[], Result]) -> Result:
+        """Run what is no tool call: there an error is one of the protocol."""
+
+        def run() -> Result:
+            self._presence.check()
+            return work()
+
+        try:
+            return await self._in_thread(run)
+        except MycelError as error:
+            raise _protocol_error(error) from None
+
+
+def _protocol_error(error: MycelError) -> MCPError:
+    # What is not there is an invalid parameter, by the protocol.
+    is_input = error.category in (Category.INPUT, Category.MISSING)
+    code = types.INVALID_PARAMS if is_input else error.category.jsonrpc_code
+    told = failure(error)
+    return MCPError(code, f"{error.message} {error.hint}", told.data)
+
+
+@asynccontextmanager
+async def _watched(context: Context) -> AsyncIterator[Report]:
+    """What a long call in a thread says how far it is with; it stops when nobody waits."""
+    stopped = threading.Event()
+    told_at = -PROGRESS_S
+
+    def report(done: float, total: float | None, words: str) -> None:
+        nonlocal told_at
+        if stopped.is_set():
+            raise _Stopped
+        if monotonic() - told_at >= PROGRESS_S:
+            told_at = monotonic()
+            anyio.from_thread.run(context.session.report_progress, done, total, words)
+
+    async def watch() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            stopped.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        yield report
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,261 @@
+"""Standard input and output as a connection: one message a line, and nothing else.
+
+The SDK has such a transport. This one differs in what a process for many years of sessions needs:
+
+- It ends when it is told to. A thread reads the input, so a signal does not have to wait for the
+  next line; calls that are under way finish their writes first.
+- It ends when the input ends, after the calls that were sent before were answered.
+- A message that is no JSON, or too long, gets an answer instead of silence.
+- Messages are written without a detour through another thread, and a client that reads slowly
+  stops nobody else.
+
+While it serves, descriptor 1 is standard error and descriptor 0 is empty: whatever some library
+prints or reads, the connection is not disturbed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import select
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, Final
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import anyio.to_thread
+from mcp.server.lowlevel.server import Server
+from mcp.server.runner import serve_dual_era_loop
+from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
+
+READ_BYTES: Final = 1 << 16
+ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
+"""So much a pipe that is ready takes without making the writer wait."""
+LAST_CALLS_S: Final = 5.0
+"""How long calls may still take when the input has ended."""
+_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
+
+_log = logging.getLogger(__name__)
+
+
+def serve(server: Server[Any]) -> int | None:
+    """Serve until the input ends or the process is told to stop; returns the signal, if any."""
+    with _claimed_descriptors() as (source, target):
+        return anyio.run(_serve, server, source, target)
+
+
+async def _serve(server: Server[Any], source: int, target: int) -> int | None:
+    stopped_by: int | None = None
+    connection = _Connection(source, target)
+
+    async def watch_signals(scope: anyio.CancelScope) -> None:
+        nonlocal stopped_by
+        with suppress(NotImplementedError):  # Windows: there a signal ends the process itself.
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for number in signals:
+                    stopped_by = number
+                    scope.cancel()
+                    return
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch_signals, tasks.cancel_scope)
+        async with connection.open() as (incoming, outgoing), server.lifespan(server) as state:
+            await serve_dual_era_loop(
+                server,
+                incoming,
+                outgoing,
+                lifespan_state=state,
+                init_options=server.create_initialization_options(),
+            )
+        tasks.cancel_scope.cancel()
+    return stopped_by
+
+
+class _Connection:
+    """Lines of one descriptor as messages, and messages as lines of another."""
+
+    def __init__(self, source: int, target: int) -> None:
+        self._source = source
+        self._target = target
+        self._waiting: set[int | str] = set()
+        """Requests that were read and not answered yet."""
+        self._answered = anyio.Event()
+        self._broken = False
+        self._lock = anyio.Lock()
+
+    @asynccontextmanager
+    async def open(
+        self,
+    ) -> AsyncIterator[tuple[ContextReceiveStream[Any], ContextSendStream[SessionMessage]]]:
+        """The two streams that the SDK serves."""
+        raw_in, incoming = anyio.create_memory_object_stream[Any](0)
+        outgoing, raw_out = anyio.create_memory_object_stream[Any](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, ContextSendStream[Any](raw_in))
+            tasks.start_soon(self._write, ContextReceiveStream[SessionMessage](raw_out))
+            yield ContextReceiveStream[Any](incoming), ContextSendStream[SessionMessage](outgoing)
+            tasks.cancel_scope.cancel()
+
+    # In.
+
+    async def _read(self, into: ContextSendStream[Any]) -> None:
+        lines, taken = anyio.create_memory_object_stream[bytes](0)
+        thread = threading.Thread(
+            target=_read_lines,
+            args=(self._source, lines, anyio.lowlevel.current_token()),
+            name="mycel-stdin",
+            daemon=True,  # It waits for input, perhaps for ever; nothing is lost with it.
+        )
+        thread.start()
+        async with into:
+            async for line in taken:
+                message = await self._message(line)
+                if message is not None:
+                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        await into.send(SessionMessage(message))
+            with anyio.move_on_after(LAST_CALLS_S):
+                while self._waiting and not self._broken:
+                    await self._answered.wait()
+
+    async def _message(self, line: bytes) -> Any:
+        """A line as a message; None if it is none, which the other side is told."""
+        if len(line) > MESSAGE_LINE_BYTES_MAX:
+            most = MESSAGE_LINE_BYTES_MAX >> 20
+            await self._refuse(line, INVALID_REQUEST, f"A message has at most {most} MiB.")
+            return None
+        if not line.strip():
+            return None
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValidationError as error:
+            is_json = not any(each["type"] == "json_invalid" for each in error.errors())
+            code, said = (
+                (INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+                if is_json
+                else (PARSE_ERROR, "This line is no JSON.")
+            )
+            await self._refuse(line, code, said)
+            return None
+        match message:
+            case JSONRPCRequest():
+                self._waiting.add(message.id)
+            case JSONRPCNotification(method="notifications/cancelled"):
+                # Nobody answers a call that was cancelled.
+                self._waiting.discard((message.params or {}).get("requestId", ""))
+        return message
+
+    async def _refuse(self, line: bytes, code: int, said: str) -> None:
+        found = _ID.search(line[:READ_BYTES])
+        number = None if found is None else found[1].decode(errors="replace")
+        known = None if number is None else number[1:-1] if number[0] == '"' else int(number)
+        await self._send(
+            JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=said))
+        )
+
+    # Out.
+
+    async def _write(self, messages: ContextReceiveStream[SessionMessage]) -> None:
+        async with messages:
+            async for each in messages:
+                await self._send(each.message)
+                if isinstance(each.message, JSONRPCResponse | JSONRPCError):
+                    self._waiting.discard(each.message.id or "")
+                    self._answered.set()
+                    self._answered = anyio.Event()
+
+    async def _send(self, message: Any) -> None:
+        if self._broken:
+            return
+        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        async with self._lock:
+            try:
+                await _write_all(self._target, line)
+            except OSError as error:
+                # Nobody listens any more; the end of the input will follow.
+                _log.info("The client has gone: %s.", error.strerror)
+                self._broken = True
+                self._answered.set()
+
+
+async def _write_all(descriptor: int, data: bytes) -> None:
+    """Write in pieces that a pipe takes at once, so that a slow reader stops nobody else."""
+    rest = memoryview(data)
+    while rest:
+        if sys.platform == "win32":  # There a pipe cannot be asked whether it is ready.
+            written = await anyio.to_thread.run_sync(os.write, descriptor, rest)
+        else:
+            if not select.select((), (descriptor,), (), 0)[1]:
+                await anyio.wait_writable(descriptor)
+            written = os.write(descriptor, rest[:ATOMIC_BYTES])
+        rest = rest[written:]
+
+
+def _read_lines(descriptor: int, lines: Any, loop: Any) -> None:
+    """Read until the end, a line at a time."""
+    try:
+        for line in _split(descriptor):
+            anyio.from_thread.run(lines.send, line, token=loop)
+        anyio.from_thread.run_sync(lines.close, token=loop)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError):
+        return  # The server has stopped, or its loop has.
+
+
+def _split(descriptor: int) -> Iterator[bytes]:
+    """Lines; of one with more than `MESSAGE_LINE_BYTES_MAX`, a beginning that is longer still."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            read = os.read(descriptor, READ_BYTES)
+        except OSError:
+            read = b""
+        *whole, rest = read.split(b"\n")
+        for piece in whole:
+            parts.append(piece)
+            yield b"".join(parts)
+            parts, size = [], 0
+        if size <= MESSAGE_LINE_BYTES_MAX:
+            parts.append(rest)
+        size += len(rest)
+        if not read:
+            if size:
+                yield b"".join(parts)
+            return
+
+
+@contextmanager
+def _claimed_descriptors() -> Iterator[tuple[int, int]]:
+    """Copies of standard input and output; the originals lead away until the end."""
+    sys.stdout.flush()
+    source, target = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(nowhere, 0)
+        os.dup2(2, 1)
+        yield source, target
+    finally:
+        sys.stdout.flush()
+        os.dup2(target, 1)
+        os.dup2(source, 0)
+        # The copies stay open: a thread may still wait at one of them.
+        os.close(nowhere)

@@ -1,0 +1,186 @@
+"""The tools that write: remember, update, relate, forget, bootstrap."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
+from mycel.knowledge.files import path_of
+from mycel.knowledge.nodes import Linked, Written
+from mycel.mcp import rendering
+from mycel.mcp.desk import Call
+from mycel.mcp.results import Answer, Page, data_within
+from mycel.model.values import JsonObject
+
+CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
+SHOWN: Final = 50
+"""How many of the nodes and relations of one call are told one by one."""
+
+
+def remember(call: Call) -> Answer:
+    """Write nodes and relations together: all of them, or none."""
+    concepts = call.arguments.get("concepts", [])
+    relations = call.arguments.get("relations", [])
+    if not (concepts or relations):
+        raise InvalidSyntax(
+            "There is nothing to remember.",
+            hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
+        )
+    made = call.desk.knowledge.remember(concepts, relations)
+    page = Page()
+    kept = len(made.nodes) + len(made.relations) - made.changed
+    page.add(
+        f"{made.created} new, {made.changed - made.created} changed,"
+        f" {kept} as they were."
+    )
+    if len(made.nodes) + len(made.relations) <= SHOWN or call.is_detailed:
+        for node in made.nodes:
+            page.add(_written(node))
+        for link in made.relations:
+            page.add(_linked(link))
+    _warn(page, made.warnings)
+    data: JsonObject = {
+        "created": made.created,
+        "changed": made.changed,
+        "nodes": [{"uri": each.uri, "version": each.version} for each in made.nodes[:SHOWN]],
+    }
+    return Answer(str(page), data_within(_with_warnings(data, made.warnings)))
+
+
+def update(call: Call) -> Answer:
+    """Change a node, or give it another URI, or both."""
+    arguments, knowledge = call.arguments, call.desk.knowledge
+    changes = {key: arguments[key] for key in CHANGES if key in arguments}
+    new_uri = arguments.get("new_uri")
+    if not changes and new_uri is None:
+        raise InvalidSyntax(
+            "There is nothing to change.",
+            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}.",
+        )
+    page = Page()
+    told: tuple[str, ...] = ()
+    if changes:
+        written = knowledge.update(arguments["uri"], **changes)
+        page.add(_written(written))
+        told = written.warnings
+    if new_uri is not None:
+        written = knowledge.move(
+            arguments["uri"], new_uri, subtree=arguments.get("subtree", False)
+        )
+        page.add(f"{written.uri} has a new URI ({written.moved} moved); links followed.")
+        told = (*told, *written.warnings)
+    _warn(page, told)
+    data = {"uri": written.uri, "version": written.version, "changed": written.changed}
+    return Answer(str(page), _with_warnings(data, told))
+
+
+def relate(call: Call) -> Answer:
+    """Make, change or remove one relation."""
+    arguments, knowledge = call.arguments, call.desk.knowledge
+    ends = arguments["source"], arguments["relation"], arguments["target"]
+    match arguments.get("action", "link"):
+        case "unlink":
+            done = knowledge.unlink(*ends, reason=arguments.get("reason", ""))
+            said = "The relation is removed." if done else "There was no such relation."
+            return Answer(said, {"removed": done})
+        case "set_weight":
+            if "weight" not in arguments:
+                raise InvalidSyntax(
+                    "set_weight needs a weight.",
+                    hint="Pass weight: from 0 (always together) to 1 (an ordinary step).",
+                )
+            linked = knowledge.set_weight(*ends, arguments["weight"])
+        case _:
+            linked = knowledge.link(
+                *ends,
+                weight=arguments.get("weight"),
+                properties=arguments.get("properties"),
+                metadata=arguments.get("metadata"),
+            )
+    page = Page()
+    page.add(_linked(linked))
+    _warn(page, linked.warnings)
+    data = {"id": linked.id, "created": linked.created, "changed": linked.changed}
+    return Answer(str(page), _with_warnings(data, linked.warnings))
+
+
+def forget(call: Call) -> Answer:
+    """Remove nodes with their relations; history keeps them."""
+    knowledge = call.desk.knowledge
+    page, removed = Page(), 0
+    data: JsonObject = {"removed": [], "failed": []}
+    failures: list[MycelError] = []
+    uris = list(dict.fromkeys(call.arguments["uris"]))
+    for uri in uris:
+        try:
+            gone = knowledge.delete(uri, reason=call.arguments.get("reason", ""))
+        except MycelError as error:
+            failures.append(error)
+            data["failed"].append(uri)
+            page.add(f"{uri}: {error.code} {error.name}: {error.message}")
+            continue
+        removed += gone.concepts
+        data["removed"].append(uri)
+        what = "removed" if gone.concepts else "was removed before"
+        page.add(f"{uri} {what}, with {gone.relations} relations.")
+        _warn(page, gone.warnings)
+    if len(failures) == len(uris):
+        raise failures[0]
+    if removed:
+        page.close("History keeps what was removed: see AS OF in KIP, or `mycel history`.")
+    return Answer(str(page), data_within(data))
+
+
+def bootstrap(call: Call) -> Answer:
+    """Read the files of the workspace into the graph; what is unchanged is left alone."""
+    knowledge = call.desk.knowledge
+    if knowledge.root is None:
+        raise ConstraintViolation(
+            f"Nobody has said where the files of the workspace {knowledge.workspace!r} are.",
+            hint="Start the server with --root PATH.",
+        )
+    folder = knowledge.root
+    if "path" in call.arguments:
+        folder = path_of(knowledge.uri(call.arguments["path"], kind="file"), knowledge.root)
+    try:
+        # Late: parsers of many languages.
+        from mycel.knowledge.bootstrap import bootstrap as run  # noqa: PLC0415
+    except ImportError as error:
+        raise ConstraintViolation(
+            f"Source code cannot be read here: {error}.",
+            hint="Install the parsers with `pip install 'mycel[code]'`, or write what matters"
+            " with remember_knowledge.",
+        ) from None
+
+    summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
+    told: JsonObject = summary.to_dict()
+    page = Page()
+    for key, value in told.items():
+        page.add(f"{key}: {rendering.value(value)}")
+    return Answer(str(page), data_within(told))
+
+
+def _report(call: Call, seen: Any) -> None:
+    done, total = getattr(seen, "done", 0), getattr(seen, "total", None)
+    call.report(float(done), None if total is None else float(total), str(seen))
+
+
+def _written(each: Written) -> str:
+    what = "new" if each.created else "changed" if each.changed else "as it was"
+    return f"{each.uri} ({what}, version {each.version})"
+
+
+def _linked(each: Linked) -> str:
+    what = "new" if each.created else "changed" if each.changed else "as it was"
+    return f"{each.source} —{each.relation}→ {each.target} ({what})"
+
+
+def _warn(page: Page, told: tuple[str, ...]) -> None:
+    for each in told[:SHOWN]:
+        page.add(rendering.warnings((each,)))
+    if len(told) > SHOWN:
+        page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, broken_links.")
+
+
+def _with_warnings(data: dict[str, Any], told: tuple[str, ...]) -> JsonObject:
+    return data | ({"warnings": list(told[:SHOWN])} if told else {})

@@ -1,0 +1,394 @@
+"""Applying a schema: definitions, rows, indexes and checks, as one transaction.
+
+What has to happen is not read from the steps of the plan, which are for people. It follows from the
+two catalogs: the one in force and the one that is wanted, types and properties matched by their
+ids. Each stage makes the graph agree with the latter in one respect:
+
+    1. types that are no longer declared are dropped, with their instances
+    2. definitions say what is declared; a type that is renamed gets a new one
+    3. instances of renamed types move to it
+    4. instances of restored types come back
+    5. rows follow their declarations; those that do not satisfy them are noted
+    6. indexes are what constraints ask for
+    7. what only the whole can tell is checked: uniqueness, ends, cardinality
+
+Should anything be noted, all of it is rolled back and reported. Guards are silent meanwhile: the
+rows in between satisfy neither schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mycel.engine.protection import ACTORS
+from mycel.engine.typed import APPLYING
+from mycel.migration import catalogs, fitting, restoring, rewriting
+from mycel.migration.definitions import Definitions, existing, kip_name, number_of, place_of
+from mycel.migration.fitting import Findings
+from mycel.migration.lock import schema_apply_lock
+from mycel.migration.restoring import Span
+from mycel.migration.rewriting import DROPPED, Rewrite
+from mycel.model.elements import Concept
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import (
+    EdgeType,
+    InstanceType,
+    Interface,
+    NodeType,
+    SchemaType,
+    kind_of_type,
+)
+from mycel.schema.planner import Plan, plan
+from mycel.schema.slots import slots_of
+from mycel.schema.steps import RestoreType, Step
+from mycel.schema.stored import OWNED, PG, PG_DROPPED, dropped_entry
+from mycel.store import instances
+from mycel.store.database import Store
+from mycel.store.instances import Instance, Table
+from mycel.store.journal import Head
+from mycel.store.transaction import Transaction
+
+MESSAGE: Final = "schema apply"
+"""How the message of a transaction begins that applies a schema; the hash of the schema follows."""
+
+_NEEDS_DATA: Final = "needs_data"
+_RENAMED: Final = "renamed by a schema"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What became of a schema."""
+
+    supported: bool
+    applied: bool
+    manifest_version: int
+    """The position of the journal after it; without a change, the present one."""
+    changes: tuple[Step, ...]
+    """The steps of the plan, and what of the data stands in the way."""
+
+    @property
+    def steps(self) -> tuple[dict[str, Any], ...]:
+        """The steps as JSON."""
+        return tuple(each.to_dict() for each in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "supported": self.supported,
+            "applied": self.applied,
+            "manifest_version": self.manifest_version,
+            "steps": list(self.steps),
+        }
+
+
+class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, and no error.
+    """Leaves the transaction without writing anything."""
+
+
+def apply(
+    store: Store, desired: Catalog, *, actor: str, allow_data_loss: bool = False
+) -> ApplyResult:
+    """Put a schema in force, if the plan is supported and the data satisfies it.
+
+    Raises:
+        SchemaApplyInProgress: somebody else applies one.
+    """
+    planned, version = _attempt(
+        store, desired, actor=actor, allow_data_loss=allow_data_loss, dry_run=False
+    )
+    if version is None:
+        with store.reading() as reader:
+            version = Head.read(reader.connection).seq
+        return ApplyResult(planned.supported, False, version, planned.changes)
+    return ApplyResult(True, True, version, planned.changes)
+
+
+def rehearse(store: Store, desired: Catalog, *, actor: str) -> Plan:
+    """The plan, with what of the data stands in its way: done, looked at, and rolled back.
+
+    Raises:
+        SchemaApplyInProgress: somebody else applies a schema.
+    """
+    return _attempt(store, desired, actor=actor, allow_data_loss=False, dry_run=True)[0]
+
+
+def _attempt(
+    store: Store, desired: Catalog, *, actor: str, allow_data_loss: bool, dry_run: bool
+) -> tuple[Plan, int | None]:
+    """The plan, and the position of the journal after it was carried out, if it was."""
+    with schema_apply_lock(store.location.path):
+        with store.reading() as reader:
+            accepted = catalogs.read(reader.connection, dropped=True)
+        planned = plan(accepted, desired)
+        if not planned.supported or not planned.changes:
+            return planned, None
+        findings = Findings()
+        message = f"{MESSAGE} {planned.catalog.ir_hash}"
+        try:
+            with store.transaction(actor=actor, message=message) as tx:
+                _Apply(tx, accepted, planned, findings, allow_data_loss=allow_data_loss).run()
+                if findings or dry_run:
+                    raise _RolledBack
+                return planned, tx.ledger.head.seq + 1  # With the row that closes it.
+        except _RolledBack:
+            return replace(planned, changes=(*planned.changes, *findings.steps())), None
+
+
+class _Apply:
+    """One schema on its way into the graph."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        accepted: Catalog,
+        planned: Plan,
+        findings: Findings,
+        *,
+        allow_data_loss: bool,
+    ) -> None:
+        tx.memo[APPLYING] = True
+        self._tx: Final = tx
+        self._catalog: Final = planned.catalog
+        self._findings: Final = findings
+        self._remembers: Final = not allow_data_loss
+        self._accepted: Final = {_identity(each): each for each in accepted.types}
+        self._definitions: Final = Definitions(tx, planned.catalog)
+        self._steps: Final = _about(planned)
+        self._adopted: Final[set[str]] = set()
+        """Identities of types that had flexible definitions."""
+        self._remembered: Final = {
+            _identity(each.declared): each.remembered
+            for each in planned.changes
+            if isinstance(each, RestoreType)
+        }
+        """Types that come back, as they were."""
+        self._restored: Final[list[tuple[SchemaType, Span]]] = []
+        self._past: Final[dict[str, dict[str, int]]] = {}
+        """For each type, the properties that come back, and where in the journal they were."""
+
+    def run(self) -> None:
+        self._drop_types()
+        for declared in self._catalog.types:
+            self._define(declared)
+        self._move_instances()
+        restoring.restore(self._tx, self._restored)
+        changed: list[InstanceType] = [
+            each
+            for each in self._catalog.types
+            if not isinstance(each, Interface) and self._is_changed(each)
+        ]
+        for each in changed:
+            rewrite = self._rewrite(each)
+            if rewrite.is_needed:
+                rewriting.run(self._tx, rewrite, number_of(self._tx, each), self._findings)
+        for each in changed:
+            self._index(each)
+        self._check(changed)
+
+    def _before(self, declared: SchemaType) -> SchemaType | None:
+        """What it was: in the schema in force, or when it was dropped."""
+        identity = _identity(declared)
+        return self._accepted.get(identity) or self._remembered.get(identity)
+
+    def _is_changed(self, declared: InstanceType) -> bool:
+        identity = _identity(declared)
+        is_new_here = identity in self._adopted or identity in self._remembered
+        return is_new_here or self._before(declared) != declared
+
+    # 1. What is no longer declared.
+
+    def _drop_types(self) -> None:
+        kept = {_identity(each) for each in self._catalog.types}
+        taken = {place_of(each) for each in self._catalog.types}
+        gone = [each for identity, each in self._accepted.items() if identity not in kept]
+        for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
+            if not isinstance(declared, Interface):
+                self._retire_instances(declared)
+                link = isinstance(declared, EdgeType)
+                owner = number_of(self._tx, declared)
+                self._tx.ledger.properties.define(owner, link=link, wanted=())
+            if place_of(declared) not in taken:
+                self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
+
+    def _retire_instances(self, declared: InstanceType) -> None:
+        table, ledger = _table(declared), self._tx.ledger
+        found = instances.numbers(ledger.connection, table, number_of(self._tx, declared))
+        for chunk in instances.chunks(ledger.connection, table, found):
+            for each in chunk:
+                is_there = ledger.find_key(each.number) is not None  # Or it went with another one.
+                if is_there and (declared.kip_name, each.name) not in ACTORS:
+                    self._tx.retire(ledger.reader.outer_id(each.number), reason=DROPPED)
+
+    # 2. Definitions.
+
+    def _define(self, declared: SchemaType) -> None:
+        before = self._before(declared)
+        left = restoring.left_of(self._tx, declared)
+        if left is not None and _identity(declared) in self._remembered:
+            self._define_again(declared, *left)
+            return
+        found = existing(self._tx, before or declared)
+        said = {} if found is None else found.attributes
+        dropped = self._dropped(declared, said, self._tx.ledger.first_seq - 1)
+        if before is not None and kip_name(before) != kip_name(declared):
+            self._definitions.rename(before, declared)
+        elif before is None and found is not None and PG not in said:
+            self._adopted.add(_identity(declared))
+        self._definitions.write(declared, dropped)
+
+    def _define_again(self, declared: SchemaType, left: Concept, span: Span) -> None:
+        """Define a type that was dropped, and note what went with it."""
+        self._restored.append((declared, span))
+        said = left.attributes
+        if PG_DROPPED in said:  # Instances that were written since did without a schema.
+            self._adopted.add(_identity(declared))
+            said |= {PG: said[PG_DROPPED]["declaration"]}
+        base = {key: each for key, each in said.items() if key not in (*OWNED, PG_DROPPED)}
+        self._definitions.write(declared, self._dropped(declared, said, span.first - 1), base)
+
+    def _dropped(
+        self, declared: SchemaType, said: Mapping[str, Any], seq: int
+    ) -> list[Mapping[str, Any]]:
+        """What the definition remembers from now on; what comes back is noted on the way.
+
+        What goes now was last there at `seq`.
+        """
+        before = self._before(declared)
+        names = {each.name for each in declared.properties}
+        entries: list[Mapping[str, Any]] = []
+        for entry in said.get(PG, {}).get("dropped", ()):
+            name = entry["property"]["name"]
+            if name not in names:
+                entries.append(entry)
+            elif (*_named(declared), name) in self._steps["restore_property"]:
+                self._past.setdefault(_identity(declared), {})[name] = entry["seq"]
+        if before is not None and self._remembers:
+            kept = {each.prop_id for each in declared.properties}
+            entries += [
+                dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
+            ]
+        return entries
+
+    # 3. Renamed types.
+
+    def _move_instances(self) -> None:
+        renamed: dict[str, str] = {}
+        for declared in self._catalog.types:
+            before = self._before(declared)
+            if before is None or kip_name(before) == kip_name(declared):
+                continue
+            is_done = True
+            if not isinstance(declared, Interface) and not isinstance(before, Interface):
+                self._adopt(declared)
+                is_done = self._move(before, declared)
+                link = isinstance(declared, EdgeType)
+                owner = number_of(self._tx, before)
+                self._tx.ledger.properties.define(owner, link=link, wanted=())
+            if not isinstance(declared, EdgeType):
+                renamed[kip_name(before)] = kip_name(declared)
+            if is_done:
+                self._definitions.retire(before, reason=_RENAMED, remember=False)
+        self._definitions.follow(renamed)
+
+    def _adopt(self, declared: InstanceType) -> None:
+        """What is there under the new name already was written without a schema: it has to fit."""
+        rewrite = rewriting.rewrite_of(None, declared, restored={}, is_checked=True, adopts=True)
+        rewriting.run(self._tx, rewrite, number_of(self._tx, declared), self._findings)
+        if isinstance(declared, EdgeType):
+            fitting.check_ends(self._tx, declared, self._catalog, self._findings)
+
+    def _move(self, before: InstanceType, declared: InstanceType) -> bool:
+        """Move instances to the new name. False if some of them cannot be."""
+        tx, connection = self._tx, self._tx.ledger.connection
+        table, old = _table(declared), number_of(self._tx, before)
+        is_done, new, outer = True, declared.kip_name, tx.ledger.reader.outer_id
+        concepts: list[tuple[str, str, None]] = []
+        for chunk in instances.chunks(connection, table, instances.numbers(connection, table, old)):
+            for each in chunk:
+                if (before.kip_name, each.name) in ACTORS:
+                    continue
+                if self._is_taken(declared, each):
+                    message = f"there is already one like it among {new}"
+                    who = fitting.shown(tx, each.number)
+                    self._findings.add(declared, message, lambda who=who: who)  # type: ignore[misc]
+                    is_done = False
+                elif table == "proposition":
+                    tx.move(outer(each.number), predicate=new)
+                else:
+                    concepts.append((outer(each.number), new, None))
+        tx.move_concepts(concepts)
+        return is_done
+
+    def _is_taken(self, declared: InstanceType, each: Instance) -> bool:
+        """Whether the place that an instance is to move to is somebody else's."""
+        if isinstance(declared, NodeType):
+            return self._tx.get_concept(declared.kip_name, each.name) is not None
+        ends = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))
+        subject, object_ = ends
+        return self._tx.get_edge(subject, declared.kip_name, object_) is not None
+
+    # 5. Rows.
+
+    def _rewrite(self, declared: InstanceType) -> Rewrite:
+        before = self._before(declared)
+        return rewriting.rewrite_of(
+            before if isinstance(before, (NodeType, EdgeType)) else None,
+            declared,
+            restored=self._past.get(_identity(declared), {}),
+            is_checked=_named(declared) in self._steps[_NEEDS_DATA],
+            adopts=_identity(declared) in self._adopted,
+        )
+
+    # 6. Indexes.
+
+    def _index(self, declared: InstanceType) -> None:
+        owner = number_of(self._tx, declared)
+        link = isinstance(declared, EdgeType)
+        self._tx.ledger.properties.define(owner, link=link, wanted=list(slots_of(declared).items()))
+
+    # 7. What only the whole can tell.
+
+    def _check(self, changed: list[InstanceType]) -> None:
+        tx, findings = self._tx, self._findings
+        for interface in self._catalog.interfaces.values():
+            if _identity(interface) in self._adopted:
+                fitting.check_interface(tx, interface, number_of(tx, interface), findings)
+        fitting.check_unique(tx, [(each, number_of(tx, each)) for each in changed], findings)
+        for each in changed:
+            if not isinstance(each, EdgeType):
+                continue
+            before = self._before(each)
+            if before is None:
+                fitting.check_ends(tx, each, self._catalog, findings)
+            if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
+                fitting.check_cardinality(tx, each, findings)
+
+
+def _about(planned: Plan) -> dict[str, set[tuple[str, ...]]]:
+    """Which types, and properties, some steps are about: each by kind, name and property."""
+    found: dict[str, set[tuple[str, ...]]] = {_NEEDS_DATA: set()}
+    found["restore_property"] = set()
+    for step in planned.changes:
+        said = step.to_dict()
+        kind = said.get("type_kind", "edge" if said["kind"] == "change_cardinality" else "node")
+        named = (kind, said.get("type_name") or said.get("name") or "")
+        if step.needs_data:
+            found[_NEEDS_DATA].add(named)
+        if step.kind == "restore_property":
+            found["restore_property"].add((*named, said["property_name"]))
+    return found
+
+
+def _named(declared: SchemaType) -> tuple[str, str]:
+    return kind_of_type(declared), declared.name
+
+
+def _identity(declared: SchemaType) -> str:
+    """What makes it the same type under another name."""
+    return f"{kind_of_type(declared)}:{declared.type_id}"
+
+
+def _table(declared: InstanceType) -> Table:
+    return "proposition" if isinstance(declared, EdgeType) else "concept"

@@ -1,0 +1,115 @@
+"""The schema in force, read from the definitions in the graph: now, or at a moment of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from mycel.model.values import parse_object
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, kind_of_type
+from mycel.schema.stored import PG, PG_DROPPED, declaration, dropped_properties, remembered
+from mycel.sql.sources import Sources
+from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
+from mycel.store.rows import every
+
+Declared = TypeVar("Declared", Interface, NodeType, EdgeType)
+
+_META: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+_DECLARED: Final = (
+    f"SELECT c.attributes FROM {{source}} WHERE c.type IN {_META}"
+    f" AND json_type(c.attributes, '$.{PG}') = 'object' ORDER BY c.id"
+)
+_REMEMBERED: Final = (
+    f"SELECT attributes FROM concept WHERE type IN {_META}"
+    f" AND json_type(attributes, '$.{PG_DROPPED}') = 'object' ORDER BY id"
+)
+_RETIRED: Final = (
+    f"SELECT attributes FROM concept_past WHERE to_seq = {OPEN_END} AND type IN {_META}"
+    f" AND json_type(attributes, '$.{PG}') = 'object' ORDER BY id"
+)
+
+
+def read(
+    connection: apsw.Connection, *, moment: int | None = None, dropped: bool = False
+) -> Catalog:
+    """The catalog of everything that is typed, perhaps as it was at a position of the journal.
+
+    With `dropped`, it also remembers what was dropped softly and can be restored.
+    """
+    source = Sources(None if moment is None else str(moment)).concepts("c")
+    found = [parse_object(text) for (text,) in every(connection, _DECLARED.format(source=source))]
+    gone = _gone(connection, found) if dropped else ()
+    return catalog_of((declared for each in found if (declared := declaration(each))), gone)
+
+
+def catalog_of(declared: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
+    """A catalog of declarations that were checked before."""
+    interfaces: dict[str, Interface] = {}
+    nodes: dict[str, NodeType] = {}
+    edges: dict[str, EdgeType] = {}
+    for each in declared:
+        match each:
+            case Interface():
+                interfaces[each.name] = each
+            case NodeType():
+                nodes[each.name] = each
+            case EdgeType():
+                edges[each.name] = each
+    return Catalog(interfaces, nodes, edges, tuple(dropped))
+
+
+def with_renames(before: Catalog, after: Catalog) -> Catalog:
+    """The later catalog, saying what was called otherwise in the earlier one.
+
+    Ids survive renames, so two catalogs of one graph tell by themselves.
+    """
+    old = {f"{kind_of_type(each)}:{each.type_id}": each for each in before.types}
+
+    def renamed(each: Declared) -> Declared:
+        was = old.get(f"{kind_of_type(each)}:{each.type_id}")
+        if was is None:
+            return each
+        names = {declared.prop_id: declared.name for declared in was.properties}
+        properties = tuple(
+            replace(declared, renamed_from=_other(names.get(declared.prop_id), declared.name))
+            for declared in each.properties
+        )
+        each = replace(each, properties=properties)
+        if isinstance(each, Interface):
+            return each
+        return replace(each, renamed_from=_other(was.name, each.name))
+
+    return Catalog(
+        {name: renamed(each) for name, each in after.interfaces.items()},
+        {name: renamed(each) for name, each in after.nodes.items()},
+        {name: renamed(each) for name, each in after.edges.items()},
+    )
+
+
+def _other(was: str | None, name: str) -> str | None:
+    return None if was == name else was
+
+
+def _gone(connection: apsw.Connection, live: list[dict[str, Any]]) -> list[Dropped]:
+    """Properties and types that live definitions remember, and definitions that are tombstones."""
+    found: list[Dropped] = []
+    for attributes in live:
+        declared = declaration(attributes)
+        if declared is not None:
+            kind = kind_of_type(declared)
+            found += [
+                Dropped(kind, declared.name, each) for each, _ in dropped_properties(attributes)
+            ]
+    for (text,) in every(connection, _RETIRED):
+        declared = declaration(parse_object(text))
+        if declared is not None:
+            found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
+    for (text,) in every(connection, _REMEMBERED):
+        memory = remembered(parse_object(text))
+        if memory is not None:
+            found.append(Dropped(kind_of_type(memory[0]), memory[0].name, None, memory[0]))
+    return found

@@ -1,0 +1,143 @@
+"""`db.schema`: the schema of a graph, as callers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from mycel.migration import applying, catalogs, inference
+from mycel.migration.applying import MESSAGE, ApplyResult
+from mycel.model import times
+from mycel.schema import load
+from mycel.schema.catalog import Catalog
+from mycel.schema.planner import Plan, plan
+from mycel.store import chronicle
+from mycel.store.chronicle import Moment
+from mycel.store.database import Store
+from mycel.store.journal import Head
+from mycel.store.rows import every
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """One schema that was applied."""
+
+    seq: int
+    time_us: int
+    actor: str
+    ir_hash: str
+    steps: tuple[dict[str, Any], ...]
+    """What it changed."""
+
+    @property
+    def time(self) -> datetime:
+        return times.to_datetime(self.time_us)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The version for JSON."""
+        return {
+            "seq": self.seq,
+            "time": times.to_text(self.time_us),
+            "actor": self.actor,
+            "ir_hash": self.ir_hash,
+            "steps": list(self.steps),
+        }
+
+
+class Schema:
+    """The schema of one graph: what is in force, what was, and what it would take to change it."""
+
+    def __init__(self, store: Store, actor: Callable[[], str]) -> None:
+        self._store: Final = store
+        self._actor: Final = actor
+        self._known: tuple[int, Catalog] | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """The schema in force. It is empty where nobody has applied one."""
+        with self._store.reading() as reader:
+            definitions = Head.read(reader.connection).definitions
+            if self._known is None or self._known[0] != definitions:
+                self._known = definitions, catalogs.read(reader.connection)
+            return self._known[1]
+
+    def at(self, moment: Moment) -> Catalog:
+        """The schema that was in force: after entry `seq`, or at a time."""
+        with self._store.reading() as reader:
+            seq = chronicle.seq_at(reader.connection, moment)
+            return catalogs.read(reader.connection, moment=seq)
+
+    def plan(self, desired: str | Catalog, *, check_data: bool = True) -> Plan:
+        """What applying a schema would do, and whether it can be done.
+
+        Where it depends on the data whether a change is supported, the data is looked at, unless
+        the graph is open for reading only or `check_data` says otherwise.
+
+        Raises:
+            SchemaError: the text is no schema.
+        """
+        wanted = _catalog(desired)
+        with self._store.reading() as reader:
+            accepted = catalogs.read(reader.connection, dropped=True)
+        planned = plan(accepted, wanted)
+        if not planned.supported or not planned.steps or not check_data:
+            return planned
+        if self._store.location.readonly:
+            return planned
+        return applying.rehearse(self._store, wanted, actor=self._actor())
+
+    def apply(
+        self,
+        desired: str | Catalog,
+        *,
+        allow_data_loss: bool = False,
+        actor: str | None = None,
+    ) -> ApplyResult:
+        """Put a schema in force: definitions, data and indexes, as one transaction.
+
+        What is no longer declared is hidden and can be restored by declaring it again; with
+        `allow_data_loss` it cannot. If the plan is not supported, or the data does not satisfy the
+        schema, nothing changes, and the result says why.
+
+        Raises:
+            SchemaError: the text is no schema.
+            SchemaApplyInProgress: somebody else is applying one.
+        """
+        return applying.apply(
+            self._store,
+            _catalog(desired),
+            actor=self._actor() if actor is None else actor,
+            allow_data_loss=allow_data_loss,
+        )
+
+    def history(self) -> list[SchemaVersion]:
+        """Every schema that was applied, oldest first."""
+        with self._store.reading() as reader:
+            rows = every(
+                reader.connection,
+                "SELECT t.seq, t.time, a.name, t.message FROM tx t JOIN actor a ON a.id = t.actor"
+                f" WHERE t.message >= '{MESSAGE} ' AND t.message < '{MESSAGE}!' ORDER BY t.seq",
+            )
+            before, versions = Catalog(), []
+            for seq, time_us, actor, message in rows:
+                after = catalogs.read(reader.connection, moment=seq)
+                steps = plan(before, catalogs.with_renames(before, after)).steps
+                ir_hash = message.removeprefix(MESSAGE).strip()
+                versions.append(SchemaVersion(seq, time_us, actor, ir_hash, steps))
+                before = after
+            return versions
+
+    def infer(self, types: Collection[str] | None = None) -> str:
+        """A schema for types and predicates that grew without one, as text.
+
+        It declares what all their instances have in common, so that it can be applied as it is.
+        What cannot be declared stands in comments.
+        """
+        with self._store.reading() as reader:
+            return inference.infer(reader, types)
+
+
+def _catalog(desired: str | Catalog) -> Catalog:
+    return load(desired) if isinstance(desired, str) else desired

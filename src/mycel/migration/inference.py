@@ -1,0 +1,298 @@
+"""A schema for types that grew in KIP: what all their instances have in common.
+
+The text can be applied as it is. It declares no more than the data shows: a property is required if
+every instance has it, and has the narrowest type that holds every value. What the language cannot
+say (objects, mixed values, names that are no identifiers, links between several types) stands in a
+comment, and the type is open, so that nothing has to be thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mycel.engine.protection import ACTORS, FOUNDATION
+from mycel.errors import NotFound, did_you_mean
+from mycel.migration import catalogs
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.schema.model import ENDS, PropertyType, Scalar
+from mycel.schema.stored import PG
+from mycel.schema.tidying import tidy
+from mycel.schema.values import BadValue, canonical
+from mycel.store import instances
+from mycel.store.instances import Table
+from mycel.store.reader import Reader
+
+_TYPE_NAME: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
+_PROPERTY_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*")
+_ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_WORDS: Final = re.compile(r"[A-Za-z0-9]+")
+_SIGNED_MAX: Final = (1 << 63) - 1
+_TEXTS_MAX: Final = 1000
+_NO_SCALAR: Final = "no one type"
+
+
+@dataclass(slots=True)
+class _Values:
+    """What was seen of one attribute."""
+
+    count: int = 0
+    scalars: set[str] = field(default_factory=set)
+    item_scalars: set[str] = field(default_factory=set)
+    could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
+    """What all texts so far might be besides texts."""
+    texts: set[str] = field(default_factory=set)
+    """Different texts, as far as an enum could list them."""
+
+    def see(self, value: object) -> None:
+        self.count += 1
+        if isinstance(value, list):
+            self.scalars.add("list")
+            for item in value:
+                self.item_scalars.add(self._scalar(item))
+        else:
+            self.scalars.add(self._scalar(value))
+
+    def _scalar(self, value: object) -> str:
+        match value:
+            case bool():
+                return "Bool"
+            case int():
+                return "I64" if value <= _SIGNED_MAX else "U64"
+            case float():
+                return "F64"
+            case str():
+                self.could_be = {each for each in self.could_be if _is(each, value)}
+                if len(self.texts) <= _TEXTS_MAX:
+                    self.texts.add(value)
+                return "String"
+            case _:
+                return _NO_SCALAR
+
+    def type(self, enum: tuple[str, ...] | None, *, required: bool) -> PropertyType | None:
+        """The narrowest type that holds all of them; None if there is none."""
+        is_list = self.scalars == {"list"}
+        scalar = _widest(self.item_scalars or {"String"} if is_list else self.scalars)
+        if scalar is None:
+            return None
+        if scalar == "String" and not is_list and enum and self.texts <= set(enum):
+            return PropertyType("String", not required, enum_values=enum)
+        if scalar == "String" and self.could_be and (self.item_scalars or not is_list):
+            scalar = "Date" if "Date" in self.could_be else "DateTime"
+        return PropertyType(scalar, not required, is_list)
+
+
+def _is(scalar: Scalar, text: str) -> bool:
+    try:
+        canonical(PropertyType(scalar), text)
+    except BadValue:
+        return False
+    return True
+
+
+def _widest(seen: set[str]) -> Scalar | None:
+    if len(seen) == 1:
+        (only,) = seen
+        return None if only in ("list", _NO_SCALAR) else only  # type: ignore[return-value]
+    if seen == {"I64", "F64"}:
+        return "F64"
+    return None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of one type or predicate."""
+
+    kip_name: str
+    definition: Mapping[str, Any]
+    rows: int = 0
+    values: dict[str, _Values] = field(default_factory=dict)
+    named_by: set[str] | None = None
+    """Attributes that, in every instance so far, say what its name says."""
+
+    def see(self, name: str, attributes: Mapping[str, Any]) -> None:
+        self.rows += 1
+        same = {key for key, value in attributes.items() if value == name and name}
+        self.named_by = same if self.named_by is None else self.named_by & same
+        for key, value in attributes.items():
+            if value is not None:
+                self.values.setdefault(key, _Values()).see(value)
+
+
+def infer(reader: Reader, types: Collection[str] | None = None) -> str:
+    """The schema in force, and declarations for flexible types and predicates in use.
+
+    With `types`, of these types and of the predicates between them.
+
+    Raises:
+        NotFound: there is no such type.
+    """
+    return tidy("\n\n".join(_Inference(reader, types).declarations()))
+
+
+class _Inference:
+    def __init__(self, reader: Reader, types: Collection[str] | None) -> None:
+        self._reader: Final = reader
+        self._catalog: Final = catalogs.read(reader.connection)
+        self._wanted: Final = None if types is None else frozenset(types)
+        self._taken: Final = {
+            each.casefold()
+            for each in (*self._catalog.interfaces, *self._catalog.nodes, *self._catalog.edges)
+        }
+        self._nodes: Final = {each.kip_name: each.name for each in self._catalog.nodes.values()}
+        """Declared names of the types that links may have at their ends, by their names in KIP."""
+
+    def declarations(self) -> Iterator[str]:
+        declared = self._catalog.format().strip()
+        if declared:
+            yield declared
+        flexible = self._flexible(CONCEPT_TYPE)
+        unknown = sorted((self._wanted or frozenset()) - flexible.keys() - self._nodes.keys())
+        if unknown:
+            raise NotFound(
+                f"There is no concept type {unknown[0]!r}.",
+                hint=did_you_mean(unknown[0], list(flexible))
+                or "DESCRIBE CONCEPT TYPES lists all.",
+            )
+        for name, definition in flexible.items():
+            if self._wanted is None or name in self._wanted:
+                yield from self._node(name, definition)
+        for name, definition in self._flexible(PROPOSITION_TYPE).items():
+            yield from self._edge(name, definition)
+
+    def _flexible(self, meta_type: str) -> dict[str, Mapping[str, Any]]:
+        """The definitions that KIP alone made, by name."""
+        connection = self._reader.connection
+        number = self._reader.registry.type_number(connection, meta_type)
+        found = instances.numbers(connection, "concept", number)
+        return {
+            each.name: attributes
+            for chunk in instances.chunks(connection, "concept", found)
+            for each in chunk
+            if (meta_type, each.name) not in FOUNDATION
+            and PG not in (attributes := each.attributes)
+        }
+
+    def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _Seen:
+        connection = self._reader.connection
+        seen = _Seen(name, said)
+        found = instances.numbers(connection, table, number)
+        for chunk in instances.chunks(connection, table, found):
+            for each in chunk:
+                if (name, each.name) not in ACTORS:
+                    seen.see(each.name, each.attributes)
+        return seen
+
+    def _node(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
+        number = self._reader.registry.type_number(self._reader.connection, name)
+        seen = self._seen("concept", number, name, said)
+        if seen.rows or (self._wanted is not None and name in self._wanted):
+            self._nodes[name] = self._free_name(name)
+            yield _declaration(f"node {self._nodes[name]}", self._nodes[name], seen, ("id",))
+
+    def _edge(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
+        connection, registry = self._reader.connection, self._reader.registry
+        number = registry.predicate_number(connection, name)
+        pairs = instances.ends_of(connection, number)
+        if not pairs:
+            return
+        ends = [
+            tuple(
+                "a link" if kind is None else registry.types.name(connection, kind) for kind in pair
+            )
+            for pair in pairs
+        ]
+        declared = [tuple(self._nodes.get(end) for end in pair) for pair in ends]
+        if self._wanted is not None and not all(all(pair) for pair in declared):
+            return
+        if len(ends) > 1 or not all(declared[0]):
+            listed = ", ".join(" -> ".join(pair) for pair in ends[:5])
+            why = "several pairs of types" if len(ends) > 1 else "a type that is not declared here"
+            yield f"// {name}: leads between {why}: {listed}"
+            return
+        (source, target), edge = declared[0], self._free_name(name)
+        seen = self._seen("proposition", number, name, said)
+        yield _declaration(f"edge {edge}: {source} -> {target}", edge, seen, ("id", *ENDS))
+
+    def _free_name(self, kip_name: str) -> str:
+        """A name that a declaration may have and none has yet."""
+        base = kip_name
+        if not _TYPE_NAME.fullmatch(base):
+            base = "".join(word[0].upper() + word[1:] for word in _WORDS.findall(kip_name))
+        if not _TYPE_NAME.fullmatch(base):
+            base = f"T{base}"
+        name, count = base, 1
+        while name.casefold() in self._taken:
+            count += 1
+            name = f"{base}{count}"
+        self._taken.add(name.casefold())
+        return name
+
+
+def _declaration(opening: str, name: str, seen: _Seen, reserved: Collection[str]) -> str:
+    properties, left_out = _properties(seen, reserved)
+    annotations = []
+    description = seen.definition.get("description")
+    if isinstance(description, str) and description.strip():
+        annotations.append(f"@description({_quoted(description)})")
+    if name != seen.kip_name:
+        annotations.append(f"@kip({_quoted(seen.kip_name)})")
+    if left_out:
+        annotations.append("@open")
+    head = " ".join((opening, *annotations))
+    if not properties and not left_out:
+        return f"{head} {{}}" if opening.startswith("node") else head
+    return "\n".join((f"{head} {{", *(f"    {line}" for line in (*properties, *left_out)), "}"))
+
+
+def _properties(seen: _Seen, reserved: Collection[str]) -> tuple[list[str], list[str]]:
+    """The properties that can be declared, and comments about the attributes that cannot."""
+    declared, left_out = [], []
+    key = min(seen.named_by or (), default=None)
+    for name in sorted(seen.values):
+        values = seen.values[name]
+        type_ = values.type(_enum(seen, name), required=values.count == seen.rows)
+        if type_ is None:
+            left_out.append(f"// {_shown(name)}: values of several kinds, or objects")
+        elif not _PROPERTY_NAME.fullmatch(name) or name in reserved:
+            left_out.append(f"// {_shown(name)}: no name that a property can have")
+        else:
+            is_key = name == key and str(type_) == "String"
+            declared.append(f"{name}: {type_}{' @key' if is_key else ''}{_about(seen, name)}")
+    return declared, left_out
+
+
+def _enum(seen: _Seen, name: str) -> tuple[str, ...] | None:
+    """The values that the definition lists, if the language can list them."""
+    entry = _entry(seen, name)
+    listed = entry.get("enum")
+    if not isinstance(listed, list) or not listed:
+        return None
+    if not all(isinstance(each, str) and _ENUM_VALUE.fullmatch(each) for each in listed):
+        return None
+    return tuple(sorted(set(listed)))
+
+
+def _about(seen: _Seen, name: str) -> str:
+    description = _entry(seen, name).get("description")
+    if not isinstance(description, str) or not description.strip():
+        return ""
+    return f" @description({_quoted(description)})"
+
+
+def _entry(seen: _Seen, name: str) -> Mapping[str, Any]:
+    schema = seen.definition.get("instance_schema")
+    entry = schema.get(name) if isinstance(schema, dict) else None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _shown(name: str) -> str:
+    """A name that fits into a comment of one line."""
+    return json.dumps(name)

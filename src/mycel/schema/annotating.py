@@ -1,0 +1,166 @@
+"""Annotations: which may stand where, how often, and what they must say.
+
+An annotation that is not known here is kept as it is and means nothing to the engine.
+
+    name            on                    value                        how often
+    description     types, properties     text                         once
+    instruction     nodes, edges          text                         once
+    rename_from     types, properties     the name before              once
+    kip             nodes, edges          a name for KIP               once
+    open            nodes, edges          none                         once
+    default         properties            a value (see `building`)     once
+    embed           vectors               a property (see `building`)  once
+    key unique index  properties          none                         once
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from mycel.errors import SchemaError
+from mycel.model.limits import IDENTIFIER_BYTES_MAX
+from mycel.model.names import shorten
+from mycel.schema import ast
+from mycel.schema.model import (
+    DEFAULT,
+    DESCRIPTION,
+    EMBED,
+    INSTRUCTION,
+    KIP_NAME,
+    OPEN,
+    RENAME_FROM,
+    Annotation,
+    TypeKind,
+)
+from mycel.syntax.diagnostics import located
+
+_TEXTS: Final = frozenset((DESCRIPTION, INSTRUCTION, RENAME_FROM, KIP_NAME))
+_OF_TYPES: Final = frozenset((INSTRUCTION, KIP_NAME, OPEN))
+_OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED))
+_INLINE: Final = frozenset(("key", "unique", "index"))
+_ONCE: Final = _TEXTS | _OF_TYPES | _OF_PROPERTIES | _INLINE
+_KIP_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+class Annotated(NamedTuple):
+    """What the annotations of a declaration say."""
+
+    kept: tuple[Annotation, ...]
+    renamed_from: str | None
+
+
+_PLAIN: Final = Annotated((), None)
+
+
+def of_type(annotations: Iterable[ast.Annotation]) -> Annotated:
+    """The annotations of a node or an edge.
+
+    Raises:
+        SchemaError: one of them breaks a rule.
+    """
+    if not annotations:
+        return _PLAIN
+    for each in annotations:
+        if each.name in _OF_PROPERTIES:
+            raise _wrong(
+                each,
+                f"@{each.name} stands behind a property, not on a type.",
+                "Put it behind the type of the property it is about.",
+            )
+    return _collected(annotations)
+
+
+def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
+    """The annotations of a property of a type of this kind.
+
+    Raises:
+        SchemaError: one of them breaks a rule.
+    """
+    if not declared.annotations:
+        return _PLAIN
+    for each in declared.annotations:
+        if each.name in _OF_TYPES:
+            raise _wrong(
+                each,
+                f"@{each.name} stands on a node or an edge, not on a property.",
+                "Use @description for what a property is."
+                if each.name == INSTRUCTION
+                else "Put it behind the name of the node, or behind the target of the edge.",
+            )
+        if each.name in _INLINE:
+            continue
+        if each.name in {"range", "check"}:
+            arguments = "0..100" if each.name == "range" else '"pattern"'
+            raise _wrong(
+                each,
+                f"@{each.name} needs arguments.",
+                f"Write @{each.name}({declared.name.text}, {arguments}) in the body of a node.",
+            )
+        if each.name == EMBED and not isinstance(declared.type, ast.Vector):
+            raise _wrong(
+                each,
+                "@embed stands behind a Vector.",
+                f"Write `{declared.name.text}: Vector(768) @embed(source)`, where source is a"
+                " String property.",
+            )
+    return _collected(declared.annotations)
+
+
+def _collected(annotations: Iterable[ast.Annotation]) -> Annotated:
+    seen: set[str] = set()
+    kept: list[Annotation] = []
+    renamed_from: str | None = None
+    for each in annotations:
+        if each.name in _ONCE:
+            if each.name in seen:
+                raise _wrong(each, f"@{each.name} stands here twice.", "Write it once.")
+            seen.add(each.name)
+            _check_value(each)
+        value = None if each.value is None else each.value.text
+        if each.name == RENAME_FROM:
+            renamed_from = value
+        elif each.name not in _INLINE:
+            kept.append(Annotation(each.name, value))
+    return Annotated(tuple(kept), renamed_from)
+
+
+def _check_value(annotation: ast.Annotation) -> None:
+    name, value = annotation.name, annotation.value
+    if name == OPEN:
+        if value is not None:
+            raise _wrong(annotation, "@open takes no value.", "Write @open.")
+        return
+    if name in _INLINE:
+        return
+    if value is None:
+        raise _wrong(annotation, f"@{name} needs a value.", f"Write {_EXAMPLES[name]}.")
+    if name in _TEXTS and not value.text.strip():
+        raise _wrong(annotation, f"The text of @{name} is empty.", f"Write {_EXAMPLES[name]}.")
+    if name == KIP_NAME:
+        _check_kip_name(annotation, value.text)
+
+
+_EXAMPLES: Final = {
+    DESCRIPTION: '@description("What it is.")',
+    INSTRUCTION: '@instruction("How to use it.")',
+    RENAME_FROM: '@rename_from("OldName")',
+    KIP_NAME: '@kip("treats")',
+    DEFAULT: '@default(0) or @default("text")',
+    EMBED: "@embed(source), where source is a String property",
+}
+
+
+def _check_kip_name(annotation: ast.Annotation, name: str) -> None:
+    if _KIP_NAME.fullmatch(name) is None or len(name) > IDENTIFIER_BYTES_MAX:
+        raise _wrong(
+            annotation,
+            f"{shorten(name)!r} is no name for a type or predicate in KIP.",
+            "A name is a letter or underscore, then letters, digits or underscores, at most"
+            f" {IDENTIFIER_BYTES_MAX}.",
+        )
+
+
+def _wrong(annotation: ast.Annotation, message: str, hint: str) -> SchemaError:
+    return located(SchemaError(message, hint=hint), annotation.span)

@@ -1,0 +1,66 @@
+"""The Arrow schema of a type: what its rows look like as columns.
+
+A node has `id` and then its properties, an edge `id`, `src` and `dst` and then its properties, in
+the order of their declaration. pyarrow is an extra; it is imported when somebody asks.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mycel.errors import NotFound
+from mycel.schema.model import ENDS, EdgeType, InstanceType, PropertyType
+
+_FACTORIES: Final = {
+    "String": "utf8",
+    "Blob": "large_binary",
+    "Bool": "bool_",
+    "I32": "int32",
+    "I64": "int64",
+    "U32": "uint32",
+    "U64": "uint64",
+    "F32": "float32",
+    "F64": "float64",
+    "Date": "date32",
+    "DateTime": "date64",
+}
+
+
+def arrow_schema(declared: InstanceType) -> Any:
+    """The `pyarrow.Schema` of a type's rows.
+
+    Raises:
+        NotFound: pyarrow is not installed.
+    """
+    pa = pyarrow()
+    names = ("id", *ENDS) if isinstance(declared, EdgeType) else ("id",)
+    fields = [pa.field(name, pa.utf8(), nullable=False) for name in names]
+    fields += [
+        pa.field(each.name, arrow_type(pa, each.type), nullable=each.type.is_nullable)
+        for each in declared.properties
+    ]
+    return pa.schema(fields)
+
+
+def arrow_type(pa: Any, type_: PropertyType) -> Any:
+    """The type of one column; `pa` is pyarrow."""
+    if type_.scalar == "Vector":
+        return pa.list_(pa.field("item", pa.float32()), type_.dimension)
+    scalar = getattr(pa, _FACTORIES[type_.scalar])()
+    return pa.list_(pa.field("item", scalar)) if type_.is_list else scalar
+
+
+def pyarrow() -> Any:
+    """The module, if it is installed.
+
+    Raises:
+        NotFound: it is not.
+    """
+    try:
+        import pyarrow as found  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise NotFound(
+            "Arrow needs pyarrow, which is not installed.",
+            hint="Install it with `pip install 'mycel[arrow]'`.",
+        ) from None
+    return found

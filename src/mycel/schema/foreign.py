@@ -1,0 +1,60 @@
+"""Words that other languages use where a schema says something else. Data only."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _each(meanings: dict[str, str]) -> dict[str, str]:
+    """From a meaning and the words for it to a word and its meaning."""
+    return {word: meaning for meaning, words in meanings.items() for word in words.split()}
+
+
+DECLARATIONS: Final = _each(
+    {
+        "node": "type class struct table entity vertex model record concept object message data",
+        "edge": "relation relationship rel link predicate proposition association",
+        "interface": "trait abstract protocol mixin contract",
+    }
+)
+"""The first word of a declaration elsewhere, in lower case, and the word for it here."""
+
+OPENINGS: Final[dict[str, str]] = {
+    "enum": "An enum stands where it is used: `status: enum(open, closed)`.",
+    "scalar": "The scalars are built in; a schema declares none.",
+    "query": "Queries are no part of a schema.",
+    "import": "A schema is one text: put all declarations into it.",
+    "include": "A schema is one text: put all declarations into it.",
+    "create": "Nothing stands before `node`, `edge` or `interface`.",
+    "export": "Nothing stands before `node`, `edge` or `interface`.",
+    "extend": "A schema is the whole of it: add the properties where the type is declared.",
+}
+
+SCALARS: Final = _each(
+    {
+        "String": "string str text varchar char uuid id url uri utf8 json any",
+        "I64": "int int64 i64 integer long bigint number int8",
+        "I32": "int32 i32 int16 i16 i8 short smallint tinyint int4",
+        "U32": "uint32 u32 uint16 u16 u8 uint8 byte",
+        "U64": "uint64 u64 uint unsigned usize",
+        "F32": "float32 f32 single real float4",
+        "F64": "float float64 f64 double decimal numeric float8",
+        "Bool": "bool boolean",
+        "Blob": "blob bytes binary bytea largebinary",
+        "Date": "date date32 localdate",
+        "DateTime": "datetime timestamp timestamptz time instant date64",
+        "Vector(768)": "vector embedding vec fixedsizelist",
+        "[String]": "list array set seq",
+        "String?": "option optional maybe nullable",
+        "enum(open, closed)": "enum oneof union",
+    }
+)
+"""What a type of values is called elsewhere, in lower case, and what it is called here."""
+
+EXTENDING: Final = frozenset(("extends", "inherits", "with", "is", "implement", "Implements"))
+"""What other languages say for `implements`."""
+
+MODIFIERS: Final = frozenset(
+    ("optional", "required", "readonly", "unique", "key", "primary", "index", "public", "private")
+)
+"""What other languages put before a property."""

@@ -1,0 +1,195 @@
+"""The intermediate representation of a schema (IR, version 1): JSON in one canonical order.
+
+Two texts that say the same have the same IR: types, properties, annotations, constraints and the
+columns of constraints are sorted, both ways to write a constraint look alike, and what only tells
+the planner something (`@rename_from`) is left out. `ir_hash` is its fingerprint.
+
+Types and properties have numbers besides their names. A number starts as a hash of the name and is
+kept when the name changes, which is how a rename is told from a removal and an addition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from mycel.schema.model import (
+    Annotation,
+    Check,
+    Constraint,
+    EdgeType,
+    Index,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    TypeKind,
+    Unique,
+)
+
+SCHEMA_IR_VERSION: Final = 1
+
+_FNV_OFFSET: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
+_IDS: Final = ("type_id", "prop_id")
+
+
+# Numbers.
+
+
+def fnv1a(text: str, start: int = _FNV_OFFSET) -> int:
+    """FNV-1a of 32 bits over UTF-8; `start` goes on from the hash of what stands before.
+
+    >>> fnv1a("node:Person") == fnv1a("Person", fnv1a("node:"))
+    True
+    """
+    value = start
+    for byte in text.encode():
+        value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
+    return value
+
+
+def type_id(kind: TypeKind, name: str) -> int:
+    """The number that a type starts with."""
+    return fnv1a(f"{kind}:{name}") or 1
+
+
+def prop_id(kind: TypeKind, owner: str, name: str) -> int:
+    """The number that a property starts with."""
+    return fnv1a(f"{kind}:{owner}:{name}") or 1
+
+
+# The whole.
+
+
+def schema_json(
+    interfaces: Iterable[Interface], nodes: Iterable[NodeType], edges: Iterable[EdgeType]
+) -> dict[str, Any]:
+    """The IR of a catalog."""
+    return {
+        "ir_version": SCHEMA_IR_VERSION,
+        "interfaces": [interface_json(each) for each in sorted(interfaces, key=_name)],
+        "nodes": [node_json(each) for each in sorted(nodes, key=_name)],
+        "edges": [edge_json(each) for each in sorted(edges, key=_name)],
+    }
+
+
+def hash_of(ir: dict[str, Any]) -> str:
+    """The fingerprint of an IR: SHA-256 of its compact JSON in UTF-8."""
+    text = json.dumps(ir, ensure_ascii=False, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def without_ids(value: Any) -> Any:
+    """An IR without the numbers of types and properties: what it says, whatever came before."""
+    if isinstance(value, dict):
+        return {key: without_ids(each) for key, each in value.items() if key not in _IDS}
+    return [without_ids(each) for each in value] if isinstance(value, list) else value
+
+
+# Its parts.
+
+
+def interface_json(declared: Interface) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "type_id": declared.type_id,
+        "properties": _properties(declared.properties),
+    }
+
+
+def node_json(declared: NodeType) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "type_id": declared.type_id,
+        "annotations": annotations_json(declared.annotations),
+        "implements": sorted(set(declared.implements)),
+        "properties": _properties(declared.properties),
+        "constraints": _constraints(declared.constraints),
+    }
+
+
+def edge_json(declared: EdgeType) -> dict[str, Any]:
+    cardinality = declared.cardinality
+    return {
+        "name": declared.name,
+        "type_id": declared.type_id,
+        "from_type": declared.from_type,
+        "to_type": declared.to_type,
+        "cardinality": {"min": cardinality.minimum, "max": cardinality.maximum},
+        "annotations": annotations_json(declared.annotations),
+        "properties": _properties(declared.properties),
+        "constraints": _constraints(declared.constraints),
+    }
+
+
+def property_json(declared: Property) -> dict[str, Any]:
+    return {
+        "name": declared.name,
+        "prop_id": declared.prop_id,
+        "prop_type": type_json(declared.type),
+        "annotations": annotations_json(declared.annotations),
+    }
+
+
+def type_json(type_: PropertyType) -> dict[str, Any]:
+    """A type of values.
+
+    >>> type_json(PropertyType("Vector", dimension=3))
+    {'scalar': {'Vector': 3}, 'nullable': False, 'list': False, 'enum_values': None}
+    """
+    enum_values = type_.enum_values
+    return {
+        "scalar": {"Vector": type_.dimension} if type_.scalar == "Vector" else type_.scalar,
+        "nullable": type_.is_nullable,
+        "list": type_.is_list,
+        "enum_values": None if enum_values is None else list(enum_values),
+    }
+
+
+def constraint_json(constraint: Constraint) -> dict[str, Any]:
+    """A constraint, its columns sorted.
+
+    >>> constraint_json(Unique(("src", "dst")))
+    {'Unique': ['dst', 'src']}
+    """
+    match constraint:
+        case Key(columns) | Unique(columns) | Index(columns):
+            return {type(constraint).__name__: sorted(columns)}
+        case Range(name, minimum, maximum):
+            return {"Range": {"property": name, "min": minimum, "max": maximum}}
+        case Check(name, pattern):
+            return {"Check": {"property": name, "pattern": pattern}}
+
+
+def constraint_order(constraint: Constraint) -> tuple[str, str]:
+    """Where a constraint stands among others: by its kind and columns, then by what it says."""
+    kind = type(constraint).__name__.lower()
+    match constraint:
+        case Key(columns) | Unique(columns) | Index(columns):
+            return f"{kind}:{','.join(sorted(columns))}", ""
+        case Range(name, minimum, maximum):
+            return f"{kind}:{name}", f"{minimum!r}..{maximum!r}"
+        case Check(name, pattern):
+            return f"{kind}:{name}", pattern
+
+
+def annotations_json(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
+    ordered = sorted(annotations, key=lambda each: (each.name, each.value or ""))
+    return [{"name": each.name, "value": each.value} for each in ordered]
+
+
+def _properties(properties: Iterable[Property]) -> list[dict[str, Any]]:
+    return [property_json(each) for each in sorted(properties, key=_name)]
+
+
+def _constraints(constraints: Iterable[Constraint]) -> list[dict[str, Any]]:
+    return [constraint_json(each) for each in sorted(constraints, key=constraint_order)]
+
+
+def _name(declared: Interface | NodeType | EdgeType | Property) -> str:
+    return declared.name

@@ -1,0 +1,374 @@
+"""Which type and property of one schema is which of the schema before it, and by what number.
+
+Names decide. What has the name that something had is that thing; of the rest, `@rename_from` says
+what it was called; what is left is new, or comes back if it was dropped softly. A rename that makes
+no sense is refused with a reason, and what it names is then neither added nor dropped: a plan that
+is refused should not also threaten.
+
+A rename in an interface is a rename in every node that implemented it, for a node has the
+properties of its interfaces as its own.
+
+Numbers belong to things and not to names: what is matched keeps the number it had. Something new
+has the hash of its name, unless that is still the number of what was called so before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from mycel.errors import did_you_mean
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.model import (
+    Interface,
+    NodeType,
+    Property,
+    SchemaType,
+    TypeKind,
+    kind_of_type,
+)
+from mycel.schema.steps import quoted
+
+_KINDS: Final[tuple[TypeKind, ...]] = ("interface", "node", "edge")
+_ID_MAX: Final = 0xFFFF_FFFF
+_SUGGESTIONS_MAX: Final = 10
+_COMPARED_MAX: Final = 120
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A type that is desired, and what it was."""
+
+    declared: SchemaType
+    """With the numbers of what it was."""
+    before: SchemaType | None = None
+    is_restored: bool = False
+    """`before` is what is remembered of a type that was dropped softly."""
+    refused: str | None = None
+    """Why its `@rename_from` makes no sense."""
+    properties: Mapping[str, Property] = field(default_factory=dict)
+    """What its properties were, by what they are called now."""
+    restored: frozenset[str] = frozenset()
+    """The properties that were dropped softly and come back."""
+    refused_properties: Mapping[str, str] = field(default_factory=dict)
+    """Why the `@rename_from` of a property makes no sense."""
+    claimed: frozenset[str] = frozenset()
+    """The properties that refused renames name as their source."""
+
+    @property
+    def kind(self) -> TypeKind:
+        return kind_of_type(self.declared)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """What properties were called -> what they are called."""
+        return {
+            before.name: name for name, before in self.properties.items() if before.name != name
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Two schemas, side by side."""
+
+    matches: Mapping[TypeKind, tuple[Match, ...]]
+    """By name."""
+    gone: Mapping[TypeKind, tuple[SchemaType, ...]]
+    """The accepted types that nothing desired was, by name."""
+    renamed: Mapping[TypeKind, Mapping[str, str]]
+    """What types were called -> what they are called."""
+
+
+class _Pairing(NamedTuple):
+    sources: dict[str, str]
+    """Wanted name -> the name it had."""
+    refused: dict[str, str]
+    """Wanted name -> why its `@rename_from` makes no sense."""
+    claimed: set[str]
+    """Held names that refused renames name."""
+
+
+class _Memory:
+    """What the accepted schema remembers of soft drops, by what it belongs to."""
+
+    def __init__(self, dropped: Iterable[Dropped]) -> None:
+        self._types: dict[tuple[TypeKind, str], SchemaType] = {}
+        self._properties: dict[tuple[TypeKind, str], dict[str, Property]] = {}
+        for each in dropped:
+            place = each.kind, each.type_name
+            if each.property is not None:
+                self._properties.setdefault(place, {})[each.property.name] = each.property
+            elif each.declared is not None:
+                self._types[place] = each.declared
+
+    def type(self, kind: TypeKind, name: str) -> SchemaType | None:
+        return self._types.get((kind, name))
+
+    def properties(self, kind: TypeKind, type_name: str) -> Mapping[str, Property]:
+        return self._properties.get((kind, type_name), {})
+
+
+def compare(accepted: Catalog, desired: Catalog) -> Matching:
+    """Find out what everything desired was, and give it the number it had."""
+    matcher = _Matcher(accepted)
+    found: dict[TypeKind, list[Match]] = {
+        # Interfaces come first: nodes ask what they renamed.
+        kind: matcher.types(kind, _types_of(desired, kind))
+        for kind in _KINDS
+    }
+    numbers = _Numbers(accepted)
+    return Matching(
+        {kind: tuple(map(numbers.carry, matches)) for kind, matches in found.items()},
+        matcher.gone,
+        matcher.renamed,
+    )
+
+
+def _types_of(catalog: Catalog, kind: TypeKind) -> Mapping[str, SchemaType]:
+    """The types of one kind by name."""
+    match kind:
+        case "interface":
+            return catalog.interfaces
+        case "node":
+            return catalog.nodes
+        case "edge":
+            return catalog.edges
+
+
+class _Matcher:
+    def __init__(self, accepted: Catalog) -> None:
+        self._accepted = accepted
+        self._memory = _Memory(accepted.dropped)
+        self._interface_renames: dict[str, dict[str, str]] = {}
+        """What the properties of an interface are called -> what they were called."""
+        self._suggestions_left = _SUGGESTIONS_MAX
+        self.gone: dict[TypeKind, tuple[SchemaType, ...]] = {}
+        self.renamed: dict[TypeKind, Mapping[str, str]] = {}
+
+    def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
+        held = _types_of(self._accepted, kind)
+        pairing = _pair(
+            {name: _renamed_from(each) for name, each in wanted.items()},
+            held,
+            remembered={name for name in wanted if self._memory.type(kind, name)},
+            unknown=lambda source: self._unknown_type(kind, source),
+        )
+        used = {*pairing.sources.values(), *pairing.claimed}
+        self.gone[kind] = tuple(held[name] for name in sorted(held.keys() - used))
+        self.renamed[kind] = {
+            source: name for name, source in pairing.sources.items() if source != name
+        }
+        matches = []
+        for name in sorted(wanted):
+            declared, reason = wanted[name], pairing.refused.get(name)
+            if reason is not None:
+                matches.append(Match(declared, refused=reason))
+            elif name in pairing.sources:
+                matches.append(self._known(kind, declared, held[pairing.sources[name]]))
+            else:
+                matches.append(self._new(kind, declared))
+        return matches
+
+    def _known(self, kind: TypeKind, declared: SchemaType, before: SchemaType) -> Match:
+        if declared == before:
+            # Most types of most plans are as they were: the same object says so from here on.
+            own = {each.name: each for each in before.properties}
+            return Match(before, before, properties=own)
+        return self._properties(kind, declared, before)
+
+    def _new(self, kind: TypeKind, declared: SchemaType) -> Match:
+        remembered = self._memory.type(kind, declared.name)
+        if remembered is None:
+            return self._properties(kind, declared, None)
+        return replace(self._properties(kind, declared, remembered), is_restored=True)
+
+    def _properties(self, kind: TypeKind, declared: SchemaType, before: SchemaType | None) -> Match:
+        held = {} if before is None else {each.name: each for each in before.properties}
+        memory = {} if before is None else self._memory.properties(kind, before.name)
+        wanted = {each.name: each for each in declared.properties}
+        back = {
+            name: memory[name]
+            for name, each in wanted.items()
+            if name in memory and memory[name].type == each.type
+        }
+        pairing = _pair(
+            self._sources(declared, before, held),
+            held,
+            remembered=back,
+            unknown=lambda source: self._unknown_property(declared, source, held, memory),
+        )
+        found = {name: held[source] for name, source in pairing.sources.items()}
+        restored = back.keys() - found.keys() - pairing.refused.keys()
+        found.update((name, back[name]) for name in restored)
+        if isinstance(declared, Interface):
+            self._interface_renames[declared.name] = {
+                name: source for name, source in pairing.sources.items() if name != source
+            }
+        return Match(
+            declared,
+            before,
+            properties=found,
+            restored=frozenset(restored),
+            refused_properties=pairing.refused,
+            claimed=frozenset(pairing.claimed),
+        )
+
+    def _sources(
+        self, declared: SchemaType, before: SchemaType | None, held: Collection[str]
+    ) -> dict[str, str | None]:
+        """What the properties of a type say they were called.
+
+        What an interface says of a property that it adds is about the interface. The node had that
+        property under the old name if it implemented the interface then, and only then.
+        """
+        sources = {
+            each.name: each.renamed_from if each.inherited_from is None else None
+            for each in declared.properties
+        }
+        if isinstance(declared, NodeType) and isinstance(before, NodeType):
+            own = set(sources.values())
+            for interface in sorted(set(declared.implements) & set(before.implements)):
+                for name, source in self._interface_renames.get(interface, _NOTHING).items():
+                    is_free = source in held and source not in sources and source not in own
+                    if is_free and sources.get(name, source) is None:
+                        sources[name] = source
+        return sources
+
+    def _unknown_type(self, kind: TypeKind, source: str) -> str:
+        shown = quoted(source)
+        for other in _KINDS:
+            if other != kind and source in _types_of(self._accepted, other):
+                return (
+                    f"@rename_from({shown}) names {_article(other)}, which cannot become"
+                    f" {_article(kind)}. Remove @rename_from to add a new type."
+                )
+        if self._memory.type(kind, source) is not None:
+            return (
+                f"@rename_from({shown}) names {_article(kind)} that was dropped. Declare it under"
+                " that name to bring it back, and rename it in the schema after that."
+            )
+        close = self._suggestion(source, _types_of(self._accepted, kind))
+        return (
+            f"@rename_from({shown}) names no {kind} of the accepted schema. {close}".rstrip()
+            + " Remove @rename_from to add a new type."
+        )
+
+    def _unknown_property(
+        self,
+        declared: SchemaType,
+        source: str,
+        held: Collection[str],
+        memory: Collection[str],
+    ) -> str:
+        shown = quoted(source)
+        if source in memory:
+            return (
+                f"@rename_from({shown}) names a property that was dropped. Declare it under that"
+                " name to bring it back, and rename it in the schema after that."
+            )
+        close = self._suggestion(source, held)
+        return (
+            f"@rename_from({shown}) names no property that {declared.name} has in the accepted"
+            f" schema. {close}".rstrip()
+            + " Remove @rename_from to add a new property."
+        )
+
+    def _suggestion(self, source: str, known: Collection[str]) -> str:
+        """Names close to one that is unknown. To look for them is slow, so only the first few."""
+        self._suggestions_left -= 1
+        if self._suggestions_left < 0 or len(source) > _COMPARED_MAX:
+            return ""
+        return did_you_mean(source, list(known))
+
+
+def _pair(
+    wanted: Mapping[str, str | None],
+    held: Collection[str],
+    *,
+    remembered: Collection[str],
+    unknown: Callable[[str], str],
+) -> _Pairing:
+    """Pair names with names: those that are the same, then those that say what they were."""
+    pairing = _Pairing({name: name for name in wanted if name in held}, {}, set())
+    claims: dict[str, list[str]] = {}
+    for name, source in wanted.items():
+        if source is not None and name not in pairing.sources:
+            claims.setdefault(source, []).append(name)
+    for source, names in sorted(claims.items()):
+        if source not in held:
+            refused = [name for name in names if name not in remembered]
+            pairing.refused.update(dict.fromkeys(refused, unknown(source) if refused else ""))
+        elif source in wanted:
+            pairing.refused.update(dict.fromkeys(names, _still_there(source)))
+        elif len(names) > 1:
+            pairing.refused.update(dict.fromkeys(names, _several(source, names)))
+            pairing.claimed.add(source)
+        else:
+            pairing.sources[names[0]] = source
+    return pairing
+
+
+def _still_there(source: str) -> str:
+    return (
+        f'@rename_from("{source}") names what the schema still declares. Remove {source} to rename'
+        " it, or remove @rename_from to have both."
+    )
+
+
+def _several(source: str, names: Iterable[str]) -> str:
+    return (
+        f'{", ".join(sorted(names))} all say @rename_from("{source}"), which can become only one of'
+        " them. Keep @rename_from on that one."
+    )
+
+
+def _renamed_from(declared: SchemaType) -> str | None:
+    return None if isinstance(declared, Interface) else declared.renamed_from
+
+
+def _article(kind: TypeKind) -> str:
+    return "a node" if kind == "node" else f"an {kind}"
+
+
+class _Numbers:
+    """Gives out numbers: to what is known the one it had, to what is new one that is free."""
+
+    def __init__(self, accepted: Catalog) -> None:
+        self._types: set[int] = set()
+        self._properties: set[int] = set()
+        for declared in accepted.types:
+            self._take(declared)
+        # What was dropped comes back with its numbers, so they are not free either.
+        for each in accepted.dropped:
+            if each.property is not None:
+                self._properties.add(each.property.prop_id)
+            if each.declared is not None:
+                self._take(each.declared)
+
+    def carry(self, found: Match) -> Match:
+        declared, before = found.declared, found.before
+        if declared is before:
+            return found
+        type_id = _free(declared.type_id, self._types) if before is None else before.type_id
+        properties = tuple(
+            self._property(each, found.properties.get(each.name)) for each in declared.properties
+        )
+        return replace(found, declared=replace(declared, type_id=type_id, properties=properties))
+
+    def _property(self, declared: Property, before: Property | None) -> Property:
+        number = _free(declared.prop_id, self._properties) if before is None else before.prop_id
+        return declared if number == declared.prop_id else replace(declared, prop_id=number)
+
+    def _take(self, declared: SchemaType) -> None:
+        self._types.add(declared.type_id)
+        self._properties.update(each.prop_id for each in declared.properties)
+
+
+def _free(number: int, taken: set[int]) -> int:
+    """The number, or the next one that is free; it is taken then."""
+    while number in taken or number == 0:
+        number = number + 1 & _ID_MAX
+    taken.add(number)
+    return number

@@ -1,0 +1,409 @@
+"""From text to tree: `parse` reads a schema.
+
+A descent without recursion: nothing in the language nests. Every function reads what its name says
+from the next token on and leaves the tokens behind it. Nothing is looked up: whether a type exists
+or a constraint fits its property is for `building` to say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import Final, Literal, cast
+
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.schema import ast, complaints
+from mycel.schema.complaints import CONSTRAINTS, fail, is_ident, too_long, unexpected
+from mycel.schema.lexer import END, Tokens, new_span, read
+from mycel.syntax.collecting import collector_paused
+from mycel.syntax.source import Span
+
+SCALARS: Final = frozenset(
+    ("String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime")
+)
+NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
+
+_LIST_SCALARS: Final = SCALARS - {"Blob"}
+_ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NUMBER_CHARACTERS_MAX: Final = 400
+"""Enough for every number of 64 bits, written out."""
+_LARGE: Final = 1 << 16
+
+
+def parse(text: str) -> ast.Schema:
+    """The tree of a schema.
+
+    >>> parse("node Person { name: String @key }").declarations[0].name
+    Name(text='Person')
+
+    Raises:
+        SchemaError: the text is no schema; the message shows where and says what to do.
+        ResourceExhausted: it is longer than 4 MiB.
+    """
+    tokens = read(text)
+    declarations: list[ast.Declaration] = []
+    with collector_paused(len(text) > _LARGE):
+        while (token := tokens.tokens[tokens.at]) != END:
+            reads = _DECLARATIONS.get(token)
+            if reads is None:
+                raise complaints.no_declaration(tokens)
+            declarations.append(reads(tokens))
+    return ast.Schema(tuple(declarations), Span(0, len(tokens.text)))
+
+
+# Declarations.
+
+
+def _interface(tokens: Tokens) -> ast.Interface:
+    at = tokens.at
+    tokens.at = at + 1
+    name = _type_name(tokens, "the name of an interface")
+    if tokens.tokens[tokens.at] != "{":
+        raise complaints.no_body(tokens, "interface", name.text, implements=False)
+    members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
+    return ast.Interface(name, members, tokens.span(at))
+
+
+def _node(tokens: Tokens) -> ast.Node:
+    at = tokens.at
+    tokens.at = at + 1
+    name = _type_name(tokens, "the name of a node")
+    annotations = _type_annotations(tokens, "node")
+    implements: list[ast.Name] = []
+    if tokens.tokens[tokens.at] == "implements":
+        while not implements or tokens.tokens[tokens.at] == ",":
+            tokens.at += 1
+            implements.append(_type_name(tokens, "the name of an interface after `implements`"))
+    if tokens.tokens[tokens.at] != "{":
+        raise complaints.no_body(tokens, "node", name.text, implements=bool(implements))
+    members = _members(tokens, "node")
+    return ast.Node(name, annotations, tuple(implements), members, tokens.span(at))
+
+
+def _edge(tokens: Tokens) -> ast.Edge:
+    at = tokens.at
+    tokens.at = at + 1
+    name = _type_name(tokens, "the name of an edge")
+    if tokens.tokens[tokens.at] != ":":
+        raise complaints.no_edge_colon(tokens, name.text)
+    tokens.at += 1
+    from_type = _type_name(tokens, "the type at the source of the edge")
+    if tokens.tokens[tokens.at] != "->":
+        raise complaints.no_arrow(tokens, name.text, from_type.text)
+    tokens.at += 1
+    to_type = _type_name(tokens, "the type at the target of the edge")
+    card = None
+    if tokens.tokens[tokens.at] == "@" and tokens.tokens[tokens.at + 1] == "card":
+        card = _card(tokens)
+    annotations = _type_annotations(tokens, "edge")
+    members = _members(tokens, "edge") if tokens.tokens[tokens.at] == "{" else ()
+    return ast.Edge(name, from_type, to_type, card, annotations, members, tokens.span(at))
+
+
+_DECLARATIONS: Final[dict[str, Callable[[Tokens], ast.Declaration]]] = {
+    "interface": _interface,
+    "node": _node,
+    "edge": _edge,
+}
+
+
+def _type_name(tokens: Tokens, what: str) -> ast.Name:
+    at = tokens.at
+    token = tokens.tokens[at]
+    is_name = "A" <= token[0] <= "Z" and token.isascii() and token.isidentifier()
+    if not is_name or too_long(token):
+        raise complaints.no_type_name(tokens, what)
+    tokens.at = at + 1
+    return ast.Name(token, tokens.span_at(at))
+
+
+def _card(tokens: Tokens) -> ast.Card:
+    at = tokens.at
+    tokens.at = at + 2
+    _expect(tokens, "(", "Write @card(0..1).")
+    if not tokens.tokens[tokens.at].isdigit():
+        raise complaints.no_bounds(tokens, "card", "0..1")
+    minimum = _whole(tokens, "Write @card(0..1).")
+    if tokens.tokens[tokens.at] != "..":
+        raise complaints.no_dots(tokens, "card", str(minimum))
+    tokens.at += 1
+    maximum = None
+    if tokens.tokens[tokens.at] == "*":
+        tokens.at += 1
+    elif tokens.tokens[tokens.at] != ")":
+        maximum = _whole(tokens, "Write @card(0..1), or @card(1..*) without a maximum.")
+    _expect(tokens, ")", "Write @card(0..1), or @card(1..*) without a maximum.")
+    return ast.Card(minimum, maximum, tokens.span(at))
+
+
+# Bodies.
+
+
+def _members(tokens: Tokens, kind: str) -> tuple[ast.Member, ...]:
+    """`{ … }`, where the next token is the brace."""
+    tokens.at += 1
+    members: list[ast.Member] = []
+    said = tokens.tokens
+    while (token := said[tokens.at]) != "}":
+        if token == "@":
+            members.append(_constraint(tokens, kind))
+        elif said[tokens.at + 1] == ":" and is_ident(token):
+            members.append(_property(tokens, kind))
+        else:
+            raise complaints.no_member(tokens, kind)
+    tokens.at += 1
+    return tuple(members)
+
+
+def _property(tokens: Tokens, kind: str) -> ast.Property:
+    """A property, whose name and colon are known to be there."""
+    at = tokens.at
+    name = ast.Name(tokens.tokens[at], tokens.span_at(at))
+    tokens.at = at + 2
+    type_ = _type(tokens)
+    annotations: list[ast.Annotation] = []
+    while tokens.tokens[tokens.at] == "@":
+        following = tokens.tokens[tokens.at + 1]
+        # With arguments it is a constraint of the body, even if it stands on the same line.
+        if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
+            break
+        if following == "card":
+            raise complaints.misplaced_card(tokens, kind)
+        annotations.append(_annotation(tokens))
+    return ast.Property(name, type_, tuple(annotations), tokens.span(at))
+
+
+def _type(tokens: Tokens) -> ast.Type:
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token in SCALARS:
+        tokens.at = at + 1
+        return ast.Scalar(token, False, _optional(tokens), tokens.span(at))
+    match token:
+        case "[":
+            return _list(tokens)
+        case "enum" if tokens.tokens[at + 1] == "(":
+            return _enum(tokens)
+        case "Vector" if tokens.tokens[at + 1] == "(":
+            tokens.at = at + 2
+            dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
+            _expect(tokens, ")", "A vector has one dimension: Vector(768).")
+            return ast.Vector(dimension, _optional(tokens), tokens.span(at))
+    raise complaints.no_type(tokens)
+
+
+def _list(tokens: Tokens) -> ast.Scalar:
+    at = tokens.at
+    scalar = tokens.tokens[at + 1]
+    tokens.at = at + 1
+    if scalar not in _LIST_SCALARS:
+        raise complaints.no_type(tokens, in_list=True)
+    tokens.at = at + 2
+    if tokens.tokens[tokens.at] != "]":
+        raise complaints.no_list_end(tokens, scalar)
+    tokens.at = at + 3
+    return ast.Scalar(scalar, True, _optional(tokens), tokens.span(at))
+
+
+def _enum(tokens: Tokens) -> ast.Enum:
+    at = tokens.at
+    tokens.at = at + 1
+    values: list[ast.Name] = []
+    while not values or tokens.tokens[tokens.at] == ",":
+        tokens.at += 1
+        token = tokens.tokens[tokens.at]
+        if _ENUM_VALUE.fullmatch(token) is None:
+            raise complaints.no_enum_value(tokens)
+        if too_long(token):
+            raise complaints.name_too_long(tokens)
+        values.append(ast.Name(token, tokens.span_at(tokens.at)))
+        tokens.at += 1
+    if tokens.tokens[tokens.at] != ")":
+        raise complaints.no_separator(tokens, "value")
+    tokens.at += 1
+    return ast.Enum(tuple(values), _optional(tokens), tokens.span(at))
+
+
+def _optional(tokens: Tokens) -> bool:
+    """A `?`, if there is one."""
+    if tokens.tokens[tokens.at] != "?":
+        return False
+    tokens.at += 1
+    return True
+
+
+# Annotations.
+
+
+def _type_annotations(tokens: Tokens, kind: str) -> tuple[ast.Annotation, ...]:
+    annotations: list[ast.Annotation] = []
+    while tokens.tokens[tokens.at] == "@":
+        name = tokens.tokens[tokens.at + 1]
+        if name == "card" or name in CONSTRAINTS:
+            raise complaints.misplaced_constraint(tokens, name, kind)
+        annotations.append(_annotation(tokens))
+    return tuple(annotations)
+
+
+def _annotation(tokens: Tokens) -> ast.Annotation:
+    at = tokens.at
+    tokens.at = at + 1
+    name = tokens.tokens[at + 1]
+    if not is_ident(name):
+        raise complaints.no_annotation(tokens)
+    tokens.at = at + 2
+    value = None
+    if tokens.tokens[tokens.at] == "(":
+        tokens.at += 1
+        value = _literal(tokens, name)
+        hint = "An annotation takes one value."
+        _expect(tokens, ")", hint if tokens.tokens[tokens.at] == "," else None)
+    return ast.Annotation(name, value, tokens.span(at))
+
+
+def _literal(tokens: Tokens, name: str) -> ast.Literal:
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token[0] == '"':
+        return _string(tokens)
+    if token[0] in "-+.0123456789":
+        if NUMBER.fullmatch(token) is None or len(token) > _NUMBER_CHARACTERS_MAX:
+            raise complaints.bad_number(tokens, at)
+    elif not is_ident(token):
+        raise complaints.no_value(tokens, name)
+    tokens.at = at + 1
+    return ast.Literal(token, False, tokens.span_at(at))
+
+
+# Constraints.
+
+
+def _constraint(tokens: Tokens, kind: str) -> ast.Member:
+    at = tokens.at
+    name = tokens.tokens[at + 1]
+    if kind == "interface" and name in CONSTRAINTS:
+        raise complaints.constraint_in_interface(tokens, name)
+    if name not in CONSTRAINTS or tokens.tokens[at + 2] != "(":
+        raise complaints.no_constraint(tokens, kind)
+    if kind == "edge" and name not in {"unique", "index"}:
+        raise complaints.edge_constraint(tokens, name)
+    tokens.at = at + 3
+    if name == "range":
+        return _range(tokens, at)
+    if name == "check":
+        return _check(tokens, at)
+    columns = [_column(tokens, name)]
+    while tokens.tokens[tokens.at] == ",":
+        tokens.at += 1
+        columns.append(_column(tokens, name))
+    if tokens.tokens[tokens.at] != ")":
+        raise complaints.no_separator(tokens, "column")
+    tokens.at += 1
+    columns_kind = cast(Literal["key", "unique", "index"], name)
+    return ast.Columns(columns_kind, tuple(columns), tokens.span(at))
+
+
+def _column(tokens: Tokens, constraint: str) -> ast.Name:
+    at = tokens.at
+    token = tokens.tokens[at]
+    if not is_ident(token):
+        raise complaints.no_column(tokens, constraint)
+    tokens.at = at + 1
+    return ast.Name(token, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+
+
+def _range(tokens: Tokens, at: int) -> ast.Range:
+    property_ = _column(tokens, "range")
+    if tokens.tokens[tokens.at] != ",":
+        raise complaints.no_comma(tokens, "range")
+    tokens.at += 1
+    minimum = maximum = None
+    if tokens.tokens[tokens.at] != "..":
+        minimum = _number(tokens)
+    if tokens.tokens[tokens.at] != "..":
+        raise complaints.no_dots(tokens, "range", str(minimum))
+    tokens.at += 1
+    if tokens.tokens[tokens.at] != ")":
+        maximum = _number(tokens)
+    elif minimum is None:
+        raise complaints.no_bounds(tokens, "range", f"{property_.text}, 0..100")
+    _expect(tokens, ")", f"Write @range({property_.text}, 0..100).")
+    return ast.Range(property_, minimum, maximum, tokens.span(at))
+
+
+def _check(tokens: Tokens, at: int) -> ast.Check:
+    property_ = _column(tokens, "check")
+    if tokens.tokens[tokens.at] != ",":
+        raise complaints.no_comma(tokens, "check")
+    tokens.at += 1
+    if tokens.tokens[tokens.at][0] != '"':
+        hint = f'Patterns stand in double quotes: @check({property_.text}, "^[a-z]+$").'
+        raise unexpected(tokens, "a pattern", hint)
+    pattern = _string(tokens)
+    _expect(tokens, ")", "A check has one property and one pattern.")
+    return ast.Check(property_, pattern, tokens.span(at))
+
+
+# Signs, strings and numbers.
+
+
+def _expect(tokens: Tokens, sign: str, hint: str | None) -> None:
+    if tokens.tokens[tokens.at] != sign:
+        raise unexpected(tokens, f"`{sign}`", hint)
+    tokens.at += 1
+
+
+def _string(tokens: Tokens) -> ast.Literal:
+    at = tokens.at
+    token = tokens.tokens[at]
+    if complaints.is_broken(token):
+        raise complaints.broken_string(tokens, at)
+    value = token[1:-1]
+    if "\\" in token:
+        try:
+            value = json.loads(token)
+        except ValueError:
+            raise complaints.broken_string(tokens, at) from None
+        if _SURROGATE.search(value):
+            raise fail(
+                tokens,
+                "The string holds half of a surrogate pair.",
+                "Write both halves (\\ud83d\\ude00), or the character itself.",
+            )
+    tokens.at = at + 1
+    return ast.Literal(value, True, tokens.span_at(at))
+
+
+def _whole(tokens: Tokens, hint: str) -> int:
+    """A whole number without a sign."""
+    token = tokens.tokens[tokens.at]
+    if not (token.isascii() and token.isdigit()):
+        raise unexpected(tokens, "a whole number", hint)
+    if token[0] == "0" and token != "0":
+        raise complaints.bad_number(tokens, tokens.at)
+    return cast(int, _number(tokens))
+
+
+def _number(tokens: Tokens) -> int | float:
+    at = tokens.at
+    token = tokens.tokens[at]
+    if token[0] not in "-+.0123456789" or token == "..":
+        raise unexpected(
+            tokens,
+            "a number",
+            "Bounds are numbers, and either may be left out: 0..100, 0.., ..100.",
+        )
+    match = NUMBER.fullmatch(token)
+    if match is None:
+        raise complaints.bad_number(tokens, at)
+    is_whole = match.lastindex is None
+    is_long = len(token) > (20 if is_whole else _NUMBER_CHARACTERS_MAX)
+    value: int | float = INTEGER_MAX + 1 if is_long else int(token) if is_whole else float(token)
+    is_held = INTEGER_MIN <= value <= INTEGER_MAX if is_whole else not is_long and isfinite(value)
+    if not is_held:
+        raise fail(tokens, "The number is too large.", "Numbers here fit 64 bits; leave it out.")
+    tokens.at = at + 1
+    return value

@@ -1,0 +1,435 @@
+"""From the schema that a graph has to the one that is wanted: the steps, in an order that works.
+
+A plan is made of the two schemas alone; `matching` says what is which. Where the instances decide
+whether a step is possible, the plan says that it is, and the step that it `needs_data`.
+
+The order: interfaces, nodes, edges, each by name, so that what a type names is there before it.
+Within a type names come first, so that later steps use the new ones; then what is added and what
+changes; constraints that go before those that come; what is dropped last. Types are dropped at the
+very end, edges before the nodes they join. Each step is possible after those before it.
+
+How schemas are written makes no difference: types, properties and annotations may stand in any
+order. The columns of a key are the exception, because instances are named by them in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.ir import constraint_order
+from mycel.schema.matching import Match, Matching, compare
+from mycel.schema.model import (
+    EMBED,
+    KIP_NAME,
+    Annotation,
+    Check,
+    Constraint,
+    EdgeType,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    SchemaType,
+    TypeKind,
+    kind_of_type,
+)
+from mycel.schema.steps import (
+    AddConstraint,
+    AddProperty,
+    AddType,
+    ChangeCardinality,
+    ChangeInterfaces,
+    DropConstraint,
+    DropProperty,
+    DropType,
+    ExtendEnum,
+    RelaxProperty,
+    RenameProperty,
+    RenameType,
+    RestoreProperty,
+    RestoreType,
+    Step,
+    TightenProperty,
+    UnsupportedChange,
+    UpdatePropertyMetadata,
+    UpdateTypeMetadata,
+    entity,
+    quoted,
+)
+
+_DROP_ORDER: Final[tuple[TypeKind, ...]] = ("edge", "node", "interface")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What it takes to get from one schema to another."""
+
+    changes: tuple[Step, ...]
+    catalog: Catalog
+    """The schema afterwards: what is desired, with the numbers that things had before, and with
+    what was dropped remembered."""
+
+    @property
+    def supported(self) -> bool:
+        """Whether every step is possible, as far as the schemas tell."""
+        return not any(isinstance(each, UnsupportedChange) for each in self.changes)
+
+    @property
+    def steps(self) -> tuple[dict[str, Any], ...]:
+        """The steps as JSON."""
+        return tuple(each.to_dict() for each in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"supported": self.supported, "steps": list(self.steps)}
+
+
+def plan(accepted: Catalog, desired: Catalog) -> Plan:
+    """Plan the way from the schema that is accepted to the one that is desired.
+
+    What cannot be done is a step like any other, `UnsupportedChange`, that says why; nothing is
+    raised. A property that was dropped softly comes back with its values if it is declared with
+    the type it had. With another type it is a new property: the old values stay in history. A type
+    that was dropped softly comes back with its instances if supported steps lead from what it was
+    to what it should be, and is a new type otherwise.
+    """
+    matching = compare(accepted, desired)
+    planner = _Planner(accepted, matching)
+    changes = tuple(planner.changes())
+    return Plan(changes, _afterwards(accepted, desired, matching, changes))
+
+
+class _Planner:
+    def __init__(self, accepted: Catalog, matching: Matching) -> None:
+        self._matching = matching
+        self._kip_names = {_kip_place(each): each for each in accepted.types}
+
+    def changes(self) -> Iterator[Step]:
+        for matches in self._matching.matches.values():
+            for found in matches:
+                if found.declared is not found.before:
+                    yield from self._type(found)
+        for kind in _DROP_ORDER:
+            yield from map(DropType, self._matching.gone[kind])
+
+    def _type(self, found: Match) -> Iterator[Step]:
+        declared = found.declared
+        if found.refused is not None:
+            yield UnsupportedChange(entity(found.kind, declared.name), found.refused)
+        elif (holder := self._holder(found)) is not None:
+            yield _name_taken(found, holder)
+        elif found.before is None:
+            yield AddType(declared)
+            yield from _refused_properties(found)
+        elif found.is_restored:
+            steps = list(self._differences(found, found.before))
+            if any(isinstance(each, UnsupportedChange) for each in steps):
+                yield AddType(declared)
+                yield from _refused_properties(found)
+            else:
+                remembered = _following_nodes(found.before, self._matching.renamed["node"])
+                yield RestoreType(declared, remembered)
+                yield from steps
+        else:
+            yield from self._differences(found, found.before)
+
+    def _holder(self, found: Match) -> SchemaType | None:
+        """The other type that has the KIP name which this one is to get, if there is one."""
+        before, declared = found.before, found.declared
+        if before is not None and before.name == declared.name and not found.is_restored:
+            return None
+        holder = self._kip_names.get(_kip_place(declared))
+        return None if holder is before else holder
+
+    def _differences(self, found: Match, before: SchemaType) -> Iterator[Step]:
+        declared = found.declared
+        if declared.name != before.name:
+            yield RenameType(declared, before)
+        if isinstance(declared, NodeType) and isinstance(before, NodeType):
+            yield from _interfaces(declared, before)
+        yield from _properties(found)
+        yield from _constraints(found, before)
+        if isinstance(declared, EdgeType) and isinstance(before, EdgeType):
+            yield from self._edge(declared, before)
+        yield from _metadata(found, before)
+        kept = {each.name for each in found.properties.values()} | found.claimed
+        for each in sorted(before.properties, key=_name):
+            if each.name not in kept:
+                yield DropProperty(declared, each)
+
+    def _edge(self, declared: EdgeType, before: EdgeType) -> Iterator[Step]:
+        renamed = self._matching.renamed["node"]
+        was = tuple(renamed.get(each, each) for each in (before.from_type, before.to_type))
+        if was != (declared.from_type, declared.to_type):
+            yield UnsupportedChange(
+                entity("edge", declared.name),
+                f"An edge {' -> '.join(was)} cannot become an edge {declared.from_type} ->"
+                f" {declared.to_type}. Add an edge with another name, and drop this one when its"
+                " links have been replaced.",
+            )
+        if declared.cardinality != before.cardinality:
+            yield ChangeCardinality(declared, before)
+
+
+def _interfaces(declared: NodeType, before: NodeType) -> Iterator[Step]:
+    if set(declared.implements) != set(before.implements):
+        yield ChangeInterfaces(declared, before)
+
+
+def _kip_place(declared: SchemaType) -> tuple[bool, str]:
+    """A name in KIP: concepts and predicates have each their own."""
+    name = declared.name if isinstance(declared, Interface) else declared.kip_name
+    return isinstance(declared, EdgeType), name
+
+
+def _name_taken(found: Match, holder: SchemaType) -> Step:
+    """Two types cannot have one KIP name, not even until the other one is dropped."""
+    kind = kind_of_type(holder)
+    if kind == found.kind and found.before is None:
+        advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
+    else:
+        advice = f"Drop or rename {holder.name} first, in a schema of its own."
+    return UnsupportedChange(
+        entity(found.kind, found.declared.name),
+        f"{quoted(_kip_place(found.declared)[1])} is the KIP name of the {kind} {holder.name}"
+        f" until this schema is applied. {advice}",
+    )
+
+
+# Properties.
+
+
+def _properties(found: Match) -> Iterator[Step]:
+    ordered = sorted(found.declared.properties, key=_name)
+    pairs = [(each, found.properties.get(each.name)) for each in ordered]
+    for declared, old in pairs:
+        if old is not None and old.name != declared.name:
+            yield RenameProperty(found.declared, declared, old)
+    yield from _refused_properties(found)
+    for declared, old in pairs:
+        if declared.name in found.restored:
+            yield RestoreProperty(found.declared, declared)
+        elif old is None and declared.name not in found.refused_properties:
+            yield _new_property(found.declared, declared)
+    for declared, old in pairs:
+        if old is not None and old.type != declared.type:
+            yield _retyped(found.declared, declared, old)
+
+
+def _refused_properties(found: Match) -> Iterator[Step]:
+    for name, reason in sorted(found.refused_properties.items()):
+        yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
+
+
+def _new_property(owner: SchemaType, declared: Property) -> Step:
+    is_possible = (
+        declared.type.is_nullable or declared.default is not None or isinstance(owner, Interface)
+    )
+    if is_possible:
+        return AddProperty(owner, declared)
+    return UnsupportedChange(
+        entity(kind_of_type(owner), owner.name, declared.name),
+        f"A required property has no value in the instances that there are. Give it"
+        f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
+    )
+
+
+def _retyped(owner: SchemaType, declared: Property, before: Property) -> Step:
+    old, new = before.type, declared.type
+    if _core(old) != _core(new):
+        return UnsupportedChange(
+            entity(kind_of_type(owner), owner.name, declared.name),
+            f"The type cannot change from {old} to {new}. Add a property with another name and the"
+            " new type, and drop this one when its values have been copied.",
+        )
+    if _is_tighter(old, new):
+        return TightenProperty(owner, declared, before)
+    if old.enum_values and new.enum_values and old.is_nullable == new.is_nullable:
+        return ExtendEnum(owner, declared, before)
+    return RelaxProperty(owner, declared, before)
+
+
+def _core(type_: PropertyType) -> Hashable:
+    """What of a type cannot change."""
+    return type_.scalar, type_.is_list, type_.dimension
+
+
+def _is_tighter(old: PropertyType, new: PropertyType) -> bool:
+    """Whether the new type leaves out anything that the old one took."""
+    if old.is_nullable and not new.is_nullable:
+        return True
+    if new.enum_values is None:
+        return False
+    return old.enum_values is None or not set(old.enum_values) <= set(new.enum_values)
+
+
+# Constraints.
+
+
+def _constraints(found: Match, before: SchemaType) -> Iterator[Step]:
+    renamed = found.renamed
+    old = _by_demand(_following(each, renamed) for each in before.constraints)
+    new = _by_demand(found.declared.constraints)
+    gone = [each for demand, each in old.items() if demand not in new]
+    for constraint in sorted(gone, key=constraint_order):
+        yield DropConstraint(found.declared, constraint)
+    added = [each for demand, each in new.items() if demand not in old]
+    for constraint in sorted(added, key=constraint_order):
+        is_wider = any(_contains(constraint, each) for each in gone)
+        yield AddConstraint(found.declared, constraint, is_wider)
+
+
+def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
+    """Constraints by what they demand: columns in another order are the same, but for a key."""
+    return {
+        each
+        if isinstance(each, Key | Range | Check)
+        else (type(each), frozenset(each.columns)): each
+        for each in constraints
+    }
+
+
+def _following(constraint: Constraint, renamed: Mapping[str, str]) -> Constraint:
+    """A constraint that names properties as they are called now."""
+    if not renamed:
+        return constraint
+    if isinstance(constraint, Range | Check):
+        return replace(constraint, property=renamed.get(constraint.property, constraint.property))
+    return type(constraint)(tuple(renamed.get(each, each) for each in constraint.columns))
+
+
+def _contains(outer: Constraint, inner: Constraint) -> bool:
+    """Whether one range allows all that another one does."""
+    if not (isinstance(outer, Range) and isinstance(inner, Range)):
+        return False
+    return (
+        outer.property == inner.property
+        and (
+            outer.minimum is None or (inner.minimum is not None and outer.minimum <= inner.minimum)
+        )
+        and (
+            outer.maximum is None or (inner.maximum is not None and outer.maximum >= inner.maximum)
+        )
+    )
+
+
+# Annotations.
+
+
+def _metadata(found: Match, before: SchemaType) -> Iterator[Step]:
+    declared = found.declared
+    if not isinstance(declared, Interface) and not isinstance(before, Interface):
+        if declared.name == before.name and declared.kip_name != before.kip_name:
+            yield UnsupportedChange(
+                entity(found.kind, declared.name),
+                f"What a type is called in KIP cannot change from {quoted(before.kip_name)} to"
+                f" {quoted(declared.kip_name)}. Leave @{KIP_NAME} as it was, or rename the type"
+                f' instead: give it another name and @rename_from("{declared.name}").',
+            )
+        elif _annotated(declared.annotations) != _annotated(before.annotations):
+            yield UpdateTypeMetadata(declared, before)
+    renamed = found.renamed
+    for each in sorted(declared.properties, key=_name):
+        old = found.properties.get(each.name)
+        if old is None or each.name in found.restored or each.annotations == old.annotations:
+            continue
+        if _annotated(each.annotations) != _annotated(old.annotations, renamed):
+            yield UpdatePropertyMetadata(declared, each, old)
+
+
+def _annotated(
+    annotations: Iterable[Annotation], renamed: Mapping[str, str] | None = None
+) -> list[tuple[str, bool, str]]:
+    """Annotations in one order; what `@embed` names as it is called now."""
+    texts = []
+    for each in annotations:
+        value = each.value or ""
+        if each.name == EMBED and renamed is not None:
+            value = renamed.get(value, value)
+        texts.append((each.name, each.value is None, value))
+    return sorted(texts)
+
+
+# What is there afterwards.
+
+
+def _afterwards(
+    accepted: Catalog, desired: Catalog, matching: Matching, changes: tuple[Step, ...]
+) -> Catalog:
+    types = [each.declared for matches in matching.matches.values() for each in matches]
+    interfaces = {each.name: each for each in types if isinstance(each, Interface)}
+    nodes = {each.name: each for each in types if isinstance(each, NodeType)}
+    edges = {each.name: each for each in types if isinstance(each, EdgeType)}
+    return replace(
+        desired,
+        interfaces={name: interfaces[name] for name in desired.interfaces},
+        nodes={name: nodes[name] for name in desired.nodes},
+        edges={name: edges[name] for name in desired.edges},
+        dropped=_remembered(accepted, matching, changes),
+    )
+
+
+_Place = tuple[TypeKind, str, str | None]
+"""Where something is remembered: a kind, a type, and a property unless it is the whole type."""
+
+
+def _remembered(
+    accepted: Catalog, matching: Matching, changes: tuple[Step, ...]
+) -> tuple[Dropped, ...]:
+    """What is remembered of soft drops: what was and did not come back, and what goes now."""
+    # What takes over a name takes over its definition, which remembers nothing else then.
+    taken = {_place(each.declared) for each in changes if isinstance(each, AddType)}
+    taken.update((kind, name) for kind in _DROP_ORDER for name in matching.renamed[kind].values())
+    entries: dict[_Place, Dropped] = {}
+    for each in accepted.dropped:
+        if (each.kind, each.type_name) not in taken:
+            _remember(entries, _following_types(each, matching.renamed))
+    for step in changes:
+        match step:
+            case RestoreType(declared):
+                entries.pop((*_place(declared), None), None)
+            case RestoreProperty(owner, restored):
+                entries.pop((*_place(owner), restored.name), None)
+            case DropProperty(owner, before):
+                _remember(entries, Dropped(*_place(owner), before))
+            case DropType(gone):
+                entry = Dropped(*_place(gone), declared=gone)
+                _remember(entries, _following_types(entry, matching.renamed))
+            case _:
+                pass
+    return tuple(entries.values())
+
+
+def _remember(entries: dict[_Place, Dropped], entry: Dropped) -> None:
+    name = None if entry.property is None else entry.property.name
+    entries[entry.kind, entry.type_name, name] = entry
+
+
+def _following_types(entry: Dropped, renamed: Mapping[TypeKind, Mapping[str, str]]) -> Dropped:
+    """A memory that names types as they are called now."""
+    name = renamed[entry.kind].get(entry.type_name, entry.type_name)
+    declared = entry.declared and _following_nodes(entry.declared, renamed["node"])
+    return replace(entry, type_name=name, declared=declared)
+
+
+def _following_nodes(declared: SchemaType, renamed: Mapping[str, str]) -> SchemaType:
+    """A declaration whose ends, if it has any, are called what they are called now."""
+    if not isinstance(declared, EdgeType) or not renamed:
+        return declared
+    return replace(
+        declared,
+        from_type=renamed.get(declared.from_type, declared.from_type),
+        to_type=renamed.get(declared.to_type, declared.to_type),
+    )
+
+
+def _place(declared: SchemaType) -> tuple[TypeKind, str]:
+    return kind_of_type(declared), declared.name
+
+
+def _name(declared: Property) -> str:
+    return declared.name

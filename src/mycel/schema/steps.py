@@ -1,0 +1,533 @@
+"""The steps from one schema to another: what a plan is made of.
+
+A step has two readers. People and other programs read `to_dict()`, tagged by `kind` and made of
+names and JSON alone, or the line that `describe` makes of it. Whoever applies a plan reads the
+fields, which are the declarations themselves, as they should be afterwards, with their ids.
+
+`needs_data` says that the step is possible only if the instances allow it. A plan is made without
+looking at them, so these are the steps at which applying it may still fail.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias, assert_never
+
+from mycel.model.names import shorten
+from mycel.schema.ir import annotations_json, constraint_json, type_json
+from mycel.schema.model import (
+    OPEN,
+    Annotation,
+    Cardinality,
+    Check,
+    Constraint,
+    EdgeType,
+    Index,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    SchemaType,
+    TypeKind,
+    Unique,
+    has_annotation,
+    kind_of_type,
+)
+
+_SHOWN_MAX: Final = 160
+"""Characters of one line of `describe` that are not names."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddType:
+    """A type that is new. What the graph already holds under its name is not known here."""
+
+    kind: ClassVar[str] = "add_type"
+    needs_data: ClassVar[bool] = False
+    declared: SchemaType
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_type(self.declared)}
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreType:
+    """A type that was dropped softly comes back, and its instances with it.
+
+    It comes back as `remembered`; the steps after it make `declared` of that.
+    """
+
+    kind: ClassVar[str] = "restore_type"
+    needs_data: ClassVar[bool] = True
+    declared: SchemaType
+    remembered: SchemaType
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_type(self.declared)}
+
+
+@dataclass(frozen=True, slots=True)
+class RenameType:
+    """A type and its instances move to another name. Where it is named, the name follows."""
+
+    kind: ClassVar[str] = "rename_type"
+    needs_data: ClassVar[bool] = False
+    declared: SchemaType
+    before: SchemaType
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "type_kind": kind_of_type(self.declared),
+            "from": self.before.name,
+            "to": self.declared.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DropType:
+    """A type goes, and its instances are retired."""
+
+    kind: ClassVar[str] = "drop_type"
+    needs_data: ClassVar[bool] = False
+    before: SchemaType
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_type(self.before)}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeInterfaces:
+    """A node implements other interfaces. What that does to its properties is said by itself."""
+
+    kind: ClassVar[str] = "change_interfaces"
+    needs_data: ClassVar[bool] = False
+    declared: NodeType
+    before: NodeType
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "name": self.declared.name,
+            "from": sorted(set(self.before.implements)),
+            "to": sorted(set(self.declared.implements)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCardinality:
+    """An edge may leave a source more or less often than before."""
+
+    kind: ClassVar[str] = "change_cardinality"
+    declared: EdgeType
+    before: EdgeType
+
+    @property
+    def needs_data(self) -> bool:
+        old, new = self.before.cardinality, self.declared.cardinality
+        return new.minimum > old.minimum or (
+            new.maximum is not None and (old.maximum is None or new.maximum < old.maximum)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "type_name": self.declared.name,
+            "from": _cardinality(self.before.cardinality),
+            "to": _cardinality(self.declared.cardinality),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTypeMetadata:
+    """The annotations of a type change. Whether it may do without `@open`, its instances say."""
+
+    kind: ClassVar[str] = "update_type_metadata"
+    declared: NodeType | EdgeType
+    before: NodeType | EdgeType
+
+    @property
+    def needs_data(self) -> bool:
+        was_open = has_annotation(self.before.annotations, OPEN)
+        return was_open and not has_annotation(self.declared.annotations, OPEN)
+
+    def to_dict(self) -> dict[str, Any]:
+        annotations = annotations_json(self.declared.annotations)
+        return {"kind": self.kind, **_type(self.declared), "annotations": annotations}
+
+
+@dataclass(frozen=True, slots=True)
+class AddProperty:
+    """A property that is new; its `@default` is the value of the instances there are."""
+
+    kind: ClassVar[str] = "add_property"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    declared: Property
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **_property(self, self.declared.name),
+            "property_type": type_json(self.declared.type),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreProperty:
+    """A property that was dropped softly comes back, with the values that history has."""
+
+    kind: ClassVar[str] = "restore_property"
+    owner: SchemaType
+    declared: Property
+
+    @property
+    def needs_data(self) -> bool:
+        return _has_instances(self.owner)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **_property(self, self.declared.name),
+            "property_type": type_json(self.declared.type),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RenameProperty:
+    """A property moves to another name. Constraints and `@embed` that name it follow."""
+
+    kind: ClassVar[str] = "rename_property"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    declared: Property
+    before: Property
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            **_owner(self.owner),
+            "from": self.before.name,
+            "to": self.declared.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DropProperty:
+    """A property goes, and its values leave the instances."""
+
+    kind: ClassVar[str] = "drop_property"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    before: Property
+
+    def to_dict(self) -> dict[str, Any]:
+        return _property(self, self.before.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendEnum:
+    """An enum allows more values than before, and all that it did."""
+
+    kind: ClassVar[str] = "extend_enum"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    declared: Property
+    before: Property
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The new ones."""
+        known = self.before.type.enum_values or ()
+        return tuple(each for each in self.declared.type.enum_values or () if each not in known)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**_property(self, self.declared.name), "values": list(self.values)}
+
+
+@dataclass(frozen=True, slots=True)
+class TightenProperty:
+    """A property takes fewer values than before. A `@default` stands in for those missing."""
+
+    kind: ClassVar[str] = "tighten_property"
+    owner: SchemaType
+    declared: Property
+    before: Property
+
+    @property
+    def needs_data(self) -> bool:
+        return _has_instances(self.owner)
+
+    def to_dict(self) -> dict[str, Any]:
+        return _retyped(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxProperty:
+    """A property takes all values that it did, and others."""
+
+    kind: ClassVar[str] = "relax_property"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    declared: Property
+    before: Property
+
+    def to_dict(self) -> dict[str, Any]:
+        return _retyped(self)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePropertyMetadata:
+    """The annotations of a property change."""
+
+    kind: ClassVar[str] = "update_property_metadata"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    declared: Property
+    before: Property
+
+    def to_dict(self) -> dict[str, Any]:
+        annotations = annotations_json(self.declared.annotations)
+        return {**_property(self, self.declared.name), "annotations": annotations}
+
+
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """A constraint that was not there."""
+
+    kind: ClassVar[str] = "add_constraint"
+    owner: SchemaType
+    constraint: Constraint
+    is_wider: bool = False
+    """It takes the place of a range that lies within it."""
+
+    @property
+    def needs_data(self) -> bool:
+        is_demand = not isinstance(self.constraint, Index)
+        return is_demand and not self.is_wider and _has_instances(self.owner)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            **_owner(self.owner),
+            "constraint": constraint_json(self.constraint),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """A constraint that is there no more; it names properties as they are called now."""
+
+    kind: ClassVar[str] = "drop_constraint"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    constraint: Constraint
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            **_owner(self.owner),
+            "constraint": constraint_json(self.constraint),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedChange:
+    """What no step can do. A plan that has one is not applied."""
+
+    kind: ClassVar[str] = "unsupported_change"
+    needs_data: ClassVar[bool] = False
+    entity: str
+    """`node:Person` or `node:Person.age`."""
+    reason: str
+    """What is wrong, and what would be right."""
+    violations: tuple[dict[str, Any], ...] = ()
+    """Instances that stand in the way, each with what is wrong; the first ones."""
+    violation_count: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        said = {"kind": self.kind, "entity": self.entity, "reason": self.reason}
+        if not self.violation_count:
+            return said
+        listed = {"violations": list(self.violations), "violation_count": self.violation_count}
+        return said | listed
+
+
+TypeStep: TypeAlias = (
+    AddType
+    | RestoreType
+    | RenameType
+    | DropType
+    | ChangeInterfaces
+    | ChangeCardinality
+    | UpdateTypeMetadata
+)
+PropertyStep: TypeAlias = (
+    AddProperty
+    | RestoreProperty
+    | RenameProperty
+    | DropProperty
+    | ExtendEnum
+    | TightenProperty
+    | RelaxProperty
+    | UpdatePropertyMetadata
+)
+Step: TypeAlias = TypeStep | PropertyStep | AddConstraint | DropConstraint | UnsupportedChange
+
+
+def entity(type_kind: TypeKind, type_name: str, property_name: str | None = None) -> str:
+    """How an unsupported change names what it is about."""
+    place = f"{type_kind}:{type_name}"
+    return place if property_name is None else f"{place}.{property_name}"
+
+
+# Parts of the JSON.
+
+
+def _type(declared: SchemaType) -> dict[str, Any]:
+    return {"type_kind": kind_of_type(declared), "name": declared.name}
+
+
+def _owner(owner: SchemaType) -> dict[str, Any]:
+    return {"type_kind": kind_of_type(owner), "type_name": owner.name}
+
+
+def _property(step: PropertyStep, name: str) -> dict[str, Any]:
+    return {"kind": step.kind, **_owner(step.owner), "property_name": name}
+
+
+def _retyped(step: TightenProperty | RelaxProperty) -> dict[str, Any]:
+    return {
+        **_property(step, step.declared.name),
+        "from": type_json(step.before.type),
+        "to": type_json(step.declared.type),
+    }
+
+
+def _cardinality(cardinality: Cardinality) -> dict[str, Any]:
+    return {"min": cardinality.minimum, "max": cardinality.maximum}
+
+
+def _has_instances(owner: SchemaType) -> bool:
+    """An interface has none: what it demands, the nodes that implement it are asked."""
+    return not isinstance(owner, Interface)
+
+
+# For people.
+
+
+def describe(step: Step) -> str:
+    """One line that says what a step does: `Person.age: add, I32?`."""
+    match step:
+        case UnsupportedChange():
+            return f"{step.entity}: not possible. {step.reason}"
+        case AddConstraint() | DropConstraint():
+            verb = "add" if isinstance(step, AddConstraint) else "drop"
+            return f"{step.owner.name}: {verb} {constraint_text(step.constraint)}"
+        case (
+            AddType()
+            | RestoreType()
+            | RenameType()
+            | DropType()
+            | ChangeInterfaces()
+            | ChangeCardinality()
+            | UpdateTypeMetadata()
+        ):
+            return _describe_type(step)
+        case _:
+            return _describe_property(step)
+
+
+def _describe_type(step: TypeStep) -> str:
+    match step:
+        case AddType(declared):
+            return f"{declared.name}: add {kind_of_type(declared)}"
+        case RestoreType(declared):
+            return f"{declared.name}: restore {kind_of_type(declared)}"
+        case RenameType(declared, before):
+            return f"{declared.name}: rename {kind_of_type(declared)}, was {before.name}"
+        case DropType(before):
+            return f"{before.name}: drop {kind_of_type(before)}"
+        case ChangeInterfaces(declared, before):
+            now, was = (_names(each.implements) for each in (declared, before))
+            return f"{declared.name}: implement {now}, was {was}"
+        case ChangeCardinality(declared, before):
+            cards = f"{before.cardinality} to {declared.cardinality}"
+            return f"{declared.name}: change cardinality, {cards}"
+        case UpdateTypeMetadata(declared):
+            return f"{declared.name}: annotate, {_annotation_texts(declared.annotations)}"
+        case _:
+            assert_never(step)
+
+
+def _describe_property(step: PropertyStep) -> str:
+    owner = step.owner.name
+    match step:
+        case AddProperty(_, declared):
+            return f"{owner}.{declared.name}: add, {_type_text(declared.type)}"
+        case RestoreProperty(_, declared):
+            return f"{owner}.{declared.name}: restore, {_type_text(declared.type)}"
+        case RenameProperty(_, declared, before):
+            return f"{owner}.{declared.name}: rename, was {before.name}"
+        case DropProperty(_, before):
+            return f"{owner}.{before.name}: drop"
+        case ExtendEnum(_, declared):
+            return f"{owner}.{declared.name}: extend enum, {_cut(', '.join(step.values))}"
+        case TightenProperty(_, declared, before):
+            types = f"{_type_text(before.type)} to {_type_text(declared.type)}"
+            return f"{owner}.{declared.name}: tighten, {types}"
+        case RelaxProperty(_, declared, before):
+            types = f"{_type_text(before.type)} to {_type_text(declared.type)}"
+            return f"{owner}.{declared.name}: relax, {types}"
+        case UpdatePropertyMetadata(_, declared):
+            return f"{owner}.{declared.name}: annotate, {_annotation_texts(declared.annotations)}"
+        case _:
+            assert_never(step)
+
+
+def constraint_text(constraint: Constraint) -> str:
+    """A constraint as a schema says it in a body."""
+    match constraint:
+        case Key(columns):
+            return f"@key({', '.join(columns)})"
+        case Unique(columns):
+            return f"@unique({', '.join(columns)})"
+        case Index(columns):
+            return f"@index({', '.join(columns)})"
+        case Range(name, minimum, maximum):
+            low, high = ("" if each is None else str(each) for each in (minimum, maximum))
+            return f"@range({name}, {low}..{high})"
+        case Check(name, pattern):
+            return f"@check({name}, {quoted(pattern)})"
+
+
+def _annotation_texts(annotations: Iterable[Annotation]) -> str:
+    texts = (
+        f"@{each['name']}" if each["value"] is None else f"@{each['name']}({quoted(each['value'])})"
+        for each in annotations_json(annotations)
+    )
+    return " ".join(texts) or "nothing"
+
+
+def _names(names: Iterable[str]) -> str:
+    return _cut(", ".join(sorted(set(names)))) or "nothing"
+
+
+def _type_text(type_: PropertyType) -> str:
+    return _cut(str(type_))
+
+
+def quoted(value: str) -> str:
+    r"""Text in quotes, cut if it is long, on one line and harmless to a terminal.
+
+    >>> print(quoted("one\ntwo"))
+    "one\ntwo"
+    """
+    text = json.dumps(shorten(value), ensure_ascii=False)
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def _cut(text: str) -> str:
+    return shorten(text, _SHOWN_MAX)

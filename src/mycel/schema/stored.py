@@ -1,0 +1,256 @@
+"""A declaration as it stands in the graph: in the attributes of the concept that defines a type.
+
+A type of a schema is defined like any other, by a `$ConceptType` or a `$PropositionType`. Two views
+of it stand side by side in the attributes:
+
+    pg                 the declaration, whole, in its order: what the engine goes by
+    instance_schema    the same for readers of KIP: attribute -> {type, is_required, …}
+    subject_types, object_types, description, is_interface
+
+`pg` alone is read back. The rest is derived from it, so that a model which knows nothing of schemas
+still sees what is expected. A definition without `pg` is flexible: KIP alone made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from mycel.schema.model import (
+    DESCRIPTION,
+    FLOATS,
+    INTEGERS,
+    Annotation,
+    Cardinality,
+    Check,
+    Constraint,
+    EdgeType,
+    Index,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    SchemaType,
+    Unique,
+    annotation,
+    kind_of_type,
+)
+from mycel.schema.values import parse_default
+
+PG: Final = "pg"
+"""The attribute that holds a declaration."""
+IS_INTERFACE: Final = "is_interface"
+PG_DROPPED: Final = "pg_dropped"
+"""What a definition remembers that had to stay when its type was dropped: declaration and span."""
+OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTERFACE)
+"""The attributes of a definition that only applying a schema changes."""
+
+_COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
+    "key": Key,
+    "unique": Unique,
+    "index": Index,
+}
+
+
+# From a declaration to the attributes of its definition.
+
+
+def attributes_of(
+    declared: SchemaType, kip_names: Mapping[str, str], dropped: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """The attributes that define a type; `kip_names` says what the ends of an edge are called."""
+    attributes: dict[str, Any] = {PG: encode(declared, dropped)}
+    attributes["instance_schema"] = {each.name: _entry(each) for each in declared.properties}
+    match declared:
+        case Interface():
+            attributes[IS_INTERFACE] = True
+        case EdgeType():
+            attributes["subject_types"] = [kip_names[declared.from_type]]
+            attributes["object_types"] = [kip_names[declared.to_type]]
+    description = stated_description(declared)
+    if description:
+        attributes[DESCRIPTION] = description
+    return attributes
+
+
+def stated_description(declared: SchemaType) -> str:
+    """What `@description` says, if anything."""
+    if isinstance(declared, Interface):
+        return ""
+    return annotation(declared.annotations, DESCRIPTION) or ""
+
+
+def _entry(declared: Property) -> dict[str, Any]:
+    """What `instance_schema` says about a property."""
+    type_ = declared.type
+    entry: dict[str, Any] = {"type": _json_type(type_), "is_required": declared.is_required}
+    if type_.is_list or type_.scalar == "Vector":
+        entry["item_type"] = "number" if type_.scalar == "Vector" else _scalar_type(type_.scalar)
+    if type_.enum_values is not None:
+        entry["enum"] = list(type_.enum_values)
+    if declared.default is not None:
+        entry["default_value"] = parse_default(declared)
+    if declared.description:
+        entry["description"] = declared.description
+    return entry
+
+
+def _json_type(type_: PropertyType) -> str:
+    return "array" if type_.is_list or type_.scalar == "Vector" else _scalar_type(type_.scalar)
+
+
+def _scalar_type(scalar: str) -> str:
+    if scalar in INTEGERS:
+        return "integer"
+    if scalar in FLOATS:
+        return "number"
+    return "boolean" if scalar == "Bool" else "string"
+
+
+def encode(declared: SchemaType, dropped: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """A declaration as JSON, in its order. `dropped` are entries of `dropped_entry`."""
+    said: dict[str, Any] = {
+        "kind": kind_of_type(declared),
+        "name": declared.name,
+        "type_id": declared.type_id,
+    }
+    if isinstance(declared, EdgeType):
+        said["from"], said["to"] = declared.from_type, declared.to_type
+        said["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
+    if isinstance(declared, NodeType) and declared.implements:
+        said["implements"] = list(declared.implements)
+    if not isinstance(declared, Interface) and declared.annotations:
+        said["annotations"] = _annotations(declared.annotations)
+    said["properties"] = [encode_property(each) for each in declared.properties]
+    said["constraints"] = [_constraint(each) for each in declared.constraints]
+    remembered = [dict(each) for each in dropped]
+    if remembered:
+        said["dropped"] = remembered
+    return said
+
+
+def encode_property(declared: Property) -> dict[str, Any]:
+    """A property as JSON."""
+    said: dict[str, Any] = {
+        "name": declared.name,
+        "prop_id": declared.prop_id,
+        "type": _type(declared.type),
+    }
+    if declared.annotations:
+        said["annotations"] = _annotations(declared.annotations)
+    if declared.inherited_from is not None:
+        said["inherited_from"] = declared.inherited_from
+    return said
+
+
+def dropped_entry(declared: Property, seq: int) -> dict[str, Any]:
+    """What a definition remembers of a property whose values are in history, as of `seq`."""
+    return {"property": encode_property(declared), "seq": seq}
+
+
+def _type(type_: PropertyType) -> dict[str, Any]:
+    said: dict[str, Any] = {"scalar": type_.scalar}
+    if type_.is_nullable:
+        said["nullable"] = True
+    if type_.is_list:
+        said["list"] = True
+    if type_.enum_values is not None:
+        said["enum"] = list(type_.enum_values)
+    if type_.dimension is not None:
+        said["dimension"] = type_.dimension
+    return said
+
+
+def _annotations(annotations: Iterable[Annotation]) -> list[list[str | None]]:
+    return [[each.name, each.value] for each in annotations]
+
+
+def _constraint(constraint: Constraint) -> dict[str, Any]:
+    match constraint:
+        case Range(name, minimum, maximum):
+            return {"range": [name, minimum, maximum]}
+        case Check(name, pattern):
+            return {"check": [name, pattern]}
+        case Key(columns) | Unique(columns) | Index(columns):
+            return {type(constraint).__name__.lower(): list(columns)}
+
+
+def remembered(attributes: Mapping[str, Any]) -> tuple[SchemaType, int, int] | None:
+    """The declaration that was dropped although its definition stayed, and the span of entries."""
+    said = attributes.get(PG_DROPPED)
+    return None if said is None else (decode(said["declaration"]), said["first"], said["last"])
+
+
+# And back.
+
+
+def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
+    """The declaration in the attributes of a definition; None if KIP alone made it.
+
+    Only applying a schema writes `pg`, so it is read without suspicion.
+    """
+    said = attributes.get(PG)
+    return decode(said) if isinstance(said, dict) else None
+
+
+def decode(said: Mapping[str, Any]) -> SchemaType:
+    """The declaration that `encode` wrote."""
+    name, type_id = said["name"], said["type_id"]
+    properties = tuple(map(decode_property, said["properties"]))
+    constraints = tuple(map(_decode_constraint, said["constraints"]))
+    annotations = _decode_annotations(said.get("annotations", ()))
+    match said["kind"]:
+        case "interface":
+            return Interface(name, type_id, properties, constraints)
+        case "node":
+            implements = tuple(said.get("implements", ()))
+            return NodeType(name, type_id, annotations, implements, properties, constraints)
+        case _:
+            card = Cardinality(*said["card"])
+            ends = said["from"], said["to"]
+            return EdgeType(name, type_id, *ends, card, annotations, properties, constraints)
+
+
+def decode_property(said: Mapping[str, Any]) -> Property:
+    """The property that `encode_property` wrote."""
+    return Property(
+        said["name"],
+        _decode_type(said["type"]),
+        said["prop_id"],
+        _decode_annotations(said.get("annotations", ())),
+        inherited_from=said.get("inherited_from"),
+    )
+
+
+def dropped_properties(attributes: Mapping[str, Any]) -> list[tuple[Property, int]]:
+    """The properties that were dropped softly, each with the position before its values went."""
+    said = attributes.get(PG)
+    if not isinstance(said, dict):
+        return []
+    return [(decode_property(each["property"]), each["seq"]) for each in said.get("dropped", ())]
+
+
+def _decode_type(said: Mapping[str, Any]) -> PropertyType:
+    enum = said.get("enum")
+    return PropertyType(
+        said["scalar"],
+        said.get("nullable", False),
+        said.get("list", False),
+        None if enum is None else tuple(enum),
+        said.get("dimension"),
+    )
+
+
+def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[Annotation, ...]:
+    return tuple(Annotation(str(name), value) for name, value in said)
+
+
+def _decode_constraint(said: Mapping[str, Any]) -> Constraint:
+    (kind, arguments), *_ = said.items()
+    if kind == "range":
+        return Range(*arguments)
+    if kind == "check":
+        return Check(*arguments)
+    return _COLUMNS[kind](tuple(arguments))

@@ -1,0 +1,122 @@
+"""A schema's text in its canonical form, comments included: `tidy`.
+
+The tree knows no comments, so they are put back by where they stood: one that follows something on
+its line stays behind it, any other keeps a line of its own before what comes next.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from mycel.schema import ast
+from mycel.schema.formatter import INDENT, head, member
+from mycel.schema.lexer import BYTE_ORDER_MARK, END, Tokens
+from mycel.schema.parser import parse
+
+_COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_GAP: Final = re.compile(r"\n[ \t\r]*\n")
+
+
+class _Piece(NamedTuple):
+    """Something that is written: where it stood, and what it is."""
+
+    start: int
+    text: str
+    is_comment: bool = False
+    follows: bool = False
+    """A comment behind something on the same line."""
+    level: int = 0
+    """How deep it stands."""
+    opens: bool = False
+    """Whether a declaration begins here."""
+    gap: bool = False
+    """A comment with an empty line after it."""
+
+
+def tidy(text: str) -> str:
+    r"""Format a schema and keep its comments.
+
+    >>> print(tidy("node A{ // first\n a:String?}"), end="")
+    node A { // first
+      a: String?
+    }
+
+    Raises:
+        SchemaError: the text is no schema.
+    """
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    tree = parse(text)
+    tokens = Tokens(text)
+    comments = list(_comments(text, tokens))
+    bodies = [_body(each, tokens) for each in tree.declarations]
+    pieces = [
+        piece
+        for each, body in zip(tree.declarations, bodies, strict=True)
+        for piece in _pieces(each, body, comments)
+    ]
+    for comment in comments:
+        level = int(any(start < comment.start < end for start, end in bodies))
+        pieces.append(comment._replace(level=level))
+    pieces.sort(key=lambda piece: piece.start)
+    return _written(pieces)
+
+
+def _comments(text: str, tokens: Tokens) -> Iterator[_Piece]:
+    """The comments, which stand between tokens and nowhere else."""
+    count = tokens.tokens.index(END)
+    ends = [0, *tokens.ends[:count]]
+    starts = [*tokens.starts[:count], len(text)]
+    for before, after in zip(ends, starts, strict=True):
+        for found in _COMMENT.finditer(text, before, after):
+            follows = before > 0 and "\n" not in text[before : found.start()]
+            gap = _GAP.match(text, found.end()) is not None
+            yield _Piece(found.start(), found[0].rstrip(), True, follows, gap=gap)
+
+
+def _body(declared: ast.Declaration, tokens: Tokens) -> tuple[int, int]:
+    """From the brace that opens a declaration's body to the one that closes it."""
+    start, end = declared.span
+    for at in range(bisect_left(tokens.starts, start), bisect_left(tokens.starts, end)):
+        if tokens.tokens[at] == "{":
+            return tokens.starts[at], end - 1
+    return end, end
+
+
+def _pieces(
+    declared: ast.Declaration, body: tuple[int, int], comments: list[_Piece]
+) -> Iterator[_Piece]:
+    start, end = body
+    is_empty = not declared.members and not any(start < each.start < end for each in comments)
+    if is_empty:
+        empty = "" if isinstance(declared, ast.Edge) else " {}"
+        yield _Piece(declared.span.start, head(declared) + empty, opens=True)
+        return
+    yield _Piece(declared.span.start, f"{head(declared)} {{", opens=True)
+    for each in declared.members:
+        yield _Piece(each.span.start, member(each), level=1)
+    yield _Piece(end, "}")
+
+
+def _written(pieces: list[_Piece]) -> str:
+    lines: list[str] = []
+    takes_more = False
+    """Whether a comment may stand behind what is on the last line."""
+    is_apart = True
+    """Whether what comes next outside of a body needs no empty line before it."""
+    for piece in pieces:
+        if piece.follows and takes_more:
+            lines[-1] += f" {piece.text}"
+            takes_more = not piece.text.startswith("//")
+            continue
+        if piece.level == 0 and piece.text != "}" and not is_apart:
+            lines.append("")
+        lines.append(f"{INDENT * piece.level}{piece.text}")
+        takes_more = not piece.is_comment
+        # A comment belongs to what follows it, unless an empty line parts the two.
+        is_apart = piece.is_comment and piece.level == 0 and not piece.gap
+        if piece.level or piece.text.endswith("{"):
+            is_apart = True
+    return "".join(f"{line}\n" for line in lines)

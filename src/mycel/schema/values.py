@@ -1,0 +1,518 @@
+"""Values of properties: what fits a type, and the one way in which it is stored.
+
+A value in an attribute is JSON, and a type says which JSON, and which spelling of it:
+
+    String              text
+    enum(a, b)          one of its texts
+    Bool                true or false
+    I32 I64 U32 U64     whole numbers within their range; 5.0 is taken as 5
+    F32 F64             finite numbers; F32 within its range, but not rounded; 5 is taken as 5.0
+    Date                "2024-01-31"
+    DateTime            RFC 3339; stored in UTC, with milliseconds only where there are any:
+                        "2024-01-31T12:00:00Z", "2024-01-31T12:00:00.250Z"; no zone means UTC
+    Blob                base64 (RFC 4648 §4) with padding
+    Vector(n)           an array of n numbers, each within the range of F32
+    [scalar]            an array of scalars, none of them null
+
+Values arrive in three ways: as JSON (`canonical`), as text in a cell or a literal (`from_text`),
+and as Python objects in a table (`from_python`). All three end in the same spelling, so that equal
+values are equal text: keys, unique tuples and indexes depend on it. None is no value: it stays None
+wherever it stands for a whole property, and is refused inside an array.
+
+What does not fit is a `BadValue`, whose message goes on where "Person.age must be I32: " ends.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from binascii import a2b_base64
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from math import copysign, isfinite
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from mycel.model.names import kind_of, shorten
+from mycel.schema.definitions import json_type, with_article
+from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
+
+Canonical: TypeAlias = Callable[[Any], Any]
+"""From a value to its canonical spelling, the same object if it has that already."""
+
+RANGES: Final[dict[Scalar, tuple[int, int]]] = {
+    "I32": (-(1 << 31), (1 << 31) - 1),
+    "I64": (-(1 << 63), (1 << 63) - 1),
+    "U32": (0, (1 << 32) - 1),
+    "U64": (0, (1 << 64) - 1),
+}
+F32_MAX: Final = (2.0 - 2.0**-23) * 2.0**127
+_EXACT_MAX: Final = float(1 << 53)
+"""Beyond this, a number with a fraction part does not say which whole number was meant."""
+
+_SHOWN_MAX: Final = 60
+_DIGITS_MAX: Final = 100
+"""No number that fits anywhere needs more; Python takes its time to read very many."""
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
+_DATE_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+
+
+class BadValue(ValueError):  # noqa: N818 - as in `errors`: a noun that says enough
+    """A value that does not fit its type; the message says what it is instead."""
+
+
+class UnknownEnumValue(BadValue):
+    """Text that is none of the values of an enum."""
+
+
+def canonical(type_: PropertyType, value: object) -> Any:
+    """A JSON value in the spelling in which it is stored; None stays None.
+
+    >>> canonical(PropertyType("I32"), 5.0)
+    5
+    >>> canonical(PropertyType("DateTime"), "2024-01-31 13:00:00+01:00")
+    '2024-01-31T12:00:00Z'
+
+    Raises:
+        BadValue: it does not fit.
+    """
+    return None if value is None else canonical_of(type_)(value)
+
+
+@lru_cache(1024)
+def canonical_of(type_: PropertyType) -> Canonical:
+    """`canonical` for one type, made once; it must not be asked about None."""
+    if type_.enum_values is not None:
+        return _enum(type_.enum_values)
+    if type_.scalar == "Vector":
+        return _vector(type_.dimension or 0)
+    one = _scalar(type_.scalar)
+    return _list(one) if type_.is_list else one
+
+
+def _scalar(scalar: Scalar) -> Canonical:
+    if scalar in INTEGERS:
+        return _integer(*RANGES[scalar])
+    if scalar in FLOATS:
+        return _float32 if scalar == "F32" else _float64
+    return _TEXTUAL[scalar]
+
+
+# Scalars. Each takes a value of exactly Python's own type for JSON: to Python, `True` is also 1.
+
+
+def _string(value: object) -> str:
+    if value.__class__ is str:
+        return value
+    raise BadValue(_is(value))
+
+
+def _bool(value: object) -> bool:
+    if value is True or value is False:
+        return value
+    raise BadValue(_is(value))
+
+
+def _integer(low: int, high: int) -> Canonical:
+    def whole(value: Any) -> int:
+        number: int
+        if value.__class__ is int and low <= value <= high:
+            return value
+        if value.__class__ is int:
+            number = value
+        elif value.__class__ is float:
+            number = _whole(value)
+        else:
+            raise BadValue(_is(value))
+        if low <= number <= high:
+            return number
+        raise BadValue(f"{_shown(number)} is not within {low}..{high}")
+
+    return whole
+
+
+def _whole(value: float) -> int:
+    if not isfinite(value):
+        raise BadValue(f"{value} is no JSON number")
+    if not value.is_integer():
+        raise BadValue(f"{_shown(value)} is not whole")
+    if abs(value) > _EXACT_MAX:
+        raise BadValue(f"{_shown(value)} is not exact; write it without a point or exponent")
+    return int(value)
+
+
+def _float64(value: Any) -> float:
+    if value.__class__ is float:
+        if isfinite(value):
+            # -0.0 equals 0.0 and would be another text.
+            return value if value or copysign(1.0, value) > 0 else 0.0
+        raise BadValue(f"{value} is no JSON number")
+    if value.__class__ is int:
+        try:
+            return float(value)
+        except OverflowError:
+            raise BadValue(f"{_shown(value)} is beyond the range of F64") from None
+    raise BadValue(_is(value))
+
+
+def _float32(value: Any) -> float:
+    number = _float64(value)
+    if -F32_MAX <= number <= F32_MAX:
+        return number
+    raise BadValue(f"{_shown(number)} is beyond the range of F32")
+
+
+def _date(value: Any) -> str:
+    if value.__class__ is not str:
+        raise BadValue(_is(value))
+    try:
+        # Python reads other formats as well, none of which has its hyphens here.
+        if len(value) == 10 and value[4] == value[7] == "-":
+            date.fromisoformat(value)
+            return value
+    except ValueError:
+        raise BadValue(f"{_shown(value)} is no day of the calendar") from None
+    raise BadValue(f"{_shown(value)} is not written like 2024-01-31")
+
+
+def _date_time(value: Any) -> str:
+    if value.__class__ is not str:
+        raise BadValue(_is(value))
+    if _is_canonical(value):
+        return value
+    parts = _DATE_TIME.fullmatch(value)
+    if parts is None:
+        raise BadValue(f"{_shown(value)} is not written like 2024-01-31T12:00:00Z")
+    day, time, fraction, zone = parts.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{_clock(time)}")
+        if zone is not None and zone not in "Zz":
+            moment -= _offset(zone)
+    except (ValueError, OverflowError):
+        raise BadValue(f"{_shown(value)} is no moment in the years 0001 to 9999") from None
+    text = _moment(moment, 0 if fraction is None else int(fraction[:3].ljust(3, "0")))
+    return value if value == text else text
+
+
+def _is_canonical(text: str) -> bool:
+    """Whether a moment of a whole second has its one spelling already.
+
+    Every third character is a mark; what stands between, Python takes for a time only if it is one.
+    """
+    if len(text) != 20 or text[4::3] != "--T::Z" or text[11:13] == "24":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _clock(time: str) -> str:
+    """The time, if every day has it: 24:00:00 and leap seconds are no moments of their own."""
+    if time[:2] > "23":
+        raise ValueError(time)
+    return time
+
+
+def _offset(zone: str) -> timedelta:
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    if hours > 23 or minutes > 59:
+        raise ValueError(zone)
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if zone[0] == "-" else offset
+
+
+def _moment(moment: datetime, milliseconds: int) -> str:
+    """The one spelling of a moment."""
+    fraction = f".{milliseconds:03}" if milliseconds else ""
+    return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
+
+
+def _blob(value: Any) -> str:
+    if value.__class__ is not str:
+        raise BadValue(_is(value))
+    try:
+        decoded = a2b_base64(value, strict_mode=True)
+    except ValueError:  # binascii.Error is one
+        raise BadValue(f"{_shown(value)} is no base64 with padding") from None
+    if b64encode(decoded).decode() != value:
+        raise BadValue(f"{_shown(value)} is not how base64 writes these bytes")
+    return value
+
+
+_TEXTUAL: Final[dict[Scalar, Canonical]] = {
+    "String": _string,
+    "Bool": _bool,
+    "Date": _date,
+    "DateTime": _date_time,
+    "Blob": _blob,
+}
+
+
+# What is made of scalars.
+
+
+def _enum(values: tuple[str, ...]) -> Canonical:
+    known = frozenset(values)
+
+    def one_of(value: Any) -> str:
+        if value.__class__ is not str:
+            raise BadValue(_is(value))
+        if value in known:
+            return value
+        raise UnknownEnumValue(f"{_shown(value)} is none of them")
+
+    return one_of
+
+
+def _list(one: Canonical) -> Canonical:
+    def every(value: Any) -> list[Any]:
+        if value.__class__ is not list and value.__class__ is not tuple:
+            raise BadValue(_is(value))
+        made = [_item(one, at, item) for at, item in enumerate(value)]
+        if value.__class__ is list and all(map(_same_object, made, value)):
+            return value
+        return made
+
+    return every
+
+
+def _same_object(one: object, other: object) -> bool:
+    return one is other
+
+
+def _item(one: Canonical, at: int, item: object) -> Any:
+    if item is None:
+        raise BadValue(f"item {at} is null")
+    try:
+        return one(item)
+    except BadValue as bad:
+        raise BadValue(f"item {at}: {bad}") from None
+
+
+def _vector(dimension: int) -> Canonical:
+    slowly = _list(_float32)
+
+    def vector(value: Any) -> list[float]:
+        if value.__class__ is not list and value.__class__ is not tuple:
+            raise BadValue(_is(value))
+        if len(value) != dimension:
+            raise BadValue(f"it has {len(value)} numbers")
+        # Vectors are long, and nearly always right: five passes of C are quicker than one of ours.
+        if (
+            value.__class__ is list
+            and set(map(type, value)) == {float}
+            and isfinite(sum(value))
+            and min(value) >= -F32_MAX
+            and max(value) <= F32_MAX
+        ):
+            return value
+        return slowly(value)  # type: ignore[no-any-return]
+
+    return vector
+
+
+# Keys.
+
+
+def key_text(type_: PropertyType, value: object) -> str:
+    """A key value as it stands in the name of a concept.
+
+    >>> key_text(PropertyType("Bool"), True), key_text(PropertyType("F64"), 1)
+    ('true', '1.0')
+
+    Raises:
+        BadValue: it does not fit the type, or is None.
+    """
+    if value is None:
+        raise BadValue("it is null")
+    made = canonical_of(type_)(value)
+    match made:
+        case str():
+            return made
+        case bool():
+            return "true" if made else "false"
+    return repr(made)  # The same in every version of Python, which libraries do not promise.
+
+
+def from_key_text(type_: PropertyType, text: str) -> Any:
+    """The value of which `key_text` makes this text.
+
+    Raises:
+        BadValue: there is none. "007" is no I32 here: it would be another name for 7.
+    """
+    value = from_text(type_, text)
+    written = key_text(type_, value)
+    if written != text:
+        raise BadValue(f"{_shown(text)} has to be written {_shown(written)}")
+    return value
+
+
+def parse_default(declared: Property) -> Any:
+    """The value that `@default` gives a property, or None.
+
+    Raises:
+        BadValue: it does not fit the type.
+    """
+    return None if declared.default is None else from_text(declared.type, declared.default)
+
+
+# Text.
+
+
+def from_text(type_: PropertyType, text: str) -> Any:
+    """The value of a cell of a table, or of a literal. Empty text is text: a String takes it.
+
+    Arrays are JSON. Numbers may carry white space around them.
+
+    Raises:
+        BadValue: it does not fit.
+    """
+    if type_.is_list or type_.scalar == "Vector":
+        return canonical(type_, _array(text))
+    if type_.scalar in INTEGERS:
+        return canonical(type_, _integer_in(text.strip()))
+    if type_.scalar in FLOATS:
+        return canonical(type_, _number_in(text.strip()))
+    if type_.scalar == "Bool":
+        return _bool_in(text)
+    return canonical(type_, text)
+
+
+def _array(text: str) -> object:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        raise BadValue(f"{_shown(text)} is no JSON array") from None
+
+
+def _integer_in(text: str) -> int | float:
+    whole = _WHOLE.fullmatch(text)
+    if whole is None or len(text) > _DIGITS_MAX:
+        return _number_in(text)
+    return int(whole[1])
+
+
+def _number_in(text: str) -> float:
+    if _NUMBER.fullmatch(text) is None:
+        raise BadValue(f"{_shown(text)} is no number")
+    number = float(text)
+    if not isfinite(number):
+        raise BadValue(f"{_shown(text)} is too large")
+    return number
+
+
+def _bool_in(text: str) -> bool:
+    match text.strip().casefold():
+        case "true" | "1":
+            return True
+        case "false" | "0":
+            return False
+    raise BadValue(f"{_shown(text)} is neither true nor false")
+
+
+# Python objects, as tables of Arrow, pandas and numpy hold them.
+
+
+def from_python(type_: PropertyType, value: object) -> Any:
+    """The value of a Python object: what JSON has, and dates, bytes, decimals, numpy's numbers.
+
+    A `datetime` without a zone is in UTC. None stays None.
+
+    Raises:
+        BadValue: it does not fit.
+    """
+    if value is None:
+        return None
+    if type_.is_list or type_.scalar == "Vector":
+        items = _plain(value)
+        if isinstance(items, (list, tuple)):
+            items = [_json_of(type_.scalar, item) for item in items]
+        return canonical(type_, items)
+    return canonical(type_, _json_of(type_.scalar, value))
+
+
+def _json_of(scalar: Scalar, value: object) -> Any:
+    """The JSON value that an object means where this scalar is expected."""
+    value = _plain(value)
+    match value:
+        case datetime():
+            return _date_of(value) if scalar == "Date" else _date_time_of(value)
+        case date():
+            return value.isoformat()
+        case bytes() | bytearray() | memoryview() if scalar == "Blob":
+            return b64encode(value).decode()
+        case Decimal():
+            return _number_of(value)
+        case str():  # A member of a StrEnum is one.
+            return str.__str__(value)
+    return value
+
+
+def _plain(value: object) -> object:
+    """Scalars and arrays of numpy as Python's own; everything else as it is."""
+    if type(value).__module__ != "numpy":
+        return value
+    if kind_of(value) == "datetime64":
+        # Nanoseconds, the usual unit, would come out as a number.
+        value = value.astype("datetime64[us]")  # type: ignore[attr-defined]
+    return value.tolist()  # type: ignore[attr-defined]
+
+
+def _date_of(value: datetime) -> str:
+    if value.hour or value.minute or value.second or value.microsecond:
+        raise BadValue(f"{_shown(value.isoformat())} has a time of day")
+    return value.isoformat()[:10]
+
+
+def _date_time_of(value: datetime) -> str:
+    try:
+        moment = value.astimezone(UTC) if value.tzinfo is not None else value
+    except (ValueError, OverflowError):
+        raise BadValue(f"{_shown(str(value))} is no moment in the years 0001 to 9999") from None
+    return moment.replace(tzinfo=None).isoformat()
+
+
+def _number_of(value: Decimal) -> int | float:
+    if not value.is_finite():
+        raise BadValue(f"{value} is no JSON number")
+    if value.adjusted() < _DIGITS_MAX and value == value.to_integral_value():
+        return int(value)
+    return float(value)
+
+
+# Words for messages.
+
+
+def shown(value: object) -> str:
+    """A value in a message: text in single quotes, all else as JSON; cut if it is long."""
+    return _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        short = shorten(value, _SHOWN_MAX)
+        return f"'{short}'" if short.isprintable() else repr(short)
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return "a number of very many digits"
+    try:
+        return shorten(orjson.dumps(value).decode(), _SHOWN_MAX)
+    except orjson.JSONEncodeError:
+        return shorten(repr(value), _SHOWN_MAX)
+
+
+def _is(value: object) -> str:
+    """What a value of the wrong kind is."""
+    if value is None or isinstance(value, (str, int, float, list, tuple, dict)):
+        kind = with_article(json_type(value))
+    else:
+        kind = f"a Python {kind_of(value)}"
+    return f"{_shown(value)} is {kind}"

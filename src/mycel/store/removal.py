@@ -1,0 +1,121 @@
+"""Removing elements: they become tombstones, gone from the live state and kept in history.
+
+Links that refer to what goes, and links about those links, go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mycel.errors import ConstraintViolation, ImmutableTarget
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_text
+from mycel.model.records import (
+    Tombstone,
+    concept_key,
+    concept_record,
+    edge_record,
+    proposition_key,
+)
+from mycel.store.journal import Kind
+from mycel.store.ledger import Ledger
+
+if TYPE_CHECKING:
+    from mycel.store.transaction import Transaction
+
+_META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
+
+
+def links_about(ledger: Ledger, number: int) -> list[int]:
+    """Every live link that refers to an element, or to such a link, and so on."""
+    found: dict[int, None] = {}
+    waiting = [number]
+    while waiting:
+        links = ledger.reader.touching(waiting.pop())
+        fresh = [link for link in links if link not in found and link != number]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def retire_links(tx: Transaction, numbers: Sequence[int], reason: str) -> None:
+    """Remove links, if the guards agree."""
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    ledger = tx.ledger
+    links = [link for number in numbers if (link := ledger.reader.proposition(number))]
+    # The keys first: a link may speak about another one that goes with it.
+    ends = [
+        (ledger.live_key(ids.parse_id(link.subject)), ledger.live_key(ids.parse_id(link.object)))
+        for link in links
+    ]
+    for link, (subject_key, object_key) in zip(links, ends, strict=True):
+        tx.ask_guards(link)
+        _retire_link(ledger, link, subject_key, object_key, reason)
+
+
+def _retire_link(
+    ledger: Ledger, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
+) -> None:
+    record = edge_record(
+        link.type,
+        subject_key,
+        object_key,
+        link.attributes,
+        link.metadata,
+        created_us=link.created_us,
+        created_by=link.created_by,
+        weight=link.weight,
+        version=link.version,
+        updated_us=link.updated_us,
+        tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
+    )
+    key = proposition_key(subject_key, link.predicate, object_key)
+    ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
+
+
+def retire_concept(tx: Transaction, concept: Concept, reason: str) -> None:
+    """Remove a concept on which no link is left, if the guards agree."""
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    tx.ask_guards(concept)
+    ledger = tx.ledger
+    record = concept_record(
+        concept.type,
+        concept.name,
+        concept.attributes,
+        concept.metadata,
+        created_us=concept.created_us,
+        created_by=concept.created_by,
+        version=concept.version,
+        updated_us=concept.updated_us,
+        tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
+        number=ledger.number_defined_by(concept),
+    )
+    key = concept_key(concept.type, concept.name)
+    ledger.entomb(Kind.RETIRE_CONCEPT, concept, record, key, reason)
+
+
+def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
+    """Refuse to remove a definition on which something still stands.
+
+    Raises:
+        ImmutableTarget: it defines one of the two meta-types.
+        ConstraintViolation: it defines a type or predicate that is still in use.
+    """
+    if concept.type not in _META_TYPES:
+        return
+    if concept.type == CONCEPT_TYPE and concept.name in _META_TYPES:
+        raise ImmutableTarget(f"The meta-type {concept.name!r} cannot be removed.")
+    table, column = (
+        ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
+    )
+    used = ledger.row(
+        f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1", (ledger.number_defined_by(concept),)
+    )
+    if used:
+        raise ConstraintViolation(
+            f"{concept.name!r} is still in use.",
+            hint=f"Remove every {table} that uses it first.",
+        )

@@ -1,0 +1,139 @@
+"""CSV and TSV to rows: one type a file, a header of its properties, cells typed by the schema.
+
+An empty cell is no value. Lists and vectors are JSON arrays in their cells. The cells of a flexible
+type, about which no schema says anything, are all text.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Final
+
+from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.model.limits import LINE_BYTES_MAX
+from mycel.schema.values import BadValue, from_text
+from mycel.transfer.complaints import Unit, placed, placed_once
+from mycel.transfer.jsonl import flat
+from mycel.transfer.rows import Row
+from mycel.transfer.streams import Stream
+from mycel.transfer.targets import EdgeTarget, Target, Targets
+
+_IDENTITY: Final = ("id", "src", "dst", "from", "to", "weight")
+
+Cell = Callable[[str], Any]
+
+
+class Delimited:
+    """A file of delimited cells, the first line of which names the columns."""
+
+    unit: Unit = "line"
+
+    def __init__(self, stream: Stream, type_name: str, delimiter: str) -> None:
+        self._stream: Final = stream
+        self.type_name: Final = type_name
+        self._delimiter: Final = delimiter
+        self.name: Final = stream.name
+        self.can_reread: Final = stream.can_reread
+        self.total: Final = stream.total
+
+    @property
+    def position(self) -> int | None:
+        return self._stream.position
+
+    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+        """Every record below the header as a row; empty lines are left out."""
+        # The limit is the whole process's, so it is only ever made larger.
+        csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_MAX))
+        reader = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
+        line = 1
+        try:
+            header = [name.strip() for name in next(reader, ())]
+            target = targets.named(self.type_name, header)
+            columns = [(name, _cell(target, name)) for name in _checked(header, target)]
+            line = reader.line_num + 1
+            for record in reader:
+                if record:
+                    yield flat(line, target, _cells(record, columns, target), targets)
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise placed(_no_csv(error), self.name, "line", line) from None
+        except MycelError as error:
+            raise placed_once(error, self.name, "line", line) from None
+
+    def _lines(self) -> Iterator[str]:
+        for number, line in self._stream.lines():
+            try:
+                yield line if isinstance(line, str) else line.decode()
+            except UnicodeDecodeError as error:
+                bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Save the file as UTF-8.")
+                raise placed(bad, self.name, "line", number) from None
+
+
+def _checked(header: list[str], target: Target) -> list[str]:
+    if not any(header):
+        raise InvalidSyntax(
+            "There is no header.", hint=f"The first line names the columns of {target.label}."
+        )
+    for at, name in enumerate(header):
+        if not name or name in header[:at]:
+            what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
+            raise InvalidSyntax(f"{what}.", hint="Every column has a name of its own.")
+        check_column(target, name)
+    return header
+
+
+def check_column(target: Target, name: str) -> None:
+    """Refuse a column that is neither a property nor part of what identifies a row.
+
+    Raises:
+        ConstraintViolation: it is neither.
+    """
+    if name in target.properties or not target.is_closed:
+        return
+    known = _IDENTITY if isinstance(target, EdgeTarget) else _IDENTITY[:1]
+    if name not in known:
+        raise target.refuse_unknown(name)
+
+
+def _cell(target: Target, name: str) -> Cell:
+    """What makes a value of a cell."""
+    type_ = target.properties.get(name)
+    if type_ is None:
+        return _number if name == "weight" and isinstance(target, EdgeTarget) else str
+    if (type_.scalar, type_.is_list, type_.enum_values) == ("String", False, None):
+        return str
+    return lambda text: from_text(type_, text)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text  # Whoever looks at weights says what is wrong with it.
+
+
+def _cells(record: list[str], columns: list[tuple[str, Cell]], target: Target) -> dict[str, Any]:
+    if len(record) != len(columns):
+        raise InvalidSyntax(
+            f"It has {len(record)} cells, and the header has {len(columns)}.",
+            hint="Quote cells that hold the delimiter or line ends.",
+            data={"type": target.label},
+        )
+    made = {}
+    for (name, cell), text in zip(columns, record, strict=True):
+        if text:
+            try:
+                made[name] = cell(text)
+            except BadValue as error:
+                raise target.bad(name, text, error) from None
+    return made
+
+
+def _no_csv(error: csv.Error) -> MycelError:
+    if "field larger" in str(error):
+        return ResourceExhausted(
+            f"A cell has more than {LINE_BYTES_MAX} bytes.",
+            hint="Is a quotation mark missing? Large content is better kept outside the graph.",
+        )
+    return InvalidSyntax(f"It is no CSV: {error}.", hint="Quotation marks come in pairs.")

@@ -1,0 +1,74 @@
+"""Which format a file has: what the caller says, or else what its name ends with."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Final, Literal, TypeAlias, get_args
+
+from mycel.errors import InvalidValueType, did_you_mean
+from mycel.model.names import shown
+
+Format: TypeAlias = Literal["jsonl", "csv", "tsv", "parquet", "arrow"]
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+GZIP: Final = ".gz"
+SUFFIXES: Final[dict[str, Format]] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+TEXTUAL: Final = frozenset(("jsonl", "csv", "tsv"))
+DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+
+_SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."
+
+
+def checked_format(named: object) -> Format:
+    """A format that a caller named.
+
+    Raises:
+        InvalidValueType: there is none of this name.
+    """
+    for each in FORMATS:
+        if named == each:
+            return each
+    close = did_you_mean(named, list(FORMATS)) if isinstance(named, str) else ""
+    raise InvalidValueType(f"{shown(named)} is no format.", hint=f"{close} {_SAY}".strip())
+
+
+def format_of(name: str) -> Format | None:
+    """What the end of a file's name says.
+
+    >>> format_of("people.csv.gz"), format_of("People.PARQUET"), format_of("people")
+    ('csv', 'parquet', None)
+    """
+    return SUFFIXES.get(PurePath(without_gzip(name)).suffix.lower())
+
+
+def is_gzip(name: str) -> bool:
+    """Whether a name says that a file is compressed."""
+    return name.lower().endswith(GZIP)
+
+
+def without_gzip(name: str) -> str:
+    """The name that the file has once it is not compressed."""
+    return name[: -len(GZIP)] if is_gzip(name) else name
+
+
+def needed_format(named: object, name: str | None) -> Format:
+    """The format of a file.
+
+    Raises:
+        InvalidValueType: nothing tells.
+    """
+    if named is not None:
+        return checked_format(named)
+    found = None if name is None else format_of(name)
+    if found is None:
+        what = "What is loaded" if name is None else repr(name)
+        raise InvalidValueType(f"{what} does not tell which format it has.", hint=_SAY)
+    return found

@@ -1,0 +1,317 @@
+"""Lines of JSON, or Python's own dictionaries, to rows.
+
+    {"type": "Person", "data": {"email": "ada@example.org", "name": "Ada"}}
+    {"edge": "Knows", "from": "ada@example.org", "to": "bob@example.org", "data": {"since": 1843}}
+
+Beside these, a row may have `metadata`; a node without a key an `id` (or `name`); an edge a
+`weight`. Where a type is given for all of them, rows are the data alone.
+
+`from` and `to` are keys. Where the type of an end is not clear from the edge, an end is an object:
+`{"type": "Person", "name": "Ada"}`, or, for a link about a link, `{"edge": …, "from": …, "to": …}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import InvalidSyntax, InvalidValueType, MycelError, SelfEdgeError, did_you_mean
+from mycel.model.limits import JSON_DEPTH_MAX
+from mycel.model.values import JsonObject
+from mycel.schema.values import BadValue, from_python, shown
+from mycel.transfer.complaints import Unit, placed_once
+from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
+from mycel.transfer.streams import Stream
+from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
+
+_NODE_KEYS: Final = frozenset(("type", "data", "id", "name", "metadata"))
+_EDGE_KEYS: Final = frozenset(("edge", "from", "to", "data", "id", "metadata", "weight"))
+_ROW_HINT: Final = (
+    'A row is {"type": T, "data": {…}} for a node, or'
+    ' {"edge": E, "from": key, "to": key, "data": {…}} for an edge.'
+)
+ATTRIBUTES: Final = "attributes"
+"""The column of a flexible type that holds everything."""
+_EXPORTED: Final = frozenset(("id", "src", "dst", ATTRIBUTES))
+_PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
+
+
+class JsonLines:
+    """A file with a JSON object on each line."""
+
+    unit: Unit = "line"
+
+    def __init__(self, stream: Stream, type_name: str | None) -> None:
+        self._stream: Final = stream
+        self.type_name: Final = type_name
+        self.name: Final = stream.name
+        self.can_reread: Final = stream.can_reread
+        self.total: Final = stream.total
+
+    @property
+    def position(self) -> int | None:
+        return self._stream.position
+
+    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+        """Every line as a row; empty lines are left out."""
+        loads = orjson.loads
+        line, type_name = 0, self.type_name
+        read = tagged if type_name is None else untagged
+        try:
+            for line, text in self._stream.lines():
+                try:
+                    said = loads(text)
+                except orjson.JSONDecodeError as error:
+                    if not text.strip():
+                        continue
+                    raise _no_json(error) from None
+                yield read(line, said, targets, type_name)
+        except MycelError as error:
+            # What the stream says of itself has its place already.
+            raise placed_once(error, self.name, "line", line) from None
+
+
+class Mappings:
+    """Dictionaries of the same shape that Python made; their values need not be JSON."""
+
+    unit: Unit = "row"
+    name = None
+    total = None
+    position = None
+
+    def __init__(self, source: Iterable[Any], type_name: str | None) -> None:
+        self._source: Final = source
+        self.type_name: Final = type_name
+        self.can_reread: Final = iter(source) is not source
+
+    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+        """Every dictionary as a row."""
+        at, type_name = 0, self.type_name
+        read = tagged if type_name is None else untagged
+        try:
+            for at, said in enumerate(self._source, 1):
+                row = dict(said) if isinstance(said, Mapping) else said
+                yield _as_json(read(at, row, targets, type_name))
+        except MycelError as error:
+            raise placed_once(error, None, "row", at) from None
+
+
+def tagged(line: int, said: Any, targets: Targets, _: str | None = None) -> Row:
+    """A row that says what it is.
+
+    Raises:
+        MycelError: it is none; without its place.
+    """
+    if said.__class__ is not dict:
+        raise InvalidSyntax(f"{shown(said)} is no row.", hint=_ROW_HINT)
+    if "type" in said:
+        if not said.keys() <= _NODE_KEYS:
+            raise _unknown_key(said, _NODE_KEYS)
+        target = targets.node(said["type"])
+        given = said.get("id")
+        if given is None:
+            given = said.get("name")
+        return _node(line, target, given, _object(said, "data") or {}, said, targets)
+    if "edge" in said:
+        if not said.keys() <= _EDGE_KEYS:
+            raise _unknown_key(said, _EDGE_KEYS)
+        edge = targets.edge(said["edge"])
+        ends = _ends(said, edge, targets)
+        return _edge(line, edge, ends, _object(said, "data") or {}, said)
+    raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
+
+
+def untagged(line: int, said: Any, targets: Targets, type_name: str | None) -> Row:
+    """A row of a source whose rows are all of one type.
+
+    Raises:
+        MycelError: it is none; without its place.
+    """
+    if said.__class__ is not dict:
+        raise InvalidSyntax(f"{shown(said)} is no row.", hint="A row is an object: {…}.")
+    target = targets.named(type_name or "", said)
+    return flat(line, target, said, targets)
+
+
+def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
+    """A row whose keys are columns: properties, and what identifies it."""
+    if not target.is_typed and ATTRIBUTES in cells:
+        cells = _opened(cells)
+    if isinstance(target, EdgeTarget):
+        subject = _column(cells, target, "src", "from")
+        object_ = _column(cells, target, "dst", "to")
+        ends = (
+            end_of(subject, target, target.subject, "src", targets),
+            end_of(object_, target, target.object, "dst", targets),
+        )
+        beside = {} if "weight" in target.properties else {"weight": cells.get("weight")}
+        columns = {"src", "dst", "from", "to", "id", *beside} - target.properties.keys()
+        data = {name: value for name, value in cells.items() if name not in columns}
+        return _edge(line, target, ends, data, beside)
+    given = cells.get("id")
+    if not target.is_typed and given is None:
+        given = cells.get("name")
+        cells = {name: value for name, value in cells.items() if name != "name"}
+    data = cells
+    if "id" in cells:
+        data = {name: value for name, value in cells.items() if name != "id"}
+    return _node(line, target, None if target.key else given, data, {}, targets)
+
+
+def _opened(cells: JsonObject) -> JsonObject:
+    """A row of a flexible type as tables have it: with all attributes in one cell, as JSON."""
+    said = cells[ATTRIBUTES]
+    if not cells.keys() <= _EXPORTED or not isinstance(said, str):
+        return cells
+    with suppress(orjson.JSONDecodeError):
+        opened = orjson.loads(said)
+        if isinstance(opened, dict):
+            return opened | {name: cells[name] for name in cells if name != ATTRIBUTES}
+    return cells
+
+
+def _column(cells: JsonObject, target: EdgeTarget, *names: str) -> object:
+    columns = [name for name in names if name not in target.properties]
+    found = [cells[name] for name in columns if cells.get(name) is not None]
+    if len(found) == 1:
+        return found[0]
+    what = "two" if found else "no"
+    raise InvalidSyntax(
+        f"It has {what} {' and '.join(names) if found else names[0]!r} of {target.label}.",
+        hint="An edge has the keys of its ends in the columns src and dst (or from and to).",
+        data={"type": target.label, "property": names[0]},
+    )
+
+
+def _node(
+    line: int,
+    target: NodeTarget,
+    given: object,
+    data: JsonObject,
+    beside: JsonObject,
+    targets: Targets,
+) -> NodeRow:
+    if not target.key:
+        if target.is_typed and "id" in data:
+            data = dict(data)
+            inner = data.pop("id")
+            given = inner if given is None else given
+        if given is None and not target.is_typed:
+            raise InvalidValueType(
+                f"This {target.label} has no name.",
+                hint='Give it one: {"type": …, "name": …, "data": {…}}, or a column "name".',
+                data={"type": target.label, "property": "name", "value": None},
+            )
+    name = target.name_of(data, given)
+    metadata = _object(beside, "metadata") if "metadata" in beside else None
+    return NodeRow(line, target, targets.new_id() if name is None else name, data, metadata)
+
+
+def _edge(
+    line: int, target: EdgeTarget, ends: tuple[End, End], data: JsonObject, beside: JsonObject
+) -> EdgeRow:
+    metadata = _object(beside, "metadata") if "metadata" in beside else None
+    weight = beside.get("weight")
+    if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
+        raise InvalidValueType(
+            f"The weight is {shown(weight)}, which is no number.",
+            data={"type": target.label, "property": "weight", "value": wire(weight)},
+        )
+    if ends[0] == ends[1]:
+        raise SelfEdgeError(
+            f"{target.label} cannot lead from {end_shown(ends[0])} to itself.",
+            data={"type": target.label, "property": "to", "value": wire(ends[0][1])},
+        )
+    return EdgeRow(line, target, *ends, data, metadata, weight)
+
+
+def _object(said: JsonObject, key: str) -> JsonObject | None:
+    value = said.get(key)
+    if value is None or value.__class__ is dict:
+        return value
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidValueType(
+        f'"{key}" is {shown(value)}, which is no object.', data={"property": key}
+    )
+
+
+def _ends(said: JsonObject, target: EdgeTarget, targets: Targets) -> tuple[End, End]:
+    return (
+        end_of(said.get("from"), target, target.subject, "from", targets),
+        end_of(said.get("to"), target, target.object, "to", targets),
+    )
+
+
+def end_of(
+    said: object,
+    edge: EdgeTarget,
+    target: NodeTarget | None,
+    which: str,
+    targets: Targets,
+    depth: int = 0,
+) -> End:
+    """What an edge joins, from a key or from an object that says what it is.
+
+    Raises:
+        MycelError: it names nothing.
+    """
+    if target is not None and said is not None and said.__class__ is not dict:
+        return target.type, target.name_from_key(said)
+    if isinstance(said, Mapping):
+        if said.keys() <= {"type", "id", "name"} and "type" in said and len(said) == 2:
+            node = targets.node(said["type"])
+            return node.type, node.name_from_key(said.get("name", said.get("id")))
+        if said.keys() == {"edge", "from", "to"} and depth < JSON_DEPTH_MAX:
+            inner = targets.edge(said["edge"])
+            return (
+                inner.predicate,
+                end_of(said["from"], inner, inner.subject, "from", targets, depth + 1),
+                end_of(said["to"], inner, inner.object, "to", targets, depth + 1),
+            )
+    hint = (
+        f"Name the {target.label} by its key."
+        if target is not None
+        else f'{edge.label} may join several types, so say which: {{"type": …, "name": …}}.'
+    )
+    given = "nothing" if said is None else shown(said)
+    raise InvalidValueType(
+        f'"{which}" of {edge.label} is {given}, which names no end.',
+        hint=hint,
+        data={"type": edge.label, "property": which, "value": wire(said)},
+    )
+
+
+def _as_json(row: Row) -> Row:
+    """A row whose values may be Python's: dates, bytes, numbers of numpy."""
+    if _PLAIN.issuperset(map(type, row.attributes.values())):
+        return row
+    types, made = row.target.properties, dict(row.attributes)
+    for name, value in made.items():
+        if type(value) not in _PLAIN and name in types:
+            try:
+                made[name] = from_python(types[name], value)
+            except BadValue as error:
+                raise row.target.bad(name, value, error) from None
+    return row._replace(attributes=made)
+
+
+def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
+    key = next(key for key in said if key not in known)
+    close = did_you_mean(str(key), sorted(known))
+    return InvalidSyntax(
+        f"A row has no {shown(key)}.",
+        hint=f'{close} Properties stand in "data". {_ROW_HINT}'.strip(),
+        data={"property": wire(key)},
+    )
+
+
+def _no_json(error: orjson.JSONDecodeError) -> InvalidSyntax:
+    return InvalidSyntax(
+        f"It is no JSON: {error.msg} at character {error.colno}.",
+        hint="Each line is one whole JSON object.",
+        data={"column": error.colno},
+    )

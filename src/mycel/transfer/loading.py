@@ -1,0 +1,406 @@
+"""Loading: from whatever brings rows to one transaction that holds all of them, or none.
+
+    sources -> rows -> chunks -> graph
+
+Nodes are written as they come. Edges are written when both of their ends are there; those that
+come before their ends wait in a spool, and with them, in the mode "overwrite", all others, since
+what they join may still be removed. When everything has been read, what waits is written; an end
+that is missing then is an error. Memory is bounded by the size of a chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from secrets import randbits
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
+
+import apsw
+
+from mycel.engine.typed import LOADING
+from mycel.errors import (
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    did_you_mean,
+)
+from mycel.model.names import shorten, shown
+from mycel.schema.catalog import Catalog
+from mycel.search.embedding import Embedder
+from mycel.store.database import Store
+from mycel.store.transaction import Transaction
+from mycel.transfer import second_look
+from mycel.transfer.complaints import placed
+from mycel.transfer.ends import Ends
+from mycel.transfer.formats import Format
+from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
+from mycel.transfer.second_look import Spot
+from mycel.transfer.sources import Source, sources_of
+from mycel.transfer.spool import Spool
+from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
+from mycel.transfer.ulid import ulids
+from mycel.transfer.vectors import Vectors
+from mycel.transfer.writing import Joined, Mode, RowError, Writer, exists
+
+CHUNK_ROWS: Final = 4000
+WARNINGS_MAX: Final = 20
+"""How many warnings of one load are told; guards may have one for every row."""
+
+ReadCatalog: TypeAlias = Callable[[apsw.Connection], Catalog]
+
+_MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+_NAMES_SHOWN: Final = 3
+
+
+class Progress(NamedTuple):
+    """How far a load has come."""
+
+    rows: int
+    """How many rows have been read."""
+    bytes_read: int | None
+    """How many bytes of all files have been read, where they are files."""
+    bytes_total: int | None
+
+
+class LoadedType(NamedTuple):
+    """What a load did with the rows of one node or edge."""
+
+    name: str
+    kind: Literal["node", "edge"]
+    created: int
+    updated: int
+    unchanged: int
+    removed: int
+
+    @property
+    def rows(self) -> int:
+        return self.created + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load did."""
+
+    types: tuple[LoadedType, ...]
+    """Each node and then each edge that was loaded, in the order in which they came."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def concepts(self) -> int:
+        """How many rows of nodes there were."""
+        return sum(each.rows for each in self.types if each.kind == "node")
+
+    @property
+    def links(self) -> int:
+        """How many rows of edges there were."""
+        return sum(each.rows for each in self.types if each.kind == "edge")
+
+    @property
+    def created(self) -> int:
+        """How many elements are new."""
+        return sum(each.created for each in self.types)
+
+    @property
+    def updated(self) -> int:
+        """How many were there and have changed."""
+        return sum(each.updated for each in self.types)
+
+    @property
+    def unchanged(self) -> int:
+        """How many were there just so."""
+        return sum(each.unchanged for each in self.types)
+
+    @property
+    def removed(self) -> int:
+        """How many were removed, because they were not among the rows."""
+        return sum(each.removed for each in self.types)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form."""
+        totals = ("concepts", "links", "created", "updated", "unchanged", "removed")
+        return {
+            **{name: getattr(self, name) for name in totals},
+            "types": [each._asdict() for each in self.types],
+            "warnings": list(self.warnings),
+        }
+
+
+def load(
+    store: Store,
+    source: Any,
+    *,
+    read_catalog: ReadCatalog,
+    actor: str,
+    format: Format | None = None,  # noqa: A002 - the word that callers use
+    type: str | None = None,  # noqa: A002
+    mode: Mode = "append",
+    delimiter: str | None = None,
+    embedder: Embedder | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Loaded:
+    """Load rows as one transaction: all of them, or none.
+
+    Raises:
+        MycelError: with file, line, type, property and value in its message and its data, as far
+            as they are known. Nothing was written.
+    """
+    if mode not in _MODES:
+        raise InvalidValueType(
+            f"{shown(mode)} is no mode.",
+            hint=(
+                f"{did_you_mean(str(mode), list(_MODES))} The modes are {', '.join(_MODES)}."
+            ).strip(),
+        )
+    sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
+    vectors = Vectors(embedder)
+    try:
+        with store.transaction(actor=actor, message=_message(sources)) as tx:
+            tx.memo[LOADING] = True
+            now_ms = tx.time_us // 1000
+            connection = tx.ledger.connection
+            targets = Targets(connection, read_catalog(connection), ulids(lambda: now_ms, randbits))
+            writer = Writer(tx, mode, vectors)
+            with closing(_Run(tx, targets, sources, writer, mode, progress)) as run:
+                run.load()
+    except RowError as bad:
+        raise _Again(store, read_catalog, sources).placed(bad, sources[run.at]) from None
+    except MycelError as error:
+        raise _Again(store, read_catalog, sources).found(error) from None
+    done = [_loaded(target, count) for target, count in writer.counts.items()]
+    done.sort(key=lambda each: each.kind == "edge")
+    return Loaded(tuple(done), _told([*vectors.warnings(), *tx.warnings]))
+
+
+class _Run:
+    """One load, from the first row to the last."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        targets: Targets,
+        sources: Sequence[Source],
+        writer: Writer,
+        mode: Mode,
+        progress: Callable[[Progress], object] | None,
+    ) -> None:
+        self._ends: Final = Ends(tx)
+        self._targets: Final = targets
+        self._sources: Final = sources
+        self._writer: Final = writer
+        self._mode: Final = mode
+        self._progress: Final = progress
+        self.at = 0
+        """Which source is being read, or which one a row that is being written comes from."""
+        self._rows = 0
+        self._nodes: Final[dict[tuple[NodeTarget, str], NodeRow]] = {}
+        self._edges: Final[dict[tuple[EdgeTarget, End, End], EdgeRow]] = {}
+        self._spool = Spool()
+
+    def close(self) -> None:
+        """Let go of what waits."""
+        self._spool.close()
+
+    def load(self) -> None:
+        """Read all sources, and write all rows.
+
+        Raises:
+            RowError: a row cannot be written; it is of the source `at`.
+            MycelError: a row cannot be read.
+        """
+        is_whole = self._mode == "overwrite"
+        for at, source in enumerate(self._sources):
+            self.at = at
+            self._read(source)
+            if is_whole and source.type_name is not None:
+                # A table without rows says that there are none.
+                self._writer.count(self._targets.named(source.type_name, ()))
+        if is_whole:
+            self._writer.remove_other_nodes()
+        self._write_waiting()
+        if is_whole:
+            self._writer.remove_other_edges()
+        self._tell()
+
+    def _read(self, source: Source) -> None:
+        # Closed here, and with it the file, however long an error keeps its traceback.
+        with closing(source.rows(self._targets)) as rows:
+            for row in rows:
+                if self._gather(row):
+                    self._write()
+        self._write()
+
+    def _gather(self, row: Row) -> bool:
+        """Add a row to the chunk. Returns whether that is full."""
+        self._rows += 1
+        if isinstance(row, NodeRow):
+            key = (row.target, row.name)
+            if key in self._nodes:
+                self._meet_again(row, self._nodes[key])
+            self._nodes[key] = row
+            return len(self._nodes) >= CHUNK_ROWS
+        place = (row.target, row.subject, row.object)
+        if place in self._edges:
+            self._meet_again(row, self._edges[place])
+        self._edges[place] = row
+        return len(self._edges) >= CHUNK_ROWS
+
+    def _meet_again(self, row: Row, before: Row) -> None:
+        """A row that the chunk has already: the one before it is written first, if it may be."""
+        if self._mode != "merge":
+            error = exists(row, repeated=True)
+            second_look.name_other(error, Spot(self._sources[self.at], before.line))
+            raise RowError(error, row)
+        self._write()
+
+    def _write(self) -> None:
+        """Write the chunk."""
+        if self._nodes:
+            self._writer.nodes(list(self._nodes.values()))
+            self._nodes.clear()
+        if self._edges:
+            edges = list(self._edges.values())
+            self._edges.clear()
+            if self._mode == "overwrite":
+                for row in edges:
+                    self._wait(row)
+            else:
+                self._join(edges)
+        self._tell()
+
+    def _join(self, rows: Sequence[EdgeRow]) -> None:
+        """Write those edges whose ends are there; the others wait."""
+        known = self._ends.ids(end for row in rows for end in (row.subject, row.object))
+        joined: list[Joined] = []
+        for row in rows:
+            subject, object_ = known.get(row.subject), known.get(row.object)
+            if subject is None or object_ is None:
+                self._wait(row)
+            else:
+                joined.append((row, subject, object_))
+        if joined:
+            self._writer.edges(joined)
+
+    def _wait(self, row: EdgeRow) -> None:
+        try:
+            self._spool.add(self.at, row)
+        except TypeError as error:
+            bad = InvalidValueType(f"It holds what is no JSON value: {error}.")
+            raise RowError(bad, row) from None
+
+    def _write_waiting(self) -> None:
+        """Write the edges that wait, as long as some of them find their ends.
+
+        One pass is enough unless an edge joins other edges that wait as well.
+        """
+        while self._spool.count:
+            waiting, self._spool = self._spool, Spool()
+            with closing(waiting):
+                for rows in self._chunks(waiting):
+                    self._join(rows)
+                    self._tell()
+            if self._spool.count == waiting.count:
+                self._refuse_missing()
+
+    def _chunks(self, waiting: Spool) -> Iterator[list[EdgeRow]]:
+        """Edges that wait, in chunks of one source without repetition."""
+        chunk: dict[tuple[EdgeTarget, End, End], EdgeRow] = {}
+        for source, row in waiting.take(self._targets):
+            place = (row.target, row.subject, row.object)
+            if chunk and (source != self.at or len(chunk) >= CHUNK_ROWS or place in chunk):
+                if place in chunk and self._mode != "merge":
+                    first = Spot(self._sources[self.at], chunk[place].line)
+                    error = exists(row, repeated=True)
+                    second_look.name_other(error, first)
+                    self.at = source
+                    raise RowError(error, row)
+                yield list(chunk.values())
+                chunk = {}
+            self.at = source
+            chunk[place] = row
+        if chunk:
+            yield list(chunk.values())
+
+    def _refuse_missing(self) -> NoReturn:
+        self.at, row = next(self._spool.take(self._targets))
+        known = self._ends.ids((row.subject, row.object))
+        which, end = ("from", row.subject) if row.subject not in known else ("to", row.object)
+        raise RowError(
+            NotFound(
+                f"{row.target.label} leads {which} {end_shown(end)}, which is not there.",
+                hint="Load the nodes as well, in this load or before it; check the key.",
+                data={"type": row.target.label, "property": which, "value": wire(end[1])},
+            ),
+            row,
+        )
+
+    def _tell(self) -> None:
+        if self._progress is None:
+            return
+        totals = [each.total for each in self._sources]
+        known = [total for total in totals if total is not None]
+        total = sum(known) if len(known) == len(totals) else None
+        read = None
+        if total is not None:
+            position = self._sources[self.at].position
+            read = sum(known[: self.at]) + (known[self.at] if position is None else position)
+        self._progress(Progress(self._rows, read, total))
+
+
+class _Again:
+    """A second look through the sources, after the transaction has been rolled back."""
+
+    def __init__(self, store: Store, read_catalog: ReadCatalog, sources: Sequence[Source]) -> None:
+        self._store: Final = store
+        self._read_catalog: Final = read_catalog
+        self._sources: Final = sources
+
+    def placed(self, bad: RowError, source: Source) -> MycelError:
+        """The error about a row, with its place."""
+        error, row = bad.error, bad.row
+        if "max" in error.data:
+            # Of rows that are written together, the first edge too many may be an earlier one.
+            self.found(error)
+        if error.data.pop("repeated", False) and not any(
+            key.startswith("other_") for key in error.data
+        ):
+            with self._targets() as targets:
+                second_look.with_first_line(error, row, self._sources, targets)
+        if source.unit in error.data:
+            return error
+        more = {} if "type" in error.data else {"type": row.target.label}
+        return placed(error, source.name, source.unit, row.line, **more)
+
+    def found(self, error: MycelError) -> MycelError:
+        """An error that no row was known to cause, with the lines that it is about."""
+        if {"file", "line", "row"} & error.data.keys() or "type" not in error.data:
+            return error
+        with self._targets() as targets:
+            return second_look.with_lines(error, self._sources, targets)
+
+    @contextmanager
+    def _targets(self) -> Iterator[Targets]:
+        with self._store.reading() as reader:
+            connection = reader.connection
+            yield Targets(connection, self._read_catalog(connection), repeat(""))
+
+
+def _loaded(target: Target, count: Mapping[str, int]) -> LoadedType:
+    kind: Literal["node", "edge"] = "node" if isinstance(target, NodeTarget) else "edge"
+    done = (count.get(each, 0) for each in ("created", "updated", "unchanged", "removed"))
+    return LoadedType(target.label, kind, *done)
+
+
+def _message(sources: Sequence[Source]) -> str:
+    names = [each.name for each in sources if each.name is not None]
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    said = ", ".join(shorten(name, 200) for name in names[:_NAMES_SHOWN])
+    return f"load {said}{more}".strip()
+
+
+def _told(warnings: list[str]) -> tuple[str, ...]:
+    if len(warnings) <= WARNINGS_MAX:
+        return tuple(warnings)
+    more = len(warnings) - WARNINGS_MAX
+    return (*warnings[:WARNINGS_MAX], f"There are {more} more warnings of this kind.")

@@ -1,0 +1,146 @@
+"""Bytes and lines, bounded, that can be read once more if their source can.
+
+A line is bounded, so that neither a file without line ends nor a few kilobytes that unpack to
+gigabytes can fill the memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
+from mycel.model.limits import LINE_BYTES_MAX
+from mycel.transfer.complaints import placed
+from mycel.transfer.formats import is_gzip
+
+_BOM: Final = b"\xef\xbb\xbf"
+_BUFFER_BYTES: Final = 1 << 18
+
+
+class Stream:
+    """A file that rows are read from: by its path, or open already."""
+
+    def __init__(self, source: Path | IO[Any]) -> None:
+        self._path: Final = source if isinstance(source, Path) else None
+        self._file: Final = None if isinstance(source, Path) else source
+        self.name: Final = str(source) if isinstance(source, Path) else _name_of(source)
+        self._start = self._place()
+        self._open: IO[bytes] | None = None
+        self.total: Final = self._size()
+        """How many bytes there are, as far as that is known."""
+
+    @property
+    def path(self) -> Path | None:
+        return self._path
+
+    @property
+    def can_reread(self) -> bool:
+        return self._path is not None or self._start is not None
+
+    @property
+    def position(self) -> int | None:
+        """How many bytes of the file have been read; what is compressed counts as it is."""
+        return None if self._open is None or self._open.closed else self._open.tell()
+
+    @contextmanager
+    def binary(self) -> Iterator[IO[Any]]:
+        """The file from its start, for somebody who reads bytes."""
+        if self._file is not None:
+            if self._start is not None:
+                self._file.seek(self._start)
+            yield self._file
+            return
+        with self._opened() as file:
+            yield file
+
+    def lines(self) -> Iterator[tuple[int, bytes | str]]:
+        """Lines from the start, counted from 1, with their ends; a byte order mark is left out.
+
+        Raises:
+            ResourceExhausted: a line is too long.
+            InvalidSyntax: it says that it is compressed, and is not.
+        """
+        with self.binary() as file:
+            reader = self._unpacked(file)
+            number = 0
+            try:
+                while line := reader.readline(LINE_BYTES_MAX + 1):
+                    number += 1
+                    if len(line) > LINE_BYTES_MAX:
+                        raise self._too_long(number)
+                    yield number, _without_mark(line) if number == 1 else line
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise self._at(
+                    InvalidSyntax(f"It is no whole gzip file: {error}."), number
+                ) from None
+            except UnicodeDecodeError as error:
+                raise self._at(InvalidSyntax(f"It is no UTF-8: {error}."), number + 1) from None
+
+    def _unpacked(self, file: Any) -> Any:
+        if not is_gzip(self.name or "") or isinstance(file, io.TextIOBase):
+            return file
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER_BYTES)
+
+    def _too_long(self, number: int) -> MycelError:
+        return self._at(
+            ResourceExhausted(
+                f"It has more than {LINE_BYTES_MAX} bytes.",
+                hint="Every row stands on a line of its own. Keep large content outside the graph"
+                " and store a reference to it.",
+            ),
+            number,
+        )
+
+    def _at(self, error: MycelError, line: int) -> MycelError:
+        return placed(error, self.name, "line", line)
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        path = self._path or Path()
+        try:
+            file = path.open("rb", buffering=_BUFFER_BYTES)
+        except FileNotFoundError:
+            raise NotFound(f"There is no file {self.name!r}.", hint="Check the path.") from None
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or error
+            raise DatabaseError(f"{self.name!r} cannot be read: {said}.") from None
+        with file:
+            self._open = file
+            try:
+                yield file
+            except OSError as error:
+                if isinstance(error, gzip.BadGzipFile):
+                    raise
+                raise DatabaseError(f"{self.name!r} cannot be read: {error.strerror}.") from error
+
+    def _place(self) -> Any:
+        """Where an open file stands, if one can come back to it."""
+        file = self._file
+        try:
+            return file.tell() if file is not None and file.seekable() else None
+        except (AttributeError, OSError, ValueError):
+            return None
+
+    def _size(self) -> int | None:
+        try:
+            return None if self._path is None else os.stat(self._path).st_size  # noqa: PTH116
+        except (OSError, ValueError):
+            return None
+
+
+def _name_of(file: Any) -> str | None:
+    name = getattr(file, "name", None)
+    return name if isinstance(name, str) and not name.startswith("<") else None
+
+
+def _without_mark(line: bytes | str) -> bytes | str:
+    if isinstance(line, str):
+        return line.removeprefix("\ufeff")
+    return line.removeprefix(_BOM)

@@ -1,0 +1,156 @@
+"""From the graph to rows again, in the order of their making, a chunk at a time.
+
+Everything is read from one snapshot. What only this graph can know stays behind: ids, versions,
+times, and metadata keys that start with an underscore. So do the two actors, who are in every
+graph, and when everything is asked for, whatever a new graph begins with, unless it was changed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import orjson
+
+from mycel.engine.protection import ACTORS
+from mycel.errors import InternalError
+from mycel.model import ids
+from mycel.model.elements import Proposition
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.values import JsonObject, parse_object
+from mycel.store import instances
+from mycel.store.reader import Reader
+from mycel.store.rows import every
+from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets
+
+Name: TypeAlias = tuple[str, str]
+"""Type and name of a concept."""
+
+_NAMES: Final = (
+    "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+    " JOIN type t ON t.id = c.type"
+)
+_BEGINNING: Final = (
+    "SELECT e.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
+    " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
+    " CROSS JOIN {table} e ON e.id = j.element AND e.seq = j.seq AND e.version = 1"
+    " WHERE t.message = ?2"
+)
+_BOOTSTRAP: Final = "bootstrap"
+
+
+class Node(NamedTuple):
+    """A concept that leaves."""
+
+    name: str
+    attributes: JsonObject
+    metadata: JsonObject
+
+
+class Edge(NamedTuple):
+    """A link that leaves; ends that are links have an object that says which."""
+
+    id: str
+    subject: Name | JsonObject
+    object: Name | JsonObject
+    attributes: JsonObject
+    metadata: JsonObject
+    weight: float
+
+
+class Unloading:
+    """The rows of one snapshot."""
+
+    def __init__(self, reader: Reader, targets: Targets, *, from_the_start: bool) -> None:
+        self._reader: Final = reader
+        self._targets: Final = targets
+        self._left_out: Final = frozenset() if from_the_start else self._beginning()
+
+    def nodes(self, target: NodeTarget) -> Iterator[list[Node]]:
+        """The concepts of a type."""
+        number = self._reader.registry.type_number(self._reader.connection, target.type)
+        for chunk in self._chunks("concept", number):
+            yield [
+                Node(each.name, each.attributes, _own(each.metadata_json))
+                for each in chunk
+                if (target.type, each.name) not in ACTORS
+            ]
+
+    def edges(self, target: EdgeTarget) -> Iterator[list[Edge]]:
+        """The links of a predicate."""
+        connection = self._reader.connection
+        number = self._reader.registry.predicate_number(connection, target.predicate)
+        for chunk in self._chunks("proposition", number):
+            names = self._names(end for each in chunk for end in (each.subject, each.object))
+            yield [
+                Edge(
+                    ids.proposition_id(each.number, target.predicate),
+                    names.get(each.subject) or self._link(each.subject),
+                    names.get(each.object) or self._link(each.object),
+                    each.attributes,
+                    _own(each.metadata_json),
+                    each.weight,
+                )
+                for each in chunk
+            ]
+
+    def rows(self, target: Target) -> Iterator[list[Any]]:
+        """The rows of a type or of a predicate."""
+        yield from self.nodes(target) if isinstance(target, NodeTarget) else self.edges(target)
+
+    def is_empty(self, target: Target) -> bool:
+        """Whether nothing of it leaves."""
+        return not any(self.rows(target))
+
+    def _chunks(self, table: instances.Table, kind: int) -> Iterator[list[instances.Instance]]:
+        connection, left_out = self._reader.connection, self._left_out
+        chosen = instances.numbers(connection, table, kind)
+        if left_out:
+            chosen = array("q", (number for number in chosen if number not in left_out))
+        return instances.chunks(connection, table, chosen)
+
+    def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
+        wanted = orjson.dumps(list(set(numbers))).decode()
+        rows = every(self._reader.connection, _NAMES, (wanted,))
+        return {number: (type_name, name) for number, type_name, name in rows}
+
+    def _link(self, number: int) -> JsonObject:
+        """A link that another one is about, by its own ends."""
+        link = self._reader.proposition(number)
+        if not isinstance(link, Proposition):
+            raise InternalError(f"The element {number} is gone from its own snapshot.")
+        ends = ids.parse_id(link.subject), ids.parse_id(link.object)
+        names = self._names(ends)
+        edge = self._targets.edge(link.predicate)
+        return {
+            "edge": edge.label,
+            "from": self.end(edge.subject, names.get(ends[0]) or self._link(ends[0])),
+            "to": self.end(edge.object, names.get(ends[1]) or self._link(ends[1])),
+        }
+
+    def end(self, target: NodeTarget | None, end: Name | JsonObject) -> object:
+        """What an edge joins, as JSON Lines say it: a key, or an object if that is not enough."""
+        if isinstance(end, dict):
+            return end
+        type_name, name = end
+        if target is not None and target.type == type_name:
+            return target.key_from_name(name)
+        return {"type": self._targets.node(type_name).label, "name": name}
+
+    def _beginning(self) -> frozenset[int]:
+        """What a new graph begins with, as far as nobody has changed it."""
+        found: set[int] = set()
+        for table in ("concept", "proposition"):
+            query = _BEGINNING.format(table=table)
+            rows = every(self._reader.connection, query, (SYSTEM_ACTOR, _BOOTSTRAP))
+            found.update(number for (number,) in rows)
+        return frozenset(found)
+
+
+def _own(metadata_json: str) -> JsonObject:
+    """The metadata that was written by somebody, not by the engine."""
+    metadata = parse_object(metadata_json)
+    if not metadata:
+        return metadata
+    return {key: value for key, value in metadata.items() if not key.startswith("_")}

@@ -1,0 +1,219 @@
+"""What each route answers, and what it says about requests that are wrong."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+import mycel
+from mycel.http.policy import LOG_PAGE_MAX
+from tests.adapters.http.conftest import NAMES, Server, plant
+
+JSON = {"content-type": "application/json"}
+
+
+def post(server: Server, body: bytes | str, **headers: str) -> httpx.Response:
+    return httpx.post(f"{server.url}/kip", content=body, headers=headers or JSON, timeout=60)
+
+
+def error_of(answer: httpx.Response) -> dict[str, Any]:
+    told: dict[str, Any] = answer.json()["error"]
+    assert told.keys() >= {"code", "name", "message", "hint"}
+    assert "Traceback" not in answer.text
+    return told
+
+
+def test_the_root_says_what_the_server_is(garden: Server) -> None:
+    told = garden.get().json()
+    assert (told["name"], told["version"]) == ("mycel", mycel.__version__)
+    assert {"execute_kip", "execute_kip_readonly", "list_logs"} <= set(told["capabilities"])
+    assert told["endpoints"]["kip"] == f"{garden.url}/kip"
+    assert told["limits"]["body_bytes"] == 4 << 20
+
+
+def test_health_is_one_word(garden: Server) -> None:
+    answer = garden.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_head_has_no_body(garden: Server) -> None:
+    answer = httpx.head(f"{garden.url}/healthz")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"command": NAMES},
+        {"method": "execute_kip", "params": {"command": NAMES}},
+        {"method": "execute_kip_readonly", "params": {"command": NAMES}},
+    ],
+)
+def test_a_command_is_answered_in_each_form(garden: Server, body: dict[str, Any]) -> None:
+    answer = garden.ask(body)
+    assert (answer.status_code, answer.json()) == (200, {"result": ["Fern", "Oak"]})
+
+
+def test_parameters_and_batches_pass_through(garden: Server) -> None:
+    named = "FIND(?p.attributes.height_m) WHERE { ?p {name: :name} }"
+    answer = garden.ask({"commands": [named, "nonsense"], "parameters": {"name": "Oak"}})
+    assert answer.status_code == 200
+    first, second = answer.json()["result"]
+    assert first == {"result": [20]}
+    assert second["error"]["code"] == "KIP_1001"
+
+
+def test_an_id_comes_back(garden: Server) -> None:
+    told = {"jsonrpc": "2.0", "id": "a7", "method": "execute_kip", "params": {"command": NAMES}}
+    assert garden.ask(told).json() == {"id": "a7", "result": ["Fern", "Oak"]}
+    failed = garden.ask(told | {"params": {"command": "nonsense"}})
+    assert (failed.status_code, failed.json()["id"]) == (400, "a7")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "code"),
+    [
+        ("nonsense", 400, "KIP_1001"),
+        ('FIND(?x) WHERE { ?x {type: "Plont"} }', 400, "KIP_2001"),
+        ('DELETE CONCEPT ?t DETACH WHERE { ?t {name: "$ConceptType"} }', 403, "KIP_3004"),
+        ('UPSERT { CONCEPT { {id: "C:99998"} SET ATTRIBUTES {a: 1} } }', 404, "KIP_3002"),
+    ],
+)
+def test_the_status_is_that_of_the_error(
+    garden: Server, command: str, status: int, code: str
+) -> None:
+    answer = garden.ask({"command": command})
+    assert (answer.status_code, error_of(answer)["code"]) == (status, code)
+
+
+def test_the_door_that_only_reads_refuses_to_write(garden: Server) -> None:
+    call = {"method": "execute_kip_readonly", "params": {"command": plant("Ivy")}}
+    answer = garden.ask(call)
+    assert (answer.status_code, error_of(answer)["code"]) == (403, "KIP_3004")
+    assert garden.run(NAMES) == ["Fern", "Oak"]
+
+
+@pytest.mark.parametrize("given", [10**30, "\ud800", None, 0.5])
+def test_whatever_an_id_is_it_comes_back(garden: Server, given: Any) -> None:
+    call = {"id": given, "method": "execute_kip", "params": {"command": NAMES}}
+    answer = post(garden, json.dumps(call))
+    assert json.loads(answer.text) == {"id": given, "result": ["Fern", "Oak"]}
+
+
+# The journal.
+
+
+def test_the_journal_is_read_in_pages(garden: Server) -> None:
+    whole = garden.ask({"method": "list_logs", "params": {}}).json()
+    assert "next_cursor" not in whole
+    assert whole["result"][-1]["seq"] == min(entry["seq"] for entry in whole["result"])
+    paged, params = [], {"limit": 1}
+    while True:
+        page = garden.ask({"method": "list_logs", "params": params}).json()
+        paged += page["result"]
+        if "next_cursor" not in page:
+            break
+        params = {"limit": 1, "cursor": page["next_cursor"]}
+    assert paged == whole["result"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"limit": 0},
+        {"limit": LOG_PAGE_MAX + 1},
+        {"limit": "5"},
+        {"limit": True},
+        {"cursor": "5"},
+        {"cursor": "log-0"},
+        {"cursor": "log-9999999999999999999"},
+        {"cursor": 5},
+        {"page": 2},
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(garden: Server, params: dict[str, Any]) -> None:
+    answer = garden.ask({"method": "list_logs", "params": params})
+    assert answer.status_code == 400
+    assert error_of(answer)["hint"]
+
+
+# Wrong requests.
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '"FIND"',
+        "NaN",
+        '{"command": NaN}',
+        '{"command": "DESCRIBE PRIMER", "command": "nonsense"}',
+        b"\xff\xfe",
+        b'{"command": "\xff"}',
+        '{"command": "\\ud800"}',
+        '{"parameters": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"command": 1' + "0" * 5000 + "}",
+        "{}",
+        '{"command": 5}',
+        '{"commands": {}}',
+        '{"method": "execute_kip"}',
+        '{"method": "execute_kip", "params": []}',
+        '{"method": "execute_kip", "command": "DESCRIBE PRIMER"}',
+        '{"method": "execute_kpi", "params": {}}',
+        '{"method": 5, "params": {}}',
+        '{"method": ["execute_kip"], "params": {}}',
+        '{"method": "\\ud800", "params": {}}',
+        '{"\\ud800": 1, "method": "execute_kip", "params": {}}',
+    ],
+    ids=lambda body: str(body)[:40],
+)
+def test_a_malformed_body_is_refused_with_a_hint(garden: Server, body: bytes | str) -> None:
+    answer = post(garden, body)
+    assert answer.status_code == 400
+    assert error_of(answer)["name"] in ("InvalidSyntax", "InvalidValueType")
+
+
+def test_a_method_with_a_slip_is_recognized(garden: Server) -> None:
+    answer = garden.ask({"method": "execute_kpi", "params": {}})
+    assert "'execute_kip'" in error_of(answer)["hint"]
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "text/json", "multipart/form-data"]
+)
+def test_a_body_that_does_not_say_it_is_json_is_refused(garden: Server, kind: str) -> None:
+    answer = post(garden, json.dumps({"command": NAMES}), **{"content-type": kind})
+    assert (answer.status_code, error_of(answer)["name"]) == (415, "InvalidSyntax")
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/Kip+JSON"])
+def test_json_may_be_said_in_other_words(garden: Server, kind: str) -> None:
+    assert post(garden, json.dumps({"command": NAMES}), **{"content-type": kind}).is_success
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/kip/", "//", "/kip%2f", "/../etc/passwd", "/%00"])
+def test_an_unknown_path_is_an_error_in_json(garden: Server, path: str) -> None:
+    reply = garden.say(
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+    )
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 404")
+    assert json.loads(body)["error"]["name"] == "NotFound"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("GET", "/kip", "POST"), ("PUT", "/kip", "POST"), ("POST", "/healthz", "GET")],
+)
+def test_another_method_is_an_error_in_json(
+    garden: Server, method: str, path: str, allowed: str
+) -> None:
+    answer = httpx.request(method, garden.url + path)
+    assert answer.status_code == 405
+    assert allowed in answer.headers["allow"]
+    assert allowed in error_of(answer)["hint"]

@@ -1,0 +1,1 @@
+"""What the schema language demands of any engine: cases as data, and one runner."""

@@ -1,0 +1,196 @@
+"""Schemas applied one after the other to a graph with data in it.
+
+Whatever is applied is in force afterwards, and the data satisfies it; whatever is refused leaves
+everything as it was. What satisfies a schema is decided here once more, as plainly as can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from random import Random
+from typing import Any
+
+from hypothesis import event, given
+
+import mycel
+from mycel.errors import MycelError
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import (
+    Check,
+    EdgeType,
+    InstanceType,
+    Key,
+    NodeType,
+    Property,
+    Range,
+    Unique,
+)
+from tests.properties.test_schema_plans import chances, history, loaded
+from tests.unit.store.given import problems
+
+ACTORS = {"$self", "$system"}
+ROWS = 6
+
+
+def value_for(declared: Property, random: Random) -> Any:
+    """Something for a property, now and then something that it does not take."""
+    type_ = declared.type
+    if random.random() < 0.2 or (type_.is_nullable and random.random() < 0.3):
+        return None
+    if type_.enum_values is not None:
+        return random.choice([*type_.enum_values, "x", "z"])
+    if type_.scalar == "Vector":
+        return [random.choice([0, 0.5])] * (type_.dimension or 0)
+    if type_.is_list:
+        return random.choices(["a", "b"], k=random.randrange(3))
+    if type_.scalar == "String":
+        return random.choice(["x", "y", "aa", "ab", "b", "1"])
+    return random.choice([0, 1, 2, 7, -3, 60])
+
+
+def fill(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
+    """Write rows; what the schema refuses is left out."""
+    names: dict[str, list[str]] = {name: [] for name in catalog.nodes}
+    for node in catalog.nodes.values():
+        for _ in range(ROWS):
+            row = {each.name: value_for(each, random) for each in node.properties}
+            row = {name: value for name, value in row.items() if value is not None}
+            name = _name(node, row) or f"n{random.randrange(20)}"
+            put = (node.kip_name, name, row)
+            try:
+                names[node.name].append(db.write(lambda tx, put=put: tx.put_concept(*put)))  # type: ignore[misc]
+            except MycelError:
+                continue
+    for edge in catalog.edges.values():
+        for _ in range(ROWS):
+            ends = [names[edge.from_type], names[edge.to_type]]
+            if not all(ends):
+                break
+            row = {each.name: value_for(each, random) for each in edge.properties}
+            row = {name: value for name, value in row.items() if value is not None}
+            link = (random.choice(ends[0]), edge.kip_name, random.choice(ends[1]), row)
+            try:
+                db.write(lambda tx, link=link: tx.put_proposition(*link))  # type: ignore[misc]
+            except MycelError:
+                continue
+
+
+def _name(node: NodeType, row: dict[str, Any]) -> str | None:
+    """The name that a key of texts and integers gives."""
+    if not node.key or any(column not in row for column in node.key):
+        return None
+    texts = [str(row[column]) for column in node.key]
+    listed = ",".join(f'"{text}"' for text in texts)
+    return texts[0] if len(texts) == 1 else f"[{listed}]"
+
+
+def check(db: mycel.Nexus, catalog: Catalog) -> None:
+    """Every row satisfies what is declared."""
+    for node in catalog.nodes.values():
+        rows = [each for each in concepts(db, node.kip_name) if each.name not in ACTORS]
+        for row in rows:
+            check_row(node, row.attributes)
+            wanted = _name(node, row.attributes)
+            assert not node.key or row.name == wanted
+        check_unique(node, [row.attributes for row in rows])
+    for edge in catalog.edges.values():
+        links = [
+            link
+            for node in (catalog.nodes[edge.from_type],)
+            for each in concepts(db, node.kip_name)
+            for link in db.edges_out(each.id, [edge.kip_name])
+        ]
+        for link in links:
+            check_row(edge, link.attributes)
+            target = db.get(link.object)
+            assert isinstance(target, mycel.Concept)
+            assert target.type == catalog.nodes[edge.to_type].kip_name
+        check_unique(edge, [link.attributes for link in links])
+        counts = Counter(link.subject for link in links)
+        most = edge.cardinality.maximum
+        assert all(edge.cardinality.minimum <= count for count in counts.values())
+        assert most is None or all(count <= most for count in counts.values())
+
+
+def concepts(db: mycel.Nexus, type_name: str) -> list[mycel.Concept]:
+    found = db.execute("FIND(?x.id) WHERE { ?x {type: :t} }", t=type_name).to_dict()["result"]
+    elements = [db.get(each) for each in found]
+    return [each for each in elements if isinstance(each, mycel.Concept)]
+
+
+def check_row(declared: InstanceType, row: dict[str, Any]) -> None:
+    properties = {each.name: each for each in declared.properties}
+    assert declared.is_open or row.keys() <= properties.keys()
+    for name, each in properties.items():
+        value = row.get(name)
+        assert value is not None or each.type.is_nullable
+        if value is not None:
+            check_value(each, value)
+    for constraint in declared.constraints:
+        match constraint:
+            case Range(name, minimum, maximum) if row.get(name) is not None:
+                assert minimum is None or row[name] >= minimum
+                assert maximum is None or row[name] <= maximum
+            case Check(name, pattern) if row.get(name) is not None:
+                assert re.search(pattern, row[name])
+            case _:
+                pass
+
+
+def check_value(declared: Property, value: Any) -> None:
+    type_ = declared.type
+    if type_.enum_values is not None:
+        assert value in type_.enum_values
+    elif type_.scalar == "Vector":
+        assert len(value) == type_.dimension
+    elif type_.is_list:
+        assert isinstance(value, list)
+    elif type_.scalar == "String":
+        assert isinstance(value, str)
+    else:
+        assert isinstance(value, int | float)
+
+
+def check_unique(declared: InstanceType, rows: list[dict[str, Any]]) -> None:
+    for constraint in declared.constraints:
+        if not isinstance(constraint, Unique | Key):
+            continue
+        tuples = [tuple(row.get(column) for column in constraint.columns) for row in rows]
+        whole = [each for each in tuples if None not in each]
+        assert len(set(whole)) == len(whole)
+
+
+@given(chances)
+def test_what_is_applied_is_in_force_and_the_data_satisfies_it(random: Random) -> None:
+    schemas = [found for each in history(random) if (found := loaded(each)) is not None]
+    with mycel.open(":memory:", bootstrap=False) as db:
+        for desired in schemas:
+            before, accepted = db.snapshot(), db.schema.catalog
+            planned = db.schema.plan(desired)
+            assert db.snapshot() == before
+            result = db.schema.apply(desired)
+            event(f"supported: {result.supported}")
+            assert result.supported == planned.supported
+            assert result.steps == planned.steps
+            if result.applied:
+                assert db.schema.catalog.same_shape(desired)
+                assert db.schema.plan(desired).steps == ()
+                assert db.schema.at(before.entries).ir() == accepted.ir()
+            else:
+                assert db.snapshot() == before
+                assert db.schema.catalog.ir() == accepted.ir()
+            check(db, db.schema.catalog)
+            fill(db, db.schema.catalog, random)
+            check(db, db.schema.catalog)
+        assert problems(db.verify(replay=True)) == []
+
+
+def test_the_rows_written_here_are_mostly_accepted() -> None:
+    """Otherwise the test above would say little."""
+    with mycel.open(":memory:", bootstrap=False) as db:
+        text = "node A { a: String  b: I32?  @unique(a, b) } edge B: A -> A { c: enum(x, y)? }"
+        db.schema.apply(text)
+        fill(db, db.schema.catalog, Random(1))
+        assert len(concepts(db, "A")) > 2
+        assert isinstance(db.schema.catalog.edges["B"], EdgeType)

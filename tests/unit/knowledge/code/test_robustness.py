@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, encode, resolve
+from mycel.knowledge.code.analysis import SOURCE_BYTES_MAX
+from tests.unit.knowledge.code.given import facts
+from tests.unit.knowledge.code.test_other_languages import (
+    CPP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    RUST,
+    TYPESCRIPT,
+    C,
+)
+from tests.unit.knowledge.code.test_python import SOURCE as PYTHON
+
+SOURCES = {
+    "python": PYTHON,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "tsx": TYPESCRIPT,
+    "go": GO,
+    "rust": RUST,
+    "java": JAVA,
+    "c": C,
+    "cpp": CPP,
+    "markdown": "# A\n[b](c.md) `d` [e][f]\n```\nx\n```\n[f]: g.md\n",
+    "gomod": "module a\n",
+    "cargo": '[package]\nname = "a"\n',
+    "tsconfig": '{"compilerOptions": {"paths": {"a": ["b"]}}}',
+}
+
+
+def test_there_is_a_source_of_every_language() -> None:
+    assert set(SOURCES) == LANGUAGES
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(LANGUAGES)), st.binary(max_size=400))
+def test_random_bytes_are_analysed_and_resolved(language: str, source: bytes) -> None:
+    found = analyse("a/b", source, language)
+    resolve({"a/b": found})
+    assert decode(encode(found)) == found
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(LANGUAGES)), st.data())
+def test_broken_sources_have_the_same_facts_every_time(language: str, data: st.DataObject) -> None:
+    source = SOURCES[language].encode()
+    start = data.draw(st.integers(0, len(source)))
+    end = data.draw(st.integers(start, len(source)))
+    noise = data.draw(st.binary(max_size=8))
+    broken = source[:start] + noise + source[end:]
+    found = analyse("a/b", broken, language)
+    assert analyse("a/b", broken, language) == found
+    assert resolve({"a/b": found}) == resolve({"a/b": found})
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_facts_can_be_sent_to_other_processes_and_stored(language: str) -> None:
+    found = analyse("a/b", SOURCES[language].encode(), language)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert decode(encode(found)) == found
+
+
+@pytest.mark.parametrize("stored", [b"", b"{}", b"[0]", b"[1, 2]", b"null", b"\xff"])
+def test_damaged_stored_facts_are_none(stored: bytes) -> None:
+    assert decode(stored) is None
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@pytest.mark.parametrize("piece", [b"(", b"{", b"[", b"a.b(", b"f(", b"class A {", b"if a:\n "])
+def test_depth_is_no_danger(language: str, piece: bytes) -> None:
+    assert analyse("a/b", piece * 2000, language).language == language
+
+
+def test_definitions_may_be_nested_deeply_and_only_the_outer_ones_are_kept() -> None:
+    source = "".join(f"{' ' * depth}def f{depth}():\n" for depth in range(200)) + " " * 200 + "f0()"
+    found = facts("a.py", source)
+    assert 1 < len(found.symbols) < 60
+
+
+def test_files_without_facts_have_none() -> None:
+    assert analyse("a.py", b"", "python") == FileFacts("python")
+    assert analyse("a.kt", b"class A", "kotlin") == FileFacts("kotlin")
+    assert "binary" in analyse("a.py", b"a = 1\0", "python").note
+    assert "larger" in analyse("a.py", b"#" * (SOURCE_BYTES_MAX + 1), "python").note
+
+
+def test_a_long_file_is_read_in_pieces_with_the_same_result() -> None:
+    source = "".join(f"def f{n}():\n    '''Ü{n}.'''\n    f{n - 1}()\n" for n in range(4000))
+    found = facts("a.py", source)
+    assert len(found.symbols) == 4000
+    assert len(found.calls) == 3999
+    assert found.symbols[-1].doc == "Ü3999."
+    assert found.note == ""
+
+
+def test_bytes_that_are_no_utf8_are_replaced() -> None:
+    found = analyse("a.py", b"def f():\n    '''caf\xe9'''\n", "python")
+    assert found.symbols[0].doc == "caf�"
+
+
+def test_without_the_extra_symbols_are_left_out_and_a_note_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['tree_sitter'] = None\n"
+        "from mycel.knowledge.code import analyse, missing_extra\n"
+        "found = analyse('a.py', b'def f(): ...', 'python')\n"
+        "assert not found.symbols and 'mycel[code]' in found.note, found\n"
+        "assert 'mycel[code]' in missing_extra('python')\n"
+        "assert analyse('a.md', b'[a](b)', 'markdown').links\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_nothing_heavy_is_imported_before_there_is_source_to_read() -> None:
+    program = (
+        "import sys, mycel.knowledge.code as code\n"
+        "assert 'tree_sitter' not in sys.modules\n"
+        "code.analyse('a.py', b'x = 1', 'python')\n"
+        "assert 'tree_sitter_python' in sys.modules and 'tree_sitter_go' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

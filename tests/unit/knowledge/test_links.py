@@ -1,0 +1,275 @@
+"""Relations: their weights, their pages, and what happens when an end is not there yet."""
+
+import pytest
+
+from mycel import Knowledge, NewRelation
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidIdentifier,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    SelfEdgeError,
+    TypeMismatch,
+)
+
+
+def test_a_relation_is_read_as_it_was_made(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}])
+    linked = shop.link(
+        "a", "depends_on", "b", weight=0.9, properties={"since": 2024}, metadata={"source": "me"}
+    )
+    assert (linked.created, linked.changed, linked.warnings) == (True, True, ())
+    (relation,) = shop.relations("a")
+    assert (relation.source, relation.relation, relation.target) == (
+        "concept://shop/a",
+        "depends_on",
+        "concept://shop/b",
+    )
+    assert (relation.id, relation.weight) == (linked.id, 0.9)
+    assert (relation.properties, relation.metadata) == ({"since": 2024}, {"source": "me"})
+    assert relation.missing == ()
+
+
+def test_linking_again_changes_nothing_and_another_weight_does(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}])
+    shop.link("a", "needs", "b", weight=0.5)
+    before = shop.db.snapshot()
+    again = shop.link("a", "needs", "b", weight=0.5)
+    assert (again.created, again.changed) == (False, False)
+    assert not shop.link("a", "needs", "b").changed  # The weight it has stays.
+    assert shop.db.snapshot() == before
+    assert shop.link("a", "needs", "b", weight=0).changed
+    assert shop.relations("a")[0].weight == 0
+    assert shop.set_weight("a", "needs", "b", 0.75).changed
+    assert not shop.set_weight("a", "needs", "b", 0.75).changed
+    assert shop.relations("a")[0].weight == 0.75
+
+
+def test_a_relation_costs_one_unless_told_otherwise(shop: Knowledge) -> None:
+    shop.link("a", "needs", "b")
+    assert shop.relations("a")[0].weight == 1
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan"), float("inf"), 10**400, -(10**400)])
+def test_a_weight_outside_of_zero_to_one_is_refused(shop: Knowledge, weight: float) -> None:
+    shop.link("a", "needs", "b")
+    before = shop.db.snapshot()
+    for attempt in (
+        lambda: shop.link("a", "needs", "b", weight=weight),
+        lambda: shop.link("a", "needs", "c", weight=weight),
+        lambda: shop.set_weight("a", "needs", "b", weight),
+    ):
+        with pytest.raises(ConstraintViolation) as caught:
+            attempt()
+        assert caught.value.hint
+    assert shop.db.snapshot() == before
+
+
+@pytest.mark.parametrize("weight", ["0.5", True, [1]])
+def test_a_weight_that_is_no_number_is_refused(shop: Knowledge, weight: float) -> None:
+    with pytest.raises(InvalidValueType):
+        shop.link("a", "needs", "b", weight=weight)
+
+
+def test_a_relation_type_is_registered_on_first_use(shop: Knowledge) -> None:
+    shop.link("a", "depends_on", "b")
+    defined = shop.db.get_concept("$PropositionType", "depends_on")
+    assert defined is not None
+    assert defined.attributes["description"] == "Registered on first use."
+    assert shop.link("a", "depends_on", "c").warnings[0].startswith("There is no concept")
+    slip = shop.link("a", "depend_on", "b")
+    assert "Did you mean 'depends_on'?" in slip.warnings[0]
+
+
+@pytest.mark.parametrize("name", ["", "depends on", "1st", "ä", "$x", "a" * 300])
+def test_a_relation_type_that_is_no_name_is_refused(shop: Knowledge, name: str) -> None:
+    with pytest.raises(InvalidIdentifier):
+        shop.link("a", name, "b")
+
+
+def test_a_relation_type_with_rules_keeps_them(shop: Knowledge) -> None:
+    shop.db.execute(
+        'UPSERT { CONCEPT ?p { {type: "$PropositionType", name: "employs"}'
+        ' SET ATTRIBUTES { description: "d", subject_types: ["Person"], object_types: ["Person"] } } }'
+    )
+    with pytest.raises(ConstraintViolation):
+        shop.link("a", "employs", "b")
+    assert len(shop.broken_links()) == 0
+
+
+def test_the_predicates_that_every_graph_has_may_be_used(shop: Knowledge) -> None:
+    for name in ("references", "part_of", "related_to", "supersedes", "derived_from"):
+        assert shop.link("a", name, "b").created
+
+
+def test_a_node_cannot_be_related_to_itself(shop: Knowledge) -> None:
+    with pytest.raises(SelfEdgeError, match="concept://shop/a"):
+        shop.link("a", "needs", "concept://SHOP/a/")
+
+
+# What is missing.
+
+
+def test_a_resource_that_is_not_there_is_added(shop: Knowledge) -> None:
+    shop.add("a")
+    linked = shop.link("a", "implemented_in", "file://shop/src/a.py")
+    assert linked.warnings == ()
+    assert shop.get("file://shop/src/a.py").type == "Resource"
+    assert len(shop.broken_links()) == 0
+
+
+def test_a_concept_that_is_not_there_is_kept_as_a_broken_link_and_heals(shop: Knowledge) -> None:
+    shop.add("auth/login")
+    linked = shop.link("auth/login", "needs", "auth/sesion", weight=0.5)
+    assert "concept://shop/auth/sesion" in linked.warnings[0]
+    (broken,) = shop.broken_links()
+    assert (broken.id, broken.missing) == (linked.id, ("concept://shop/auth/sesion",))
+    with pytest.raises(NotFound, match="nobody has written it") as caught:
+        shop.get("auth/sesion")
+    assert "Add it" in caught.value.hint
+    written = shop.add("auth/sesion", content="At last.")
+    assert (written.created, written.changed) == (True, True)
+    assert len(shop.broken_links()) == 0
+    (relation,) = shop.relations("auth/sesion", direction="in")
+    assert (relation.id, relation.weight, relation.missing) == (linked.id, 0.5, ())
+    assert shop.get("auth/sesion").content == "At last."
+
+
+def test_it_heals_as_whatever_type_it_is_added_with(shop: Knowledge) -> None:
+    shop.link("a", "calls", "f")
+    shop.remember([{"uri": "a"}, {"uri": "f", "type": "Symbol"}])
+    assert shop.get("f").type == "Symbol"
+    assert len(shop.broken_links()) == 0
+
+
+def test_it_heals_in_the_call_that_links_to_it(shop: Knowledge) -> None:
+    made = shop.remember([{"uri": "a"}, {"uri": "b"}], [NewRelation("a", "needs", "b")])
+    assert made.warnings == ()
+    assert shop.db.get_concept("$ConceptType", "Missing") is None
+
+
+def test_a_warning_names_the_concept_that_may_have_been_meant(shop: Knowledge) -> None:
+    shop.remember([{"uri": "auth/login"}, {"uri": "auth/session"}])
+    linked = shop.link("auth/login", "needs", "auth/sesion")
+    assert "Did you mean concept://shop/auth/session?" in linked.warnings[0]
+
+
+def test_what_a_kip_uri_names_must_be_there(shop: Knowledge) -> None:
+    for target in ("kip:Person/Nobody", "kip:NoType/x", "kip:P:99999:needs", "C:99998"):
+        with pytest.raises(NotFound):
+            shop.link("a", "knows", target)
+
+
+def test_a_relation_may_speak_about_a_relation(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}, {"uri": "c"}])
+    linked = shop.link("a", "needs", "b")
+    shop.link("c", "doubts", linked.id)
+    (about,) = shop.relations("c")
+    assert about.target == f"kip:{linked.id}"
+    with pytest.raises(MycelError, match="relation"):
+        shop.get(linked.id)
+    assert shop.delete("a").relations == 2
+
+
+def test_broken_links_come_in_pages(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.remember([], [NewRelation("a", "needs", f"m/{n}") for n in range(7)])
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = shop.broken_links(limit=3, cursor=cursor)
+        seen += [each.target for each in page]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert seen == [f"concept://shop/m/{n}" for n in range(7)]
+    with pytest.raises(InvalidSyntax, match="cursor"):
+        shop.broken_links(cursor="x")
+
+
+def test_a_link_from_nowhere_to_nowhere_is_listed_once(shop: Knowledge) -> None:
+    linked = shop.link("x", "needs", "y")
+    assert len(linked.warnings) == 2
+    (broken,) = shop.broken_links()
+    assert broken.missing == ("concept://shop/x", "concept://shop/y")
+    assert [each.id for each in shop.relations("y")] == [broken.id]
+
+
+# Removing.
+
+
+def test_a_relation_is_removed_once(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}], [NewRelation("a", "needs", "b")])
+    assert shop.unlink("a", "needs", "b") is True
+    assert shop.unlink("a", "needs", "b") is False
+    assert shop.unlink("a", "never_heard_of", "b") is False
+    assert shop.unlink("nowhere", "needs", "b") is False
+    assert shop.get("b")
+
+
+def test_a_placeholder_goes_with_its_last_link(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.link("a", "needs", "m")
+    shop.link("a", "wants", "m")
+    shop.unlink("a", "needs", "m")
+    assert len(shop.broken_links()) == 1
+    shop.unlink("a", "wants", "m")
+    assert shop.db.get_concept("Missing", "concept://shop/m") is None
+
+
+def test_the_weight_of_a_relation_that_is_not_there_cannot_be_set(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}])
+    for relation in ("needs", "never_heard_of"):
+        with pytest.raises(NotFound):
+            shop.set_weight("a", relation, "b", 0.5)
+
+
+# Pages.
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("direction", ["out", "in", "both"])
+def test_pages_hold_every_relation_once(shop: Knowledge, limit: int, direction: str) -> None:
+    shop.remember(
+        [],
+        [NewRelation("hub", "needs", f"o/{n}") for n in range(4)]
+        + [NewRelation("hub", "wants", f"o/{n}") for n in range(3)]
+        + [NewRelation(f"i/{n}", "needs", "hub") for n in range(5)],
+    )
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = shop.relations("hub", direction=direction, limit=limit, cursor=cursor)  # type: ignore[arg-type]
+        assert len(page) <= limit
+        seen += [each.id for each in page]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == {"out": 7, "in": 5, "both": 12}[direction]
+
+
+def test_relations_are_chosen_by_type(shop: Knowledge) -> None:
+    shop.remember([], [NewRelation("hub", kind, f"{kind}/1") for kind in ("needs", "wants", "has")])
+    found = shop.relations("hub", relation_types=["has", "needs"])
+    assert {each.relation for each in found} == {"has", "needs"}
+    assert len(shop.relations("hub", relation_types="wants")) == 1
+    assert len(shop.relations("hub", relation_types=[])) == 0
+    with pytest.raises(TypeMismatch, match="need"):
+        shop.relations("hub", relation_types=["need"])
+
+
+def test_a_bad_question_about_relations_is_refused(shop: Knowledge) -> None:
+    shop.link("a", "needs", "b")
+    with pytest.raises(NotFound):
+        shop.relations("nowhere")
+    with pytest.raises(ConstraintViolation, match="direction"):
+        shop.relations("a", direction="up")  # type: ignore[arg-type]
+    with pytest.raises(ConstraintViolation, match="limit"):
+        shop.relations("a", limit=0)
+    with pytest.raises(InvalidValueType, match="limit"):
+        shop.relations("a", limit="10")  # type: ignore[arg-type]
+    for cursor in ("x", "out.1", "in.1.1", "out.1.x", "out.1.²", f"out.1.{10**30}", 7):
+        with pytest.raises(InvalidSyntax, match="cursor"):
+            shop.relations("a", direction="out", cursor=cursor)  # type: ignore[arg-type]

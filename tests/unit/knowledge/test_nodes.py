@@ -1,0 +1,496 @@
+"""Nodes: adding, reading, changing, moving and removing them by URI."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel import Knowledge, NewNode, NewRelation, Nexus
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    ImmutableTarget,
+    InvalidId,
+    InvalidIdentifier,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    SchemaError,
+    VersionConflict,
+)
+from mycel.knowledge.nodes import Removed
+
+
+def entries(db: Nexus) -> int:
+    return db.snapshot().entries
+
+
+# Adding and reading.
+
+
+def test_a_concept_is_read_as_it_was_added(shop: Knowledge) -> None:
+    written = shop.add(
+        "auth/login",
+        name="Login",
+        content="How people log in.",
+        properties={"importance": 3},
+        metadata={"source": "review"},
+    )
+    assert (written.uri, written.created, written.changed) == (
+        "concept://shop/auth/login",
+        True,
+        True,
+    )
+    node = shop.get("concept://SHOP/auth//login/")
+    assert node.id == written.id
+    assert (node.type, node.node_type) == ("Concept", "concept")
+    assert (node.name, node.content) == ("Login", "How people log in.")
+    assert node.properties == {"importance": 3}
+    assert node.metadata == {"source": "review"}
+    assert node.version == 1
+    assert shop.get("auth/login", content=False).content is None
+    assert shop.get(node.id) == node
+
+
+def test_a_concept_without_a_name_is_called_by_its_uri(shop: Knowledge) -> None:
+    shop.add("idea")
+    node = shop.get("idea")
+    assert (node.name, node.content, node.properties) == ("concept://shop/idea", None, {})
+
+
+def test_any_other_uri_is_a_resource_without_name_and_content(shop: Knowledge) -> None:
+    for uri in ("https://example.com/a", "file://shop/src/a.py", "urn:isbn:1"):
+        shop.add(uri, properties={"mime_type": "text/plain"})
+        node = shop.get(uri)
+        assert (node.uri, node.type, node.node_type) == (uri, "Resource", "resource")
+        assert (node.name, node.content) == (None, None)
+    with pytest.raises(ConstraintViolation, match="content"):
+        shop.add("https://example.com/b", content="text")
+    with pytest.raises(ConstraintViolation, match="name"):
+        shop.update("https://example.com/a", name="A")
+
+
+def test_adding_the_same_again_changes_nothing_and_says_so(shop: Knowledge) -> None:
+    for _ in range(2):
+        written = shop.add("a", name="A", content="text", properties={"n": [1, {"m": None}]})
+    before = entries(shop.db)
+    written = shop.add("a", name="A", content="text", properties={"n": [1, {"m": None}]})
+    assert (written.created, written.changed, written.version) == (False, False, 1)
+    assert entries(shop.db) == before
+
+
+def test_adding_something_else_under_a_uri_in_use_is_refused_unless_it_may_exist(
+    shop: Knowledge,
+) -> None:
+    shop.add("a", content="one", properties={"kept": True})
+    with pytest.raises(DuplicateExists, match="concept://shop/a"):
+        shop.add("a", content="two")
+    with pytest.raises(DuplicateExists):
+        shop.add("a", type="Decision")
+    written = shop.add("a", content="two", exist_ok=True)
+    assert (written.created, written.changed, written.version) == (False, True, 2)
+    node = shop.get("a")
+    assert (node.content, node.properties) == ("two", {"kept": True})
+
+
+def test_true_and_one_are_different_values(shop: Knowledge) -> None:
+    shop.add("a", properties={"flag": True})
+    with pytest.raises(DuplicateExists):
+        shop.add("a", properties={"flag": 1})
+
+
+def test_another_type_may_be_used_and_is_registered(shop: Knowledge) -> None:
+    shop.add("f", type="Symbol", properties={"kind": "function"})
+    assert shop.get("f").type == "Symbol"
+    assert shop.db.get_concept("$ConceptType", "Symbol") is not None
+    written = shop.add("g", type="Symbols")
+    assert "Did you mean 'Symbol'" in written.warnings[0]
+    assert shop.add("f", type="Decision", exist_ok=True).changed
+    assert shop.get("f").type == "Decision"
+
+
+def test_the_types_are_described_when_they_are_first_used(shop: Knowledge) -> None:
+    assert shop.db.get_concept("$ConceptType", "Concept") is None
+    shop.add("a")
+    defined = shop.db.get_concept("$ConceptType", "Concept")
+    assert defined is not None
+    assert "URI" in defined.attributes["description"]
+    assert "content" in defined.attributes["instance_schema"]
+
+
+def test_a_type_that_is_defined_already_stays_as_it_is(shop: Knowledge) -> None:
+    with shop.db.transaction() as tx:
+        tx.define_type("Concept", {"description": "Mine."})
+    shop.add("a")
+    defined = shop.db.get_concept("$ConceptType", "Concept")
+    assert defined is not None
+    assert defined.attributes == {"description": "Mine."}
+
+
+def test_the_rules_of_a_schema_are_rules_here_too(shop: Knowledge) -> None:
+    shop.db.schema.apply("node Decision {\n  name: String @key\n  status: enum(open, closed)\n}\n")
+    before = entries(shop.db)
+    with pytest.raises((ConstraintViolation, InvalidValueType, SchemaError)):
+        shop.add("a", type="Decision", properties={"status": "maybe"})
+    assert entries(shop.db) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"uri": "../a"}, InvalidId),
+        ({"uri": "a", "type": "not a name"}, InvalidIdentifier),
+        ({"uri": "a", "type": "$ConceptType"}, ConstraintViolation),
+        ({"uri": "a", "name": 1}, InvalidValueType),
+        ({"uri": "a", "content": b"x"}, InvalidValueType),
+        ({"uri": "a", "properties": [1]}, InvalidValueType),
+        ({"uri": "a", "properties": {"name": "x"}}, ConstraintViolation),
+        ({"uri": "a", "properties": {"content": "x"}}, ConstraintViolation),
+        ({"uri": "a", "properties": {"x": {1}}}, InvalidValueType),
+        ({"uri": "a", "metadata": {"_version": 2}}, ConstraintViolation),
+        ({"uri": "kip:Person/Nobody"}, NotFound),
+        ({"uri": "C:99998"}, NotFound),
+        ({"uri": "a", "relations": [{"relation": "r"}]}, ConstraintViolation),
+        ({"uri": "a", "relations": [{"relation": "r", "target": "a"}]}, ConstraintViolation),
+        ({"uri": "a", "relations": {"relation": "r"}}, InvalidValueType),
+        ({"uri": "a", "relations": None}, InvalidValueType),
+    ],
+)
+def test_what_cannot_be_added_is_refused_and_nothing_is_written(
+    shop: Knowledge, arguments: dict[str, object], error: type[MycelError]
+) -> None:
+    before = entries(shop.db)
+    with pytest.raises(error) as caught:
+        shop.add(**arguments)  # type: ignore[arg-type]
+    assert caught.value.hint
+    assert entries(shop.db) == before
+
+
+def test_a_node_that_is_not_there_names_the_closest(shop: Knowledge) -> None:
+    shop.remember([{"uri": "auth/login"}, {"uri": "auth/logout"}, {"uri": "billing/invoice"}])
+    with pytest.raises(NotFound) as caught:
+        shop.get("auth/logn")
+    assert "concept://shop/auth/login" in caught.value.hint
+    assert "invoice" not in caught.value.hint
+    with pytest.raises(NotFound, match="concept://shop/invoice") as caught:
+        shop.get("invoice")
+    assert caught.value.data["closest"] == ["concept://shop/billing/invoice"]
+
+
+def test_concepts_of_kip_are_nodes_too(shop: Knowledge) -> None:
+    node = shop.get("kip:Person/$self")
+    assert (node.type, node.node_type) == ("Person", "concept")
+    shop.link("kip:Person/$self", "wrote", "a")
+    assert shop.relations("kip:Person/$self", direction="out", relation_types=["wrote"])[0].target
+    shop.update("kip:Person/$self", properties={"mood": "calm"})
+    assert shop.get(node.id).properties["mood"] == "calm"
+    with pytest.raises(ImmutableTarget):
+        shop.delete("kip:$ConceptType/$ConceptType")
+
+
+def test_what_kip_writes_under_a_uri_is_the_node_and_the_other_way_round(shop: Knowledge) -> None:
+    shop.add("a", content="one")
+    found = shop.db.execute('FIND(?c.attributes.content) WHERE { ?c {type: "Concept"} }')
+    assert found.rows == [("one",)]
+    shop.db.execute(
+        'UPSERT { CONCEPT ?c { {type: "Concept", name: "concept://shop/b"}'
+        ' SET ATTRIBUTES { content: "two" } } }'
+    )
+    assert shop.get("b").content == "two"
+
+
+def test_of_two_concepts_with_one_uri_the_plain_one_is_the_node(shop: Knowledge) -> None:
+    shop.add("f", type="Symbol")
+    with shop.db.transaction() as tx:
+        tx.define_type("Concept")
+        tx.put_concept("Concept", "concept://shop/f", {"content": "x"})
+    assert shop.get("f").type == "Concept"
+    assert shop.get("kip:Symbol/concept://shop/f").type == "Symbol"
+
+
+# Changing.
+
+
+def test_an_update_merges_and_drops(shop: Knowledge) -> None:
+    shop.add("a", name="A", content="one", properties={"x": 1, "y": 2})
+    written = shop.update(
+        "a", content="two", properties={"x": 3}, drop=["y"], metadata={"by": "me"}
+    )
+    assert (written.changed, written.version) == (True, 2)
+    node = shop.get("a")
+    assert (node.name, node.content) == ("A", "two")
+    assert (node.properties, node.metadata) == ({"x": 3}, {"by": "me"})
+    again = shop.update("a", content="two", properties={"x": 3}, metadata={"by": "me"})
+    assert (again.changed, again.version) == (False, 2)
+    shop.update("a", drop="content")
+    assert shop.get("a").content is None
+    assert "nothing to drop" in shop.update("a", drop=["nothing"]).warnings[0]
+
+
+def test_appending_adds_a_line_once(shop: Knowledge) -> None:
+    shop.add("log")
+    shop.update("log", append="first")
+    shop.update("log", append="second")
+    again = shop.update("log", append="second")
+    assert not again.changed
+    assert again.warnings
+    assert shop.get("log").content == "first\nsecond"
+    with pytest.raises(ConstraintViolation, match="append"):
+        shop.update("log", append="x", content="y")
+
+
+def test_an_update_of_another_version_is_refused(shop: Knowledge) -> None:
+    shop.add("a", content="one")
+    shop.update("a", content="two", expect_version=1)
+    with pytest.raises(VersionConflict):
+        shop.update("a", content="three", expect_version=1)
+    assert shop.get("a").content == "two"
+
+
+def test_what_nobody_has_written_cannot_be_updated(shop: Knowledge) -> None:
+    shop.link("a", "needs", "b")
+    with pytest.raises(NotFound, match="nobody has written"):
+        shop.update("b", content="x")
+    with pytest.raises(NotFound):
+        shop.update("nowhere", content="x")
+
+
+# Moving.
+
+
+def test_a_node_that_moves_takes_its_links_along(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}], [NewRelation("a", "needs", "b", 0.5)])
+    shop.context.add("concept://shop/b")
+    before = shop.get("b").id
+    written = shop.move("b", "c/d")
+    assert (written.uri, written.id, written.moved) == ("concept://shop/c/d", before, 1)
+    (relation,) = shop.relations("a")
+    assert (relation.target, relation.weight) == ("concept://shop/c/d", 0.5)
+    assert "concept://shop/c/d" in shop.context
+    with pytest.raises(NotFound):
+        shop.get("b")
+
+
+def test_moving_again_changes_nothing(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.move("a", "b")
+    before = entries(shop.db)
+    assert not shop.move("a", "b").changed
+    assert not shop.move("b", "b").changed
+    assert entries(shop.db) == before
+    with pytest.raises(NotFound):
+        shop.move("nowhere", "c")
+
+
+def test_a_node_cannot_move_onto_another(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}])
+    with pytest.raises(DuplicateExists, match="concept://shop/b") as caught:
+        shop.move("a", "b")
+    assert caught.value.hint
+    with pytest.raises(ConstraintViolation):
+        shop.move("a", "https://example.com")
+    with pytest.raises(ConstraintViolation):
+        shop.move("a", "kip:Concept/b")
+
+
+def test_a_node_that_moves_to_where_links_lead_already_heals_them(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}, {"uri": "old"}])
+    shop.link("a", "needs", "new", weight=0.25)
+    shop.link("a", "needs", "old")  # Would be the same link twice.
+    shop.link("b", "needs", "new")
+    shop.link("old", "replaced_by", "new")  # Would lead to itself.
+    assert len(shop.broken_links()) == 3
+    shop.move("old", "new")
+    assert len(shop.broken_links()) == 0
+    found = {(each.source, each.relation) for each in shop.relations("new")}
+    assert found == {("concept://shop/a", "needs"), ("concept://shop/b", "needs")}
+    assert shop.db.verify(replay=True).ok
+
+
+def test_a_subtree_moves_as_a_whole(shop: Knowledge) -> None:
+    shop.remember(
+        [{"uri": "a"}, {"uri": "a/b"}, {"uri": "a/b/c"}, {"uri": "ab"}],
+        [NewRelation("a/b", "needs", "a/missing"), NewRelation("ab", "needs", "a/b/c")],
+    )
+    written = shop.move("a", "x/y", subtree=True)
+    assert written.moved == 4
+    assert shop.get("x/y/b/c")
+    assert shop.get("ab")
+    assert shop.relations("ab")[0].target == "concept://shop/x/y/b/c"
+    assert shop.broken_links()[0].target == "concept://shop/x/y/missing"
+    shop.add("x/y/missing")
+    assert len(shop.broken_links()) == 0
+
+
+def test_a_subtree_may_be_lifted_but_not_moved_into_itself_or_onto_others(shop: Knowledge) -> None:
+    shop.remember([{"uri": uri} for uri in ("a/b", "a/b/b", "a/b/c")])
+    with pytest.raises(ConstraintViolation, match="itself"):
+        shop.move("a/b", "a/b/c", subtree=True)
+    shop.move("a/b", "a", subtree=True)
+    for uri in ("a", "a/b", "a/c"):
+        assert shop.get(uri)
+    shop.add("z/c")
+    with pytest.raises(DuplicateExists, match="z/c"):
+        shop.move("a", "z", subtree=True)
+    assert shop.get("a/c")  # Nothing moved.
+    with pytest.raises(NotFound):
+        shop.move("nowhere", "y", subtree=True)
+
+
+def test_a_folder_of_files_moves_too_even_without_a_node_of_its_own(shop: Knowledge) -> None:
+    shop.remember([{"uri": "file://shop/src/a.py"}, {"uri": "file://shop/src/b.py"}])
+    assert shop.move("file://shop/src", "lib", subtree=True).moved == 2
+    assert shop.get("file://shop/lib/a.py").type == "Resource"
+
+
+# Removing.
+
+
+def test_a_node_goes_with_its_relations(shop: Knowledge) -> None:
+    shop.remember(
+        [{"uri": "a"}, {"uri": "b"}, {"uri": "c"}],
+        [
+            NewRelation("a", "needs", "b"),
+            NewRelation("c", "needs", "b"),
+            NewRelation("b", "is", "c"),
+        ],
+    )
+    shop.context.add("concept://shop/b")
+    removed = shop.delete("b", reason="outdated")
+    assert (removed.concepts, removed.relations) == (1, 3)
+    assert removed.warnings[0].startswith("2 links")
+    assert len(shop.relations("a")) == 0
+    assert "concept://shop/b" not in shop.context
+    again = shop.delete("b")
+    assert (again.concepts, again.relations) == (0, 0)
+    assert "before" in again.warnings[0]
+
+
+def test_what_never_was_there_cannot_be_removed(shop: Knowledge) -> None:
+    shop.add("login")
+    with pytest.raises(NotFound) as caught:
+        shop.delete("logn")
+    assert "concept://shop/login" in caught.value.hint
+
+
+def test_a_node_that_was_removed_may_be_added_anew(shop: Knowledge) -> None:
+    shop.add("a", content="one", properties={"x": 1})
+    shop.delete("a")
+    assert shop.add("a", content="two").created
+    assert shop.get("a").properties == {}
+
+
+def test_placeholders_go_with_the_last_node_that_led_to_them(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a"}, {"uri": "b"}])
+    shop.link("a", "needs", "missing")
+    shop.link("b", "needs", "missing")
+    shop.delete("a")
+    assert len(shop.broken_links()) == 1
+    shop.delete("b")
+    assert shop.db.get_concept("Missing", "concept://shop/missing") is None
+
+
+def test_a_placeholder_can_be_removed_with_the_links_that_lead_to_it(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.link("a", "needs", "missing")
+    assert shop.delete("missing") == Removed(0, 1)
+    assert len(shop.broken_links()) == 0
+
+
+# Many at once, and many at the same time.
+
+
+def test_many_are_remembered_together(shop: Knowledge) -> None:
+    made = shop.remember(
+        [NewNode("a", name="A"), {"uri": "b", "content": "text"}],
+        [
+            {"source": "a", "relation": "needs", "target": "b", "weight": 0.5},
+            NewRelation("b", "read_in", "https://example.com"),
+        ],
+    )
+    assert [each.created for each in made.nodes] == [True, True]
+    assert [each.created for each in made.relations] == [True, True]
+    assert (made.created, made.changed, made.warnings) == (4, 4, ())
+    before = entries(shop.db)
+    again = shop.remember([NewNode("a", name="A")], [NewRelation("a", "needs", "b", 0.5)])
+    assert (again.created, again.changed) == (0, 0)
+    assert entries(shop.db) == before
+
+
+def test_what_is_said_twice_in_one_call_is_merged(shop: Knowledge) -> None:
+    made = shop.remember(
+        [NewNode("a", name="A"), NewNode("concept://shop/a", content="text")],
+        [NewRelation("a", "needs", "b"), NewRelation("a", "needs", "b", 0.5)],
+    )
+    assert [each.created for each in made.nodes] == [True, False]
+    assert [(each.created, each.changed) for each in made.relations] == [
+        (True, True),
+        (False, True),
+    ]
+    node = shop.get("a")
+    assert (node.name, node.content) == ("A", "text")
+    assert shop.relations("a")[0].weight == 0.5
+
+
+@pytest.mark.parametrize(
+    ("concepts", "relations"),
+    [
+        ([{"uri": "a"}, {"uri": "../b"}], []),
+        ([{"uri": "a"}, {"name": "B"}], []),
+        ([{"uri": "a"}, {"uri": "b", "contents": "x"}], []),
+        ([{"uri": "a"}, "b"], []),
+        ([{"uri": "a"}], [{"source": "a", "relation": "r", "target": "b", "weight": 2}]),
+        ([{"uri": "a"}], [{"source": "a", "relation": "not a name", "target": "b"}]),
+        ([{"uri": "a"}], [{"source": "a", "relation": ["r"], "target": "b"}]),
+        ([{"uri": "a"}], [{"source": "a", "relation": 7, "target": "b"}]),
+        ([{"uri": "a"}], [{"source": "a", "relation": "r", "target": "kip:Person/Nobody"}]),
+        ([{"uri": "a"}], [{"source": "a", "relation": "r", "target": ["b"]}]),
+    ],
+)
+def test_all_are_written_or_none(
+    shop: Knowledge, concepts: list[object], relations: list[object]
+) -> None:
+    before = entries(shop.db)
+    with pytest.raises(MycelError) as caught:
+        shop.remember(concepts, relations)  # type: ignore[arg-type]
+    assert caught.value.hint
+    assert entries(shop.db) == before
+    with pytest.raises(NotFound):
+        shop.get("a")
+
+
+def test_a_field_with_a_slip_names_the_right_one(shop: Knowledge) -> None:
+    with pytest.raises(ConstraintViolation) as caught:
+        shop.remember([{"uri": "a", "contents": "x"}])
+    assert "'content'" in caught.value.hint
+
+
+def test_twenty_threads_that_add_at_once_lose_nothing(shop: Knowledge) -> None:
+    def work(n: int) -> bool:
+        return shop.add(
+            f"n/{n}", content=str(n), relations=[{"relation": f"r{n % 3}", "target": "hub"}]
+        ).created
+
+    with ThreadPoolExecutor(20) as pool:
+        assert all(pool.map(work, range(20)))
+    assert {shop.get(f"n/{n}").content for n in range(20)} == {str(n) for n in range(20)}
+    assert len(shop.relations("hub", direction="in")) == 20
+    assert shop.db.verify(replay=True).ok
+
+
+def test_of_threads_that_add_the_same_node_one_creates_it(shop: Knowledge) -> None:
+    with ThreadPoolExecutor(10) as pool:
+        made = list(pool.map(lambda _: shop.add("a", content="x"), range(10)))
+    assert sum(each.created for each in made) == 1
+    assert len({each.id for each in made}) == 1
+
+
+def test_two_handles_on_one_file_see_each_others_nodes(shop: Knowledge, tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db", durability="off") as db:
+        other = Knowledge(db, workspace="shop")
+        shop.add("a", type="Fresh", relations=[{"relation": "brand_new", "target": "b"}])
+        assert other.get("a").type == "Fresh"
+        assert other.relations("a")[0].relation == "brand_new"
+        other.add("b")
+        assert len(shop.broken_links()) == 0

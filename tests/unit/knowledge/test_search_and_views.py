@@ -1,0 +1,119 @@
+"""Finding nodes by words; and what anyone sees who opens the file with a SQLite tool."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mycel import Knowledge, NewRelation
+from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
+
+
+def test_words_find_nodes_by_uri(shop: Knowledge) -> None:
+    shop.add("auth/login", name="Login", content="How people prove who they are.")
+    shop.add("billing/invoice", name="Invoice")
+    hits = shop.search("people prove")
+    assert hits[0].uri == "concept://shop/auth/login"
+    assert 0 < hits[0].score <= 1
+    assert hits[0].found == shop.get("auth/login")
+    assert hits[0].to_dict()["found"]["name"] == "Login"
+
+
+def test_words_find_elements_of_kip_and_relations_too(shop: Knowledge) -> None:
+    assert "kip:Person/$self" in [each.uri for each in shop.search("$self", limit=50)]
+    shop.link("auth/login", "depends_on", "auth/session")
+    hits = shop.search("depends on", kind="relation")
+    assert hits[0].uri.startswith("kip:P:")
+    assert hits[0].found.to_dict()["target"] == "concept://shop/auth/session"
+    assert shop.search("depends on", kind="any")
+
+
+def test_a_search_can_be_narrowed(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a/login"}, {"uri": "b/login", "type": "Symbol"}])
+    (hit,) = shop.search("login", type="Symbol")
+    assert hit.uri == "concept://shop/b/login"
+    shop.link("a/login", "needs", "b/login")
+    assert len(shop.search("login", kind="relation", type="needs")) == 1
+    assert shop.search("login nothing else", threshold=1) == []
+    with pytest.raises(TypeMismatch):
+        shop.search("login", type="Nothing")
+
+
+def test_what_nobody_has_written_is_not_found(shop: Knowledge) -> None:
+    shop.remember([], [NewRelation("quux", "needs", f"quux/{n}") for n in range(30)])
+    shop.add("zz/quux")
+    assert [each.uri for each in shop.search("quux", limit=5)] == ["concept://shop/zz/quux"]
+
+
+def test_a_bad_search_is_refused(shop: Knowledge) -> None:
+    for words in ("", "   ", '"*', "\0", "x" * 100_000):
+        shop.search(words)
+    with pytest.raises(ConstraintViolation):
+        shop.search("x", limit=0)
+    with pytest.raises(ConstraintViolation):
+        shop.search("x", kind="edges")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueType):
+        shop.search(7)  # type: ignore[arg-type]
+
+
+# The views.
+
+
+def rows(tmp_path: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(tmp_path / "graph.db")) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_the_views_show_what_was_written(shop: Knowledge, tmp_path: Path) -> None:
+    shop.add("a", name="A", content="text", properties={"n": 1}, metadata={"source": "me"})
+    shop.add("plain")
+    shop.add("urn:isbn:1", properties={"size_bytes": 3})
+    shop.link("a", "read_in", "urn:isbn:1", weight=0.25, properties={"x": 1}, metadata={"y": 2})
+    shop.link("a", "by", "kip:Person/$self")
+    nodes = {
+        uri: (node_type, name, content, json.loads(metadata))
+        for uri, node_type, name, content, metadata in rows(
+            tmp_path, "SELECT uri, node_type, name, content, metadata FROM nodes"
+        )
+    }
+    assert nodes["concept://shop/a"] == ("concept", "A", "text", {"n": 1, "source": "me"})
+    assert nodes["concept://shop/plain"] == ("concept", "concept://shop/plain", None, {})
+    assert nodes["urn:isbn:1"] == ("resource", None, None, {"size_bytes": 3})
+    relations = rows(
+        tmp_path,
+        "SELECT source_uri, target_uri, relation_type, weight, metadata FROM relations"
+        " WHERE source_uri LIKE 'concept:%' ORDER BY id",
+    )
+    assert [row[:4] for row in relations] == [
+        ("concept://shop/a", "urn:isbn:1", "read_in", 0.25),
+        ("concept://shop/a", "kip:Person/$self", "by", 1.0),
+    ]
+    assert json.loads(relations[0][4]) == {"x": 1, "y": 2}
+
+
+def test_nodes_are_in_the_views_under_the_uris_they_have_here(
+    shop: Knowledge, tmp_path: Path
+) -> None:
+    shop.add("a")
+    shop.add("mailto:a@b.example")
+    shop.add("f", type="Symbol")
+    for uri, name, content in rows(tmp_path, "SELECT uri, name, content FROM nodes"):
+        node = shop.get(uri)
+        assert (node.uri, node.name, node.content) == (uri, name, content)
+
+
+def test_what_nobody_has_written_is_no_node_in_the_views_but_links_lead_there(
+    shop: Knowledge, tmp_path: Path
+) -> None:
+    shop.add("a")
+    shop.link("a", "needs", "m")
+    broken = (
+        "SELECT r.target_uri FROM relations r LEFT JOIN nodes n ON n.uri = r.target_uri"
+        " WHERE n.uri IS NULL"
+    )
+    assert rows(tmp_path, broken) == [("concept://shop/m",)]
+    shop.add("m")
+    assert rows(tmp_path, broken) == []

@@ -1,0 +1,65 @@
+"""One apply at a time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mycel.errors import SchemaApplyInProgress
+from mycel.migration.lock import SUFFIX, schema_apply_lock
+
+HOLD = """
+import sys
+from mycel.migration.lock import schema_apply_lock
+with schema_apply_lock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_second_holder_is_refused_at_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "graph.db")
+    with schema_apply_lock(path):
+        with pytest.raises(SchemaApplyInProgress) as refused, schema_apply_lock(path):
+            raise AssertionError("two held it")
+        assert refused.value.message == "schema apply is already in progress"
+    with schema_apply_lock(path):
+        pass
+
+
+def test_the_file_of_the_lock_is_gone_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with schema_apply_lock(str(path)):
+        assert Path(f"{path}{SUFFIX}").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_lock_ends_with_an_error(tmp_path: Path) -> None:
+    path = str(tmp_path / "graph.db")
+    with pytest.raises(ValueError, match="meant"), schema_apply_lock(path):
+        raise ValueError("meant")
+    with schema_apply_lock(path):
+        pass
+
+
+def test_the_lock_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "graph.db")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(SchemaApplyInProgress), schema_apply_lock(path):
+            raise AssertionError("two held it")
+    finally:
+        holder.kill()
+        holder.communicate()
+    with schema_apply_lock(path):
+        pass

@@ -1,0 +1,155 @@
+"""Files of older formats: they open, become files of the present one, and lose nothing."""
+
+import gzip
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from itertools import count
+from pathlib import Path
+
+import apsw
+import pytest
+
+import mycel
+from mycel.errors import DatabaseBusy, MycelError
+from mycel.store import upgrades
+from mycel.store.layout import FORMAT, created
+from mycel.testing import FaultVFS
+from tests.unit.store.given import FACT, assert_sound, dump, file_bytes, problems, raw
+
+FORMATS = Path(__file__).parent / "formats"
+"""A graph of the shape `purged` in each format that there was, written by the Mycel of then."""
+
+OLD = range(1, FORMAT)
+
+
+def old_file(path: Path, format_: int) -> Path:
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    path.write_bytes(gzip.decompress((FORMATS / f"format-{format_}.db.gz").read_bytes()))
+    return path
+
+
+def format_of(path: Path) -> int:
+    with raw(path) as connection:
+        return int(connection.pragma("user_version"))
+
+
+def schema_of(connection: apsw.Connection) -> set[tuple[str, ...]]:
+    return set(connection.execute("SELECT type, name, sql FROM sqlite_schema"))
+
+
+def test_there_is_a_step_from_each_format_to_the_next_and_a_file_of_each() -> None:
+    assert len(upgrades.STEPS) == FORMAT - 1
+    assert {each.name for each in FORMATS.iterdir()} == {f"format-{n}.db.gz" for n in OLD}
+
+
+@pytest.mark.parametrize("format_", OLD)
+def test_an_old_file_becomes_one_of_the_present_format_with_all_that_it_held(
+    path: Path, format_: int
+) -> None:
+    old_file(path, format_)
+    with mycel.open(path, readonly=True) as db:
+        before = db.snapshot()
+    rows = dump(path)
+    with mycel.open(path, bootstrap=False) as db:
+        assert db.snapshot() == before
+        assert_sound(db)
+        assert db.get_concept(FACT, "one") is not None
+    assert format_of(path) == FORMAT
+    after = dump(path)
+    assert {table: after[table] for table in rows} == rows
+    with raw(path) as connection, raw(":memory:") as fresh:
+        fresh.execute(created(FORMAT))
+        assert schema_of(connection) == schema_of(fresh)
+
+
+@pytest.mark.parametrize("format_", OLD)
+def test_an_old_file_that_may_only_be_read_answers_and_stays_as_it_is(
+    path: Path, format_: int
+) -> None:
+    old_file(path, format_)
+    before = file_bytes(path)
+    with mycel.open(path, readonly=True) as db:
+        found = db.execute(f'FIND(?f.name) WHERE {{ ?f {{type: "{FACT}"}} }} ORDER BY ?f.name')
+        assert "one" in [name for (name,) in found.rows]
+        assert problems(db.verify(replay=True)) == []
+    assert file_bytes(path) == before
+    assert format_of(path) == format_
+
+
+@pytest.mark.parametrize("format_", OLD)
+def test_an_upgraded_file_is_written_like_any_other(path: Path, format_: int) -> None:
+    old_file(path, format_)
+
+    def work(tx: mycel.Transaction) -> str:
+        number = tx.ledger.registry.type_number(tx.ledger.connection, FACT)
+        tx.ledger.properties.define(number, link=False, wanted=[(("text",), False)])
+        return tx.put_concept(FACT, "after", {"text": "new words"})
+
+    with mycel.open(path) as db:
+        made = db.write(work)
+        assert_sound(db)
+    with mycel.open(path) as db:
+        assert db.get(made).attributes == {"text": "new words"}
+    with raw(path) as connection:
+        values = connection.execute("SELECT value FROM property").fetchall()
+    assert ("new words",) in values
+    assert ("second words",) in values, "what was there before is indexed too"
+
+
+@pytest.mark.parametrize("plan", [FaultVFS.fail_at, FaultVFS.torn_at, FaultVFS.full_at])
+def test_a_disk_that_fails_on_the_way_leaves_the_old_file_or_the_new_one(
+    path: Path, plan: Callable[..., AbstractContextManager[object]]
+) -> None:
+    formats = set()
+    for n in count(1):
+        old_file(path, 1)
+        with FaultVFS() as vfs:
+            with plan(vfs, n), suppress(MycelError):
+                mycel.open(path, bootstrap=False, vfs=vfs.name).close()
+            fired = vfs.fired
+        formats.add(format_of(path))
+        with mycel.open(path, bootstrap=False) as db:
+            assert problems(db.verify(replay=True)) == []
+        if not fired:
+            break
+    assert formats == {1, FORMAT}
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: apsw.Connection) -> None:
+        raise KeyboardInterrupt
+
+    old_file(path, 1)
+    rows = dump(path)
+    monkeypatch.setattr(upgrades, "STEPS", (*upgrades.STEPS, fail))
+    with pytest.raises(KeyboardInterrupt):
+        mycel.open(path)
+    assert dump(path) == rows
+    assert format_of(path) == 1
+
+
+def test_an_old_file_is_upgraded_once_by_all_who_open_it_at_once(path: Path) -> None:
+    old_file(path, 1)
+
+    def read(_: int) -> bool:
+        with mycel.open(path, bootstrap=False) as db:
+            return db.get_concept(FACT, "one") is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(read, range(8)))
+    with mycel.open(path) as db:
+        assert_sound(db)
+
+
+def test_who_upgrades_waits_for_a_writer_and_says_if_it_takes_too_long(path: Path) -> None:
+    old_file(path, 1)
+    with raw(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseBusy):
+            mycel.open(path, busy_timeout_s=0.01)
+        connection.execute("ROLLBACK")
+    assert format_of(path) == 1

@@ -1,0 +1,302 @@
+"""What leaves the graph, and that it comes back."""
+
+import csv
+import gzip
+import io
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import mycel
+from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
+from mycel.store import instances
+from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person
+
+ROWS: list[dict[str, Any]] = [
+    person(
+        "ada",
+        age=36,
+        born="1815-12-10",
+        seen="1852-11-27T12:00:00.250Z",
+        photo="AP8=",
+        tags=["a", "b"],
+        score=1.5,
+        active=True,
+    )
+    | {"metadata": {"source": "letter"}},
+    person("bob", tags=[]),
+    {"type": "Seat", "data": {"row": 1, "number": 2, "note": 'window, "left"\n'}},
+    {"type": "Note", "id": "n", "data": {"text": "hello"}},
+    {"type": "Note", "data": {"text": "no name"}},
+    knows("ada", "bob", weight=0.25, data={"since": "1843-01-01"}, metadata={"by": "x"}),
+    {"edge": "Sits", "from": "bob", "to": [1, 2], "data": {"weight": 70.5}},
+    {"edge": "Wrote", "from": "ada", "to": "n"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instances, "CHUNK_ROWS", 2)
+
+
+def flexible(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.define_type("Plant")
+        tx.define_predicate("likes")
+        tx.define_predicate("doubts")
+
+
+FLEXIBLE: list[dict[str, Any]] = [
+    {"type": "Plant", "name": "Oak", "data": {"parts": [1, {"x": None}]}},
+    {
+        "edge": "likes",
+        "from": {"type": "Person", "name": "ada"},
+        "to": {"type": "Plant", "name": "Oak"},
+    },
+    {
+        "edge": "doubts",
+        "from": {"type": "Person", "name": "bob"},
+        "to": {"edge": "Knows", "from": "ada", "to": "bob"},
+    },
+    {
+        "edge": "doubts",
+        "from": {"type": "Seat", "name": '["1","2"]'},
+        "to": {
+            "edge": "doubts",
+            "from": {"type": "Person", "name": "bob"},
+            "to": {"edge": "Knows", "from": "ada", "to": "bob"},
+        },
+    },
+]
+
+
+def lines(db: mycel.Nexus, **how: Any) -> list[dict[str, Any]]:
+    file = io.StringIO()
+    db.export(file, **how)
+    return [json.loads(line) for line in file.getvalue().splitlines()]
+
+
+def test_json_lines_give_the_same_graph_back(db: mycel.Nexus, tmp_path: Path) -> None:
+    flexible(db)
+    db.load([*ROWS, *FLEXIBLE])
+    exported = db.export(tmp_path / "all.jsonl")
+    assert (exported.concepts, exported.links) == (6, 6)
+    assert exported.files == (str(tmp_path / "all.jsonl"),)
+    with mycel.open(bootstrap=False) as other:
+        other.schema.apply(SCHEMA)
+        flexible(other)
+        loaded = other.load(tmp_path / "all.jsonl")
+        assert (loaded.concepts, loaded.links) == (6, 6)
+        assert lines(other) == lines(db)
+        assert other.load(tmp_path / "all.jsonl", mode="overwrite").unchanged == 12
+        assert links(other, "likes") == links(db, "likes")
+        assert other.get_concept("Person", "ada").metadata == {"source": "letter"}
+
+
+def test_a_line_says_what_is_needed_and_no_more(db: mycel.Nexus) -> None:
+    flexible(db)
+    db.load([*ROWS, *FLEXIBLE])
+    made = lines(db, types=["Knows", "Seat", "Note", "Sits", "Plant"])
+    assert made[0] == {
+        "type": "Seat",
+        "data": {"row": 1, "number": 2, "note": 'window, "left"\n'},
+    }
+    assert made[1] == {"type": "Note", "id": "n", "data": {"text": "hello"}}
+    assert made[3] == {
+        "type": "Plant",
+        "name": "Oak",
+        "data": {"parts": [1, {"x": None}]},
+    }
+    assert made[4] == {
+        "edge": "Knows",
+        "from": "ada",
+        "to": "bob",
+        "data": {"since": "1843-01-01"},
+        "metadata": {"by": "x"},
+        "weight": 0.25,
+    }
+    assert made[5] == {"edge": "Sits", "from": "bob", "to": [1, 2], "data": {"weight": 70.5}}
+
+
+@pytest.mark.parametrize("format_", ["csv", "tsv", "parquet", "arrow"])
+def test_tables_give_back_what_the_schema_declares(
+    db: mycel.Nexus, tmp_path: Path, format_: Any
+) -> None:
+    db.load(ROWS)
+    exported = db.export(tmp_path / "out", format=format_)
+    assert len(exported.warnings) == 2
+    assert "metadata" in exported.warnings[0]
+    assert "weight" in exported.warnings[1]
+    files = [Path(path) for path in exported.files]
+    assert [path.name for path in files] == [
+        f"{name}.{format_}" for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote")
+    ]
+    with mycel.open(bootstrap=False) as other:
+        other.schema.apply(SCHEMA)
+        other.load([*reversed(files)])
+        bare = [
+            {key: value for key, value in row.items() if key not in ("metadata", "weight")}
+            for row in lines(db)
+        ]
+        made = lines(other)
+        if format_ in ("csv", "tsv"):  # An empty list is written, and comes back.
+            assert attributes(other, "Person", "bob")["tags"] == []
+        assert sorted(map(json.dumps, made)) == sorted(map(json.dumps, bare))
+
+
+def test_one_table_goes_into_one_file(db: mycel.Nexus, tmp_path: Path) -> None:
+    db.load(ROWS)
+    assert db.export(tmp_path / "people.csv", types="Person").concepts == 2
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "people.csv").read_text())))
+    assert [row["email"] for row in rows] == ["ada", "bob"]
+    assert rows[0]["tags"] == '["a","b"]'
+    assert rows[1]["age"] == ""
+    db.export(tmp_path / "knows.parquet", types=["knows"])
+    made = pa.parquet.read_table(tmp_path / "knows.parquet").to_pylist()
+    assert made == [{"id": made[0]["id"], "src": "ada", "dst": "bob", "since": date(1843, 1, 1)}]
+    assert made[0]["id"].startswith("P:")
+
+
+def test_open_files_of_text_and_bytes_are_written_to(db: mycel.Nexus) -> None:
+    db.load(ROWS)
+    text, binary = io.StringIO(), io.BytesIO()
+    db.export(text)
+    db.export(binary)
+    assert text.getvalue().encode() == binary.getvalue()
+    arrow = io.BytesIO()
+    db.export(arrow, types=["Note"], format="arrow")
+    assert pa.ipc.open_file(io.BytesIO(arrow.getvalue())).read_all().num_rows == 2
+    with pytest.raises(InvalidValueType):
+        db.export(io.BytesIO(), format="csv")
+
+
+def test_a_name_that_ends_with_gz_is_compressed(db: mycel.Nexus, tmp_path: Path) -> None:
+    db.load(ROWS)
+    db.export(tmp_path / "all.jsonl.gz")
+    assert gzip.decompress((tmp_path / "all.jsonl.gz").read_bytes()).startswith(b'{"type":"Person"')
+
+
+def test_what_a_new_graph_begins_with_is_left_out_unless_it_was_changed() -> None:
+    with mycel.open() as db:
+        assert lines(db) == []
+        db.schema.apply(SCHEMA)
+        db.load([person("ada")])
+        assert [row["data"]["email"] for row in lines(db)] == ["ada"]
+        db.execute(
+            'UPSERT { CONCEPT { {type: "Domain", name: "Unsorted"} SET ATTRIBUTES {x: 1} } }'
+        )
+        assert {row.get("name") for row in lines(db) if row["type"] == "Domain"} == {"Unsorted"}
+        assert len(lines(db, types=["Domain"])) > 1
+        # The actors are everybody's own.
+        assert len(lines(db, types=["Person"])) == 1
+
+
+def test_an_export_that_fails_leaves_no_file(
+    db: mycel.Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.load(ROWS)
+    (tmp_path / "there.jsonl").write_text("old")
+    monkeypatch.setattr("mycel.transfer.exporting.orjson.dumps", _fail, raising=True)
+    with pytest.raises(ZeroDivisionError):
+        db.export(tmp_path / "there.jsonl")
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["there.jsonl"]
+    assert (tmp_path / "there.jsonl").read_text() == "old"
+    with pytest.raises(DatabaseError):
+        db.export(tmp_path / "no" / "such" / "place.jsonl")
+
+
+def _fail(*_: Any, **__: Any) -> bytes:
+    raise ZeroDivisionError
+
+
+def test_a_type_that_there_is_not_is_refused(db: mycel.Nexus, tmp_path: Path) -> None:
+    with pytest.raises(TypeMismatch, match="Person"):
+        db.export(tmp_path / "x.jsonl", types=["Persn"])
+    with pytest.raises(TypeMismatch):
+        db.to_arrow("Persn")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Arrow.
+
+
+def test_a_table_has_the_schema_of_the_catalog(db: mycel.Nexus) -> None:
+    db.load(ROWS)
+    for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote"):
+        made = db.to_arrow(name)
+        assert made.schema == db.schema.catalog.arrow(name)
+        made.validate()
+    people = db.to_arrow("Person")
+    first = people.slice(0, 1).to_pylist()[0]
+    assert (first["id"], first["photo"], first["born"]) == ("ada", b"\x00\xff", date(1815, 12, 10))
+    assert people.column("seen").cast(pa.timestamp("ms")).to_pylist()[0].microsecond == 250_000
+    assert db.to_arrow("knows").to_pylist()[0]["src"] == "ada"
+
+
+def test_a_type_without_rows_is_an_empty_table(db: mycel.Nexus) -> None:
+    made = db.to_arrow("Person")
+    assert made.num_rows == 0
+    assert made.schema == db.schema.catalog.arrow("Person")
+
+
+def test_a_table_that_was_taken_out_can_be_put_back(db: mycel.Nexus) -> None:
+    db.load(ROWS)
+    loaded = db.load(db.to_arrow("Person"), type="Person", mode="overwrite")
+    # Metadata is not part of a table.
+    assert (loaded.updated, loaded.unchanged, loaded.removed) == (1, 1, 0)
+    assert db.load(db.to_arrow("Knows"), type="Knows", mode="merge").unchanged == 1
+    assert db.load(db.to_arrow("Note"), type="Note", mode="merge").unchanged == 2
+
+
+def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Nexus, tmp_path: Path) -> None:
+    flexible(db)
+    db.load([*ROWS, *FLEXIBLE])
+    assert db.to_arrow("Plant").to_pylist() == [
+        {"id": "Oak", "attributes": '{"parts":[1,{"x":null}]}'}
+    ]
+    assert db.to_arrow("likes").to_pylist()[0]["dst"] == "Oak"
+    assert db.load(db.to_arrow("Plant"), type="Plant", mode="merge").unchanged == 1
+    db.export(tmp_path / "Plant.csv", types=["Plant"])
+    assert db.load(tmp_path / "Plant.csv", mode="merge").unchanged == 1
+
+
+def test_text_that_csv_cannot_tell_from_none_is_told_of(db: mycel.Nexus) -> None:
+    db.load([{"type": "Note", "id": "n", "data": {"text": ""}}])
+    assert "empty text" in db.export(io.StringIO(), types=["Note"], format="csv").warnings[0]
+    assert db.export(io.BytesIO(), types=["Note"], format="arrow").warnings == ()
+
+
+def test_attributes_beyond_the_schema_are_told_of() -> None:
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply("node Thing @open { name: String @key }")
+        db.load([{"type": "Thing", "data": {"name": "a", "extra": 1}}])
+        assert lines(db) == [{"type": "Thing", "data": {"name": "a", "extra": 1}}]
+        assert "beyond the schema" in db.export(io.StringIO(), format="csv").warnings[0]
+
+
+def test_lists_of_moments_and_large_numbers_survive() -> None:
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply(
+            "node T { k: U64 @key  at: [DateTime]?  days: [Date]?  v: Vector(2)?  big: I64? }"
+        )
+        row = {
+            "k": 2**64 - 1,
+            "at": ["1969-12-31T23:59:59.999Z", "2024-01-31T12:00:00Z"],
+            "days": ["2024-02-29"],
+            "v": [0.5, -1.0],
+            "big": -(2**63),
+        }
+        db.load([{"type": "T", "data": row}])
+        made = db.to_arrow("T")
+        assert db.load(made, type="T", mode="merge").unchanged == 1
+        assert made.column("k").to_pylist() == [2**64 - 1]
+        out = io.StringIO()
+        db.export(out, types=["T"], format="csv")
+        again = io.StringIO(out.getvalue())
+        assert db.load(again, type="T", format="csv", mode="merge").unchanged == 1

@@ -1,0 +1,133 @@
+"""Vectors that are made on the way in."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.transfer import loading, vectors
+from tests.unit.transfer.conftest import attributes, refused
+
+SCHEMA = """
+node Note { id_: String @key  text: String?  title: String?
+            vector: Vector(3)? @embed(text)  head: Vector(3)? @embed(title) }
+node Must { text: String  vector: Vector(3) @embed(text) }
+"""
+
+
+class Lengths:
+    """Gives each text a vector that tells its length, and remembers what it was asked."""
+
+    name = "lengths"
+    dimensions = 3
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        self.asked.append(list(texts))
+        return numpy.array([[len(text), 1, 0] for text in texts], dtype=numpy.float32)
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply(SCHEMA)
+        yield db
+
+
+def note(name: str, **more: object) -> dict[str, object]:
+    return {"type": "Note", "data": {"id_": name, **more}}
+
+
+def test_absent_vectors_are_made_and_given_ones_are_kept(db: mycel.Nexus) -> None:
+    rows = [
+        note("a", text="four"),
+        note("b", text="four", vector=[9, 9, 9]),
+        note("c"),
+        note("d", text="", title="two"),
+    ]
+    loaded = db.load(rows, embedder=Lengths())
+    assert attributes(db, "Note", "a")["vector"] == [4.0, 1.0, 0.0]
+    assert attributes(db, "Note", "b")["vector"] == [9.0, 9.0, 9.0]
+    assert attributes(db, "Note", "c") == {"id_": "c"}
+    assert attributes(db, "Note", "d") == {
+        "id_": "d",
+        "text": "",
+        "title": "two",
+        "head": [3.0, 1.0, 0.0],
+    }
+    assert loaded.warnings == ()
+    assert rows[0] == note("a", text="four")
+
+
+def test_the_embedder_of_the_graph_is_used_and_asked_in_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vectors, "TEXTS_TOGETHER_MAX", 2)
+    monkeypatch.setattr(loading, "CHUNK_ROWS", 3)
+    embedder = Lengths()
+    with mycel.open(bootstrap=False, embedder=embedder) as db:
+        db.schema.apply(SCHEMA)
+        db.load([note(name, text=name) for name in "abcde"])
+    assert embedder.asked == [["a", "b"], ["c"], ["d", "e"]]
+
+
+def test_required_vectors_are_made_before_they_are_asked_for(db: mycel.Nexus) -> None:
+    row = {"type": "Must", "id": "m", "data": {"text": "abc"}}
+    error = refused(db, [{"type": "Must", "data": {"text": "a", "vector": [1, 2, 3]}}, row])
+    assert isinstance(error, ConstraintViolation)
+    assert "Must.vector is required" in error.message
+    assert "embedder" in error.hint
+    assert error.data["row"] == 2
+    db.load([row], embedder=Lengths())
+    assert attributes(db, "Must", "m")["vector"] == [3.0, 1.0, 0.0]
+
+
+def test_without_an_embedder_one_warning_for_each_property_counts_the_rows(
+    db: mycel.Nexus,
+) -> None:
+    warnings = db.load([note("a", text="x"), note("b", title="y"), note("c")]).warnings
+    assert len(warnings) == 2
+    assert "3 rows of Note have no 'vector'" in warnings[0]
+    assert "'head'" in warnings[1]
+
+
+def test_vectors_that_do_not_fit_are_refused_before_anything_is_asked(db: mycel.Nexus) -> None:
+    embedder = Lengths()
+    embedder.dimensions = 4
+    error = refused(db, [note("a", text="x")], embedder=embedder)
+    assert "3 dimensions" in error.message
+    assert "vectors of 4" in error.message
+    assert embedder.asked == []
+
+
+def test_an_embedder_that_gives_too_few_vectors_is_told(db: mycel.Nexus) -> None:
+    class Lazy(Lengths):
+        def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+            return super().embed(texts)[1:]
+
+    error = refused(db, [note("a", text="x")], embedder=Lazy())
+    assert isinstance(error, InvalidValueType)
+    assert "0 vectors of 1 texts" in error.message
+
+
+def test_in_a_merge_only_a_text_that_changes_is_embedded_again(db: mycel.Nexus) -> None:
+    db.load([note("a", text="one"), note("b", text="two")], embedder=Lengths())
+    embedder = Lengths()
+    db.load(
+        [note("a", text="one"), note("b", text="three"), note("b", title="t")],
+        mode="merge",
+        embedder=embedder,
+    )
+    assert embedder.asked == [["three"], ["t"]]
+    assert attributes(db, "Note", "b")["vector"] == [5.0, 1.0, 0.0]
+
+
+def test_rows_that_were_loaded_without_vectors_get_them_later(db: mycel.Nexus) -> None:
+    rows = [note("a", text="one")]
+    db.load(rows)
+    assert db.load(rows, mode="merge", embedder=Lengths()).updated == 1
+    assert attributes(db, "Note", "a")["vector"] == [3.0, 1.0, 0.0]
