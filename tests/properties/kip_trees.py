@@ -277,7 +277,26 @@ searches = st.builds(
 )
 exports = st.builds(ast.Export, variables, blocks, st.none() | limits, st.none() | texts)
 
-statements = st.one_of(finds, capsules, deletes, updates, merges, describes, searches, exports)
+_ids = st.builds(ast.ConceptMatcher, id=texts)
+_names = st.builds(ast.ConceptMatcher, type=texts, name=texts)
+traversals = st.builds(
+    ast.Traverse,
+    start=st.one_of(_ids, _names, st.builds(ast.LinkById, texts)),
+    along=st.lists(texts, max_size=3).map(tuple),
+    direction=st.one_of(
+        st.none(),
+        placeholders,
+        st.builds(ast.Literal, st.sampled_from(["out", "in", "both"])),
+    ),
+    max_cost=st.none() | numbers,
+    max_tokens=st.none() | limits,
+    limit=st.none() | limits,
+    as_of=st.none() | versions | texts,
+)
+
+statements = st.one_of(
+    finds, capsules, deletes, updates, merges, describes, searches, exports, traversals
+)
 
 
 def commands() -> st.SearchStrategy[Any]:

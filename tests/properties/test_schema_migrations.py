@@ -76,6 +76,41 @@ def fill(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
                 continue
 
 
+def disturb(db: mycel.Nexus, catalog: Catalog, random: Random) -> None:
+    """Remove some, and let others have another name, where the schema lets them."""
+    for node in catalog.nodes.values():
+        for each in concepts(db, node.kip_name):
+            chance = random.random()
+            try:
+                if chance < 0.2:
+                    db.write(lambda tx, each=each: tx.retire(each.id))  # type: ignore[misc]
+                elif chance < 0.4:
+                    name = f"m{random.randrange(20)}"
+                    db.write(lambda tx, each=each, name=name: tx.move(each.id, name=name))  # type: ignore[misc]
+            except MycelError:
+                continue
+
+
+def test_what_is_dropped_and_declared_again_is_all_there() -> None:
+    for seed in range(40):
+        random = Random(seed)
+        schemas = [found for each in history(random) if (found := loaded(each)) is not None]
+        with mycel.open(":memory:", bootstrap=False) as db:
+            db.schema.apply(schemas[0])
+            fill(db, schemas[0], random)
+            before = everything(db, schemas[0])
+            assert db.schema.apply("").applied or not schemas[0].nodes
+            assert db.schema.apply(schemas[0]).applied or not schemas[0].nodes
+            assert everything(db, schemas[0]) == before
+
+
+def everything(db: mycel.Nexus, catalog: Catalog) -> list[Any]:
+    """All rows, and all links, as they are."""
+    rows = [each for node in catalog.nodes.values() for each in concepts(db, node.kip_name)]
+    links = [link for each in rows for link in db.edges_out(each.id)]
+    return sorted((each.id, each.attributes_json) for each in (*rows, *links))
+
+
 def _name(node: NodeType, row: dict[str, Any]) -> str | None:
     """The name that a key of texts and integers gives."""
     if not node.key or any(column not in row for column in node.key):
@@ -106,7 +141,8 @@ def check(db: mycel.Nexus, catalog: Catalog) -> None:
             target = db.get(link.object)
             assert isinstance(target, mycel.Concept)
             assert target.type == catalog.nodes[edge.to_type].kip_name
-        check_unique(edge, [link.attributes for link in links])
+        ends = [{"src": link.subject, "dst": link.object} for link in links]
+        check_unique(edge, [link.attributes | end for link, end in zip(links, ends, strict=True)])
         counts = Counter(link.subject for link in links)
         most = edge.cardinality.maximum
         assert all(edge.cardinality.minimum <= count for count in counts.values())
@@ -182,6 +218,7 @@ def test_what_is_applied_is_in_force_and_the_data_satisfies_it(random: Random) -
                 assert db.schema.catalog.ir() == accepted.ir()
             check(db, db.schema.catalog)
             fill(db, db.schema.catalog, random)
+            disturb(db, db.schema.catalog, random)
             check(db, db.schema.catalog)
         assert problems(db.verify(replay=True)) == []
 

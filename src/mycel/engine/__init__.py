@@ -22,11 +22,13 @@ Modules, in the order in which a command passes through them:
 - `constraints`  the guard of flexible definitions
 - `typed`        the guard of what a schema declares
 - `protection`   the guard of what the system stands on
+- `healing`      the guard by which links to what was missing become whole
 - `describe`     DESCRIBE
 - `facts`        what is told about types, predicates and domains
 - `primer`       DESCRIBE PRIMER and DOMAINS
 - `examples`     commands to begin with, made for this graph
 - `search`       SEARCH
+- `traverse`     TRAVERSE
 - `export`       EXPORT
 - `explain`      EXPLAIN
 - `bootstrap`    what every new graph begins with

@@ -147,7 +147,7 @@ class Engine:
                 if isinstance(command, ast.Search):
                     fold_text(self._store)
                 with self._reading() as reader:
-                    outcome = introspect(reader, command, values)
+                    outcome = introspect(reader, command, values, self._adjacency)
                 return Outcome(VALID) if dry_run else outcome
 
     @contextmanager

@@ -7,11 +7,13 @@ long it took and what came of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
 from mycel.engine.find import moment_of
 from mycel.engine.outcome import Outcome
+from mycel.engine.traverse import prepared
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
@@ -28,6 +30,8 @@ from mycel.store.vocabulary import Vocabulary
 def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:
     """Every stage of a command: its canonical text, the plan after each rewrite, the SQL."""
     told: dict[str, Any] = {"command": format_command(command)}
+    if isinstance(command, ast.Traverse):
+        return told | {"traversal": _traversal(reader, command, values)}
     bound = _bound(reader, command, values)
     if bound is None:
         return told
@@ -77,6 +81,19 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None
             return bind_targets(command.where, (command.target,), vocabulary, values)
         case _:
             return None
+
+
+def _traversal(reader: Reader, command: ast.Traverse, values: Values) -> dict[str, Any]:
+    """Where a traversal would start, and how far it would go."""
+    reader, bounds, start = prepared(reader, command, values)
+    told: dict[str, Any] = {
+        "start": reader.outer_id(start),
+        "order": ["cost", "hops", "predicate number", "id"],
+        **asdict(bounds),
+    }
+    if reader.seq is not None:
+        told["as_of"] = reader.seq
+    return told
 
 
 def _compiled(command: ast.Command, query: ir.Query) -> Statement:

@@ -256,7 +256,7 @@ def _limit(node: ast.Number, values: Values) -> int:
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 
-def moment_of(find: ast.Find, values: Values) -> int | str:
+def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     """The moment that AS OF names."""
     if find.as_of is None:
         raise InternalError("A moment is asked for without AS OF.")

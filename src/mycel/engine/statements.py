@@ -10,17 +10,26 @@ from mycel.engine.export import export
 from mycel.engine.merge import merge
 from mycel.engine.outcome import Outcome
 from mycel.engine.search import search
+from mycel.engine.traverse import traverse
 from mycel.engine.update import update
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
+from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
 from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
 
 
-def introspect(reader: Reader, command: ast.Introspection, values: Values) -> Outcome:
-    """Run a statement of META."""
+def introspect(
+    reader: Reader,
+    command: ast.Introspection,
+    values: Values,
+    adjacency: Adjacency | None = None,
+) -> Outcome:
+    """Run a statement of META; `adjacency` may have the links of the present in memory."""
     match command:
+        case ast.Traverse():
+            return traverse(reader, command, values, adjacency)
         case ast.Search():
             return search(reader, command, values)
         case ast.Export():

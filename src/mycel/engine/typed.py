@@ -43,7 +43,14 @@ from mycel.schema.model import (
     SchemaType,
 )
 from mycel.schema.rows import RowRules, row_rules
-from mycel.schema.stored import OWNED, PG, declaration, stated_description
+from mycel.schema.stored import (
+    OWNED,
+    PG,
+    PG_DROPPED,
+    declaration,
+    remembered,
+    stated_description,
+)
 from mycel.schema.values import shown
 from mycel.store import instances
 from mycel.store.guards import Change
@@ -422,16 +429,26 @@ def check_removal(concept: Concept) -> None:
         raise _declared(declared, concept.type, concept.name)
 
 
+def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
+    """Refuse to say of a flexible type what only applying a schema says."""
+    for key in (PG, PG_DROPPED):
+        is_said = change.attributes.get(key) is not None or remembered({key: before.get(key)})
+        if is_said and not is_unchanged(key, change.attributes, before):
+            raise _immutable(
+                f"The attribute {key!r} of {name!r} is written by applying a schema",
+                change.type_or_predicate,
+                name,
+            )
+
+
 def _check_definition(change: Change, name: str) -> None:
     """Refuse to change what a schema says of a type, or to say it without a schema."""
     meta_type = change.type_or_predicate
     before = {} if change.before is None else change.before.attributes
     declared = declaration(before)
     if declared is None:
-        if change.kind != "retire" and change.attributes.get(PG) is not None:
-            raise _immutable(
-                f"The attribute {PG!r} of {name!r} is written by applying a schema", meta_type, name
-            )
+        if change.kind != "retire":
+            _check_undeclared(change, before, name)
         return
     if change.kind == "retire":
         raise _declared(declared, meta_type, name)

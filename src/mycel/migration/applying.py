@@ -2,7 +2,8 @@
 
 What has to happen is not read from the steps of the plan, which are for people. It follows from the
 two catalogs: the one in force and the one that is wanted, types and properties matched by their
-ids. Each stage makes the graph agree with the latter in one respect:
+ids. (Two things are asked of the plan: what comes back, and which rows have to be looked at.) Each
+stage makes the graph agree with the latter in one respect:
 
     1. types that are no longer declared are dropped, with their instances
     2. definitions say what is declared; a type that is renamed gets a new one
@@ -22,28 +23,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mycel.engine.protection import ACTORS
+from mycel.engine.protection import ACTORS, FOUNDATION
 from mycel.engine.typed import APPLYING
 from mycel.migration import catalogs, fitting, restoring, rewriting
 from mycel.migration.definitions import Definitions, existing, kip_name, number_of, place_of
 from mycel.migration.fitting import Findings
 from mycel.migration.lock import schema_apply_lock
-from mycel.migration.restoring import Span
+from mycel.migration.restoring import Restored
 from mycel.migration.rewriting import DROPPED, Rewrite
-from mycel.model.elements import Concept
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     EdgeType,
     InstanceType,
     Interface,
     NodeType,
+    Property,
     SchemaType,
     kind_of_type,
+    property_named,
 )
 from mycel.schema.planner import Plan, plan
 from mycel.schema.slots import slots_of
 from mycel.schema.steps import RestoreType, Step
-from mycel.schema.stored import OWNED, PG, PG_DROPPED, dropped_entry
+from mycel.schema.stored import PG, declaration, decode_property, dropped_entry, remembered
 from mycel.store import instances
 from mycel.store.database import Store
 from mycel.store.instances import Instance, Table
@@ -164,11 +166,19 @@ class _Apply:
             if isinstance(each, RestoreType)
         }
         """Types that come back, as they were."""
-        self._restored: Final[list[tuple[SchemaType, Span]]] = []
+        self._restored: Final[list[Restored]] = []
         self._past: Final[dict[str, dict[str, int]]] = {}
         """For each type, the properties that come back, and where in the journal they were."""
 
     def run(self) -> None:
+        for declared in self._catalog.types:
+            if place_of(declared) in FOUNDATION:
+                message = "it is part of the foundation, which no schema declares"
+                self._findings.add(declared, message, lambda name=declared.name: name)  # type: ignore[misc]
+        if not self._findings:
+            self._run()
+
+    def _run(self) -> None:
         self._drop_types()
         for declared in self._catalog.types:
             self._define(declared)
@@ -227,7 +237,7 @@ class _Apply:
         before = self._before(declared)
         left = restoring.left_of(self._tx, declared)
         if left is not None and _identity(declared) in self._remembered:
-            self._define_again(declared, *left)
+            self._define_again(left)
             return
         found = existing(self._tx, before or declared)
         said = {} if found is None else found.attributes
@@ -238,15 +248,16 @@ class _Apply:
             self._adopted.add(_identity(declared))
         self._definitions.write(declared, dropped)
 
-    def _define_again(self, declared: SchemaType, left: Concept, span: Span) -> None:
+    def _define_again(self, restored: Restored) -> None:
         """Define a type that was dropped, and note what went with it."""
-        self._restored.append((declared, span))
+        declared, left, drop = restored
+        self._restored.append(restored)
         said = left.attributes
-        if PG_DROPPED in said:  # Instances that were written since did without a schema.
+        memory = remembered(said)
+        if memory is not None:  # Instances that were written since did without a schema.
             self._adopted.add(_identity(declared))
-            said |= {PG: said[PG_DROPPED]["declaration"]}
-        base = {key: each for key, each in said.items() if key not in (*OWNED, PG_DROPPED)}
-        self._definitions.write(declared, self._dropped(declared, said, span.first - 1), base)
+            said |= {PG: memory.said}
+        self._definitions.write(declared, self._dropped(declared, said, drop.seq), left)
 
     def _dropped(
         self, declared: SchemaType, said: Mapping[str, Any], seq: int
@@ -256,20 +267,24 @@ class _Apply:
         What goes now was last there at `seq`.
         """
         before = self._before(declared)
-        names = {each.name for each in declared.properties}
         entries: list[Mapping[str, Any]] = []
-        for entry in said.get(PG, {}).get("dropped", ()):
-            name = entry["property"]["name"]
-            if name not in names:
+        for entry in said.get(PG, {}).get("dropped", ()) if declaration(said) else ():
+            was = decode_property(entry["property"])
+            if self._comes_back(declared, was):
+                self._past.setdefault(_identity(declared), {})[was.name] = entry["seq"]
+            else:
                 entries.append(entry)
-            elif (*_named(declared), name) in self._steps["restore_property"]:
-                self._past.setdefault(_identity(declared), {})[name] = entry["seq"]
         if before is not None and self._remembers:
             kept = {each.prop_id for each in declared.properties}
             entries += [
                 dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
             ]
         return entries
+
+    def _comes_back(self, declared: SchemaType, was: Property) -> bool:
+        now = property_named(declared, was.name)
+        is_said = (*_named(declared), was.name) in self._steps["restore_property"]
+        return is_said and now is not None and now.type == was.type
 
     # 3. Renamed types.
 
@@ -359,7 +374,7 @@ class _Apply:
         for each in changed:
             if not isinstance(each, EdgeType):
                 continue
-            before = self._before(each)
+            before = self._accepted.get(_identity(each))
             if before is None:
                 fitting.check_ends(tx, each, self._catalog, findings)
             if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 import apsw
 
@@ -104,12 +104,32 @@ def _gone(connection: apsw.Connection, live: list[dict[str, Any]]) -> list[Dropp
             found += [
                 Dropped(kind, declared.name, each) for each, _ in dropped_properties(attributes)
             ]
+    names = {each.type_id: each.name for each in map(declaration, live) if _is_node(each)}
     for (text,) in every(connection, _RETIRED):
-        declared = declaration(parse_object(text))
+        attributes = parse_object(text)
+        declared = declaration(attributes)
         if declared is not None:
+            declared = _with_ends(declared, attributes[PG], names)
             found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
     for (text,) in every(connection, _REMEMBERED):
         memory = remembered(parse_object(text))
         if memory is not None:
-            found.append(Dropped(kind_of_type(memory[0]), memory[0].name, None, memory[0]))
+            declared = memory.declared
+            found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
     return found
+
+
+def _is_node(declared: SchemaType | None) -> TypeGuard[NodeType]:
+    return isinstance(declared, NodeType)
+
+
+def _with_ends(
+    declared: SchemaType, said: Mapping[str, Any], names: Mapping[int, str]
+) -> SchemaType:
+    """An edge that was dropped, leading between types as they are called now."""
+    if not isinstance(declared, EdgeType):
+        return declared
+    ends = (declared.from_type, declared.to_type)
+    ids = said.get("ends", (None, None))
+    source, target = (names.get(id_, end) for id_, end in zip(ids, ends, strict=True))
+    return replace(declared, from_type=source, to_type=target)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from mycel.engine.protection import ACTORS
+from mycel.errors import ResourceExhausted
 from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.catalog import Catalog
@@ -59,19 +60,41 @@ class Definitions:
 
     def __init__(self, tx: Transaction, catalog: Catalog) -> None:
         self._tx: Final = tx
-        self._kip_names: Final = {each.name: each.kip_name for each in catalog.nodes.values()}
+        self._nodes: Final = catalog.nodes
 
     def write(
         self,
         declared: SchemaType,
         dropped: Iterable[Mapping[str, Any]] = (),
-        base: Mapping[str, Any] | None = None,
+        base: Concept | None = None,
     ) -> None:
-        """Make the definition say what is declared. `base` are attributes of one that is new."""
-        wanted = attributes_of(declared, self._kip_names, dropped)
+        """Make the definition say what is declared; one that is new keeps what `base` says.
+
+        Raises:
+            ResourceExhausted: the declaration is too large to be stored.
+        """
         found = existing(self._tx, declared)
+        wanted = attributes_of(declared, self._nodes, dropped, _adopted(found or base))
+        try:
+            self._write(declared, found, base, wanted)
+        except ResourceExhausted as error:
+            error.message = f"The declaration of {declared.name} cannot be stored: {error.message}"
+            error.hint = "Declare fewer properties, or shorter descriptions."
+            raise
+
+    def _write(
+        self,
+        declared: SchemaType,
+        found: Concept | None,
+        base: Concept | None,
+        wanted: dict[str, Any],
+    ) -> None:
         if found is None:
-            self._tx.put_concept(*place_of(declared), {**(base or {}), **wanted})
+            kept = {} if base is None else base.attributes
+            kept = {key: kept[key] for key in kept if key not in (*_owned(kept), PG_DROPPED)}
+            metadata = {} if base is None else base.metadata
+            metadata = {key: metadata[key] for key in metadata if not key.startswith("_")}
+            self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
             return
         said = found.attributes
         self._tx.update(
@@ -90,20 +113,20 @@ class Definitions:
         old = existing(self._tx, before)
         if old is None:
             return
-        said = old.attributes
-        self.write(after, base={key: said[key] for key in said if key not in _owned(said)})
+        self.write(after, base=old)
         new = existing(self._tx, after)
         if new is None:
             return
         reader = self._tx.ledger.reader
         for number in reader.touching(old.number):
             link = reader.proposition(number)
-            if link is not None:
-                self._tx.relink(
-                    link,
-                    subject=new if link.subject == old.id else None,
-                    object_=new if link.object == old.id else None,
-                )
+            if link is None:
+                continue
+            subject = new.id if link.subject == old.id else link.subject
+            object_ = new.id if link.object == old.id else link.object
+            # What the new definition is linked to already goes with the old one.
+            if self._tx.get_edge(subject, link.predicate, object_) is None:
+                self._tx.relink(link, subject=subject, object_=object_)
 
     def retire(self, declared: SchemaType, *, reason: str, remember: bool) -> None:
         """Remove a definition. One that is remembered can be restored.
@@ -122,11 +145,16 @@ class Definitions:
 
     def _release(self, found: Concept, *, remember: bool) -> None:
         said, ledger = found.attributes, self._tx.ledger
-        memory = {"declaration": said[PG], "first": ledger.first_seq, "last": ledger.head.seq}
+        before = _adopted(found) or {}
+        memory = {
+            "declaration": said[PG],
+            "seq": ledger.first_seq - 1,
+            "time_us": ledger.time_us,
+        }
         self._tx.update(
             found,
-            attributes={PG_DROPPED: memory} if remember else None,
-            drop_attributes=[key for key in _owned(said) if key in said],
+            attributes={**before, PG_DROPPED: memory} if remember else before,
+            drop_attributes=[key for key in _owned(said) if key in said and key not in before],
         )
 
     def follow(self, renamed: Mapping[str, str]) -> None:
@@ -148,6 +176,15 @@ class Definitions:
                 }
                 if changed:
                     self._tx.update(ledger.reader.outer_id(each.number), attributes=changed)
+
+
+def _adopted(definition: Concept | None) -> dict[str, Any] | None:
+    """What a definition said, before any schema did, under names that are a schema's now."""
+    said = {} if definition is None else definition.attributes
+    if declaration(said) is not None:
+        adopted: dict[str, Any] | None = said[PG].get("adopted")
+        return adopted
+    return {key: said[key] for key in OWNED if key in said and key != PG} or None
 
 
 def _owned(said: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from mycel.errors import InvalidValueType
 from mycel.migration import applying, catalogs, inference
 from mycel.migration.applying import MESSAGE, ApplyResult
 from mycel.model import times
+from mycel.model.names import kind_of
 from mycel.schema import load
 from mycel.schema.catalog import Catalog
 from mycel.schema.planner import Plan, plan
@@ -140,4 +142,11 @@ class Schema:
 
 
 def _catalog(desired: str | Catalog) -> Catalog:
-    return load(desired) if isinstance(desired, str) else desired
+    if isinstance(desired, str):
+        return load(desired)
+    if isinstance(desired, Catalog):
+        return desired
+    raise InvalidValueType(
+        f"A schema is a text or a catalog, not {kind_of(desired)}.",
+        hint="Read the file first: Path(name).read_text().",
+    )

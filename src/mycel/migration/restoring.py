@@ -1,8 +1,8 @@
 """Bringing back what was dropped softly: the instances of a type, and the links that went along.
 
 Dropping a type retires its instances in one transaction. Nothing else remembers them: what there is
-to bring back are the tombstones of that transaction. An instance whose name was taken since stays
-gone, and so does a link one end of which is gone.
+to bring back are the tombstones with its time and its reason. An instance whose name was taken
+since stays gone, and so does a link one end of which is gone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from mycel.migration.definitions import number_of, place_of
+from mycel.migration.rewriting import DROPPED
 from mycel.model.elements import Concept
 from mycel.model.values import parse_object
 from mycel.schema.model import EdgeType, NodeType, SchemaType
@@ -21,18 +22,27 @@ from mycel.store.rows import only
 from mycel.store.transaction import Transaction
 
 
-class Span(NamedTuple):
-    """From one entry of the journal to another."""
+class Drop(NamedTuple):
+    """When a type was dropped."""
 
-    first: int
-    last: int
-
-
-_RANGE: Final = "SELECT first_seq, seq FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
+    seq: int
+    """The position of the journal before."""
+    time_us: int
 
 
-def left_of(tx: Transaction, declared: SchemaType) -> tuple[Concept, Span] | None:
-    """What is left of the definition of a type that was dropped, and the entries that dropped it.
+class Restored(NamedTuple):
+    """A type that comes back: what is left of its definition, and when it was dropped."""
+
+    declared: SchemaType
+    left: Concept
+    drop: Drop
+
+
+_BEGIN: Final = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
+
+
+def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
+    """What is left of the definition of a type that was dropped.
 
     That is its tombstone, or a definition that had to stay.
     """
@@ -40,47 +50,52 @@ def left_of(tx: Transaction, declared: SchemaType) -> tuple[Concept, Span] | Non
     if found is None:
         return None
     if found.tombstoned:
-        return found, Span(*only(tx.ledger.connection, _RANGE, (found.seq,)))
+        (seq,) = only(tx.ledger.connection, _BEGIN, (found.seq,))
+        return Restored(declared, found, Drop(seq, found.tombstoned_us or 0))
     memory = remembered(found.attributes)
-    return None if memory is None else (found, Span(*memory[1:]))
+    if memory is None:
+        return None
+    return Restored(declared, found, Drop(memory.seq, memory.time_us))
 
 
-def restore(tx: Transaction, dropped: Iterable[tuple[SchemaType, Span]]) -> None:
+def restore(tx: Transaction, restored: Iterable[Restored]) -> None:
     """Revive the instances of types whose definitions are there again.
 
-    Each comes with the entries among which it was dropped. Concepts come first, then links between
-    concepts, then links about links.
+    Concepts come first, then links between concepts, then links about links. What the definitions
+    were linked to comes back with them.
     """
-    kinds: dict[Span, set[int]] = {}
-    predicates: dict[Span, set[int]] = {}
-    for declared, span in dropped:
-        if isinstance(declared, NodeType):
-            kinds.setdefault(span, set()).add(number_of(tx, declared))
-        elif isinstance(declared, EdgeType):
-            predicates.setdefault(span, set()).add(number_of(tx, declared))
-    for span in dict.fromkeys((*kinds, *predicates)):
-        revived = _revive_concepts(tx, span, kinds.get(span, set()))
-        _revive_links(tx, span, revived, predicates.get(span, set()))
+    drops: dict[Drop, list[Restored]] = {}
+    for each in restored:
+        drops.setdefault(each.drop, []).append(each)
+    for drop, types in drops.items():
+        nodes = {number_of(tx, each.declared) for each in types if _is(each, NodeType)}
+        edges = {number_of(tx, each.declared) for each in types if _is(each, EdgeType)}
+        revived = {each.left.number for each in types}
+        revived |= _revive_concepts(tx, drop, nodes)
+        _revive_links(tx, drop, revived, edges)
 
 
-def _revive_concepts(tx: Transaction, span: Span, kinds: set[int]) -> set[int]:
+def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
+    return isinstance(each.declared, kind)
+
+
+def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> set[int]:
     ledger = tx.ledger
     revived: set[int] = set()
-    for each in instances.retired_between(ledger.connection, "concept", *span):
-        if each.kind in kinds:
+    for each in instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED):
+        if each.kind in types:
             type_name = ledger.registry.types.name(ledger.connection, each.kind)
             tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
             revived.add(each.number)
     return revived
 
 
-def _revive_links(tx: Transaction, span: Span, revived: set[int], predicates: set[int]) -> None:
+def _revive_links(tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]) -> None:
     """Revive links of restored predicates, and those on what was revived, ends before links."""
     ledger = tx.ledger
     names = ledger.registry.predicates
     defined = ledger.registry.defined(ledger.connection, names, ledger.head.definitions)
-    waiting = instances.retired_between(ledger.connection, "proposition", *span)
-    waiting.sort(key=lambda each: each.number)
+    waiting = instances.retired_at(ledger.connection, "proposition", drop.time_us, DROPPED)
     while waiting:
         later: list[Instance] = []
         for each in waiting:

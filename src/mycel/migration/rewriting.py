@@ -14,6 +14,7 @@ from typing import Any, Final
 from mycel.engine.protection import ACTORS
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.migration.fitting import Findings, shown
+from mycel.model.names import check_name
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.model import InstanceType, NodeType
 from mycel.schema.rows import RowRules, row_rules
@@ -206,7 +207,7 @@ class _Run:
 
     def _named(self, row: Instance, after: JsonObject) -> None:
         """Note the name that a row has in the end."""
-        name = self._rules.name(after) or row.name
+        name = check_name(self._rules.name(after) or row.name)
         holder = self._finals.setdefault(name, row.number)
         if holder != row.number:
             key = ", ".join(_key(self._rewrite.declared))

@@ -32,7 +32,8 @@ from mycel.schema.model import (
     Range,
     constraints_of,
 )
-from mycel.schema.values import F32_MAX, RANGES, canonical_of
+from mycel.schema.singles import SINGLE_MAX, single
+from mycel.schema.values import RANGES, canonical_of
 from mycel.syntax.regex import matcher
 
 Accepts = Callable[[JsonObject, str | None], bool]
@@ -56,6 +57,7 @@ def accepting(declared: InstanceType) -> Accepts:
         "date": date.fromisoformat,
         "datetime": datetime.fromisoformat,
         "sign": copysign,
+        "single": single,
     }
     questions = [] if declared.is_open else ["attributes.keys() <= names"]
     questions += [_question(declared, each, names) for each in declared.properties]
@@ -85,9 +87,11 @@ def _of_type(declared: InstanceType, property_: Property, names: dict[str, Any])
         low, high = _limits(declared, name, *RANGES[type_.scalar])
         return f"v.__class__ is int and {low!r} <= v <= {high!r}"
     if not type_.is_list and type_.scalar in FLOATS:
-        limit = F32_MAX if type_.scalar == "F32" else sys.float_info.max
+        limit = SINGLE_MAX if type_.scalar == "F32" else sys.float_info.max
         low, high = _limits(declared, name, -limit, limit)
-        return f"v.__class__ is float and {low!r} <= v <= {high!r} and (v or sign(1.0, v) > 0)"
+        spelled = " and single(v) == v" if type_.scalar == "F32" else ""
+        sign = "(v or sign(1.0, v) > 0)"
+        return f"v.__class__ is float and {low!r} <= v <= {high!r} and {sign}{spelled}"
     if not type_.is_list and type_.scalar in _TEXTUAL:
         return _TEXTUAL[type_.scalar]
     names[f"canonical_{name}"] = canonical_of(type_)

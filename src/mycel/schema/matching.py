@@ -95,18 +95,20 @@ class _Memory:
 
     def __init__(self, dropped: Iterable[Dropped]) -> None:
         self._types: dict[tuple[TypeKind, str], SchemaType] = {}
-        self._properties: dict[tuple[TypeKind, str], dict[str, Property]] = {}
+        self._properties: dict[tuple[TypeKind, str], dict[str, list[Property]]] = {}
         for each in dropped:
             place = each.kind, each.type_name
             if each.property is not None:
-                self._properties.setdefault(place, {})[each.property.name] = each.property
+                named = self._properties.setdefault(place, {})
+                named.setdefault(each.property.name, []).append(each.property)
             elif each.declared is not None:
                 self._types[place] = each.declared
 
     def type(self, kind: TypeKind, name: str) -> SchemaType | None:
         return self._types.get((kind, name))
 
-    def properties(self, kind: TypeKind, type_name: str) -> Mapping[str, Property]:
+    def properties(self, kind: TypeKind, type_name: str) -> Mapping[str, list[Property]]:
+        """By name, those that had it, the last one last."""
         return self._properties.get((kind, type_name), {})
 
 
@@ -189,9 +191,10 @@ class _Matcher:
         memory = {} if before is None else self._memory.properties(kind, before.name)
         wanted = {each.name: each for each in declared.properties}
         back = {
-            name: memory[name]
+            name: was
             for name, each in wanted.items()
-            if name in memory and memory[name].type == each.type
+            for was in memory.get(name, ())
+            if was.type == each.type
         }
         pairing = _pair(
             self._sources(declared, before, held),

@@ -373,8 +373,8 @@ def _afterwards(
     )
 
 
-_Place = tuple[TypeKind, str, str | None]
-"""Where something is remembered: a kind, a type, and a property unless it is the whole type."""
+_Memory = tuple[TypeKind, str, str | None, PropertyType | None]
+"""What is remembered: a kind, a type, and a property with its type unless it is the whole type."""
 
 
 def _remembered(
@@ -384,16 +384,16 @@ def _remembered(
     # What takes over a name takes over its definition, which remembers nothing else then.
     taken = {_place(each.declared) for each in changes if isinstance(each, AddType)}
     taken.update((kind, name) for kind in _DROP_ORDER for name in matching.renamed[kind].values())
-    entries: dict[_Place, Dropped] = {}
+    entries: dict[_Memory, Dropped] = {}
     for each in accepted.dropped:
         if (each.kind, each.type_name) not in taken:
             _remember(entries, _following_types(each, matching.renamed))
     for step in changes:
         match step:
             case RestoreType(declared):
-                entries.pop((*_place(declared), None), None)
+                entries.pop((*_place(declared), None, None), None)
             case RestoreProperty(owner, restored):
-                entries.pop((*_place(owner), restored.name), None)
+                entries.pop((*_place(owner), restored.name, restored.type), None)
             case DropProperty(owner, before):
                 _remember(entries, Dropped(*_place(owner), before))
             case DropType(gone):
@@ -404,9 +404,10 @@ def _remembered(
     return tuple(entries.values())
 
 
-def _remember(entries: dict[_Place, Dropped], entry: Dropped) -> None:
-    name = None if entry.property is None else entry.property.name
-    entries[entry.kind, entry.type_name, name] = entry
+def _remember(entries: dict[_Memory, Dropped], entry: Dropped) -> None:
+    was = entry.property
+    name, type_ = (None, None) if was is None else (was.name, was.type)
+    entries[entry.kind, entry.type_name, name, type_] = entry
 
 
 def _following_types(entry: Dropped, renamed: Mapping[TypeKind, Mapping[str, str]]) -> Dropped:

@@ -14,7 +14,7 @@ still sees what is expected. A definition without `pg` is flexible: KIP alone ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.schema.model import (
     DESCRIPTION,
@@ -43,9 +43,22 @@ PG: Final = "pg"
 """The attribute that holds a declaration."""
 IS_INTERFACE: Final = "is_interface"
 PG_DROPPED: Final = "pg_dropped"
-"""What a definition remembers that had to stay when its type was dropped: declaration and span."""
+"""What a definition remembers that had to stay when its type was dropped."""
 OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTERFACE)
 """The attributes of a definition that only applying a schema changes."""
+
+
+class Remembered(NamedTuple):
+    """A type that was dropped while its definition had to stay."""
+
+    declared: SchemaType
+    said: Mapping[str, Any]
+    """Its declaration as JSON."""
+    seq: int
+    """The position of the journal before it was dropped."""
+    time_us: int
+    """When that was."""
+
 
 _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
     "key": Key,
@@ -58,17 +71,31 @@ _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
 
 
 def attributes_of(
-    declared: SchemaType, kip_names: Mapping[str, str], dropped: Iterable[Mapping[str, Any]] = ()
+    declared: SchemaType,
+    nodes: Mapping[str, NodeType],
+    dropped: Iterable[Mapping[str, Any]] = (),
+    adopted: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The attributes that define a type; `kip_names` says what the ends of an edge are called."""
-    attributes: dict[str, Any] = {PG: encode(declared, dropped)}
+    """The attributes that define a type; `nodes` are those that an edge may lead between.
+
+    `dropped` are entries of `dropped_entry`, and `adopted` what a flexible definition said before
+    a schema declared its type.
+    """
+    said = encode(declared)
+    if isinstance(declared, EdgeType):
+        said["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
+    if remembered_properties := [dict(each) for each in dropped]:
+        said["dropped"] = remembered_properties
+    if adopted:
+        said["adopted"] = dict(adopted)
+    attributes: dict[str, Any] = {PG: said}
     attributes["instance_schema"] = {each.name: _entry(each) for each in declared.properties}
     match declared:
         case Interface():
             attributes[IS_INTERFACE] = True
         case EdgeType():
-            attributes["subject_types"] = [kip_names[declared.from_type]]
-            attributes["object_types"] = [kip_names[declared.to_type]]
+            attributes["subject_types"] = [nodes[declared.from_type].kip_name]
+            attributes["object_types"] = [nodes[declared.to_type].kip_name]
     description = stated_description(declared)
     if description:
         attributes[DESCRIPTION] = description
@@ -109,8 +136,8 @@ def _scalar_type(scalar: str) -> str:
     return "boolean" if scalar == "Bool" else "string"
 
 
-def encode(declared: SchemaType, dropped: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """A declaration as JSON, in its order. `dropped` are entries of `dropped_entry`."""
+def encode(declared: SchemaType) -> dict[str, Any]:
+    """A declaration as JSON, in its order."""
     said: dict[str, Any] = {
         "kind": kind_of_type(declared),
         "name": declared.name,
@@ -125,9 +152,6 @@ def encode(declared: SchemaType, dropped: Iterable[Mapping[str, Any]] = ()) -> d
         said["annotations"] = _annotations(declared.annotations)
     said["properties"] = [encode_property(each) for each in declared.properties]
     said["constraints"] = [_constraint(each) for each in declared.constraints]
-    remembered = [dict(each) for each in dropped]
-    if remembered:
-        said["dropped"] = remembered
     return said
 
 
@@ -177,10 +201,15 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
             return {type(constraint).__name__.lower(): list(columns)}
 
 
-def remembered(attributes: Mapping[str, Any]) -> tuple[SchemaType, int, int] | None:
-    """The declaration that was dropped although its definition stayed, and the span of entries."""
+def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
+    """What a definition remembers that stayed although its type was dropped."""
     said = attributes.get(PG_DROPPED)
-    return None if said is None else (decode(said["declaration"]), said["first"], said["last"])
+    if not isinstance(said, dict):
+        return None
+    declared = declaration({PG: said.get("declaration")})
+    if declared is None:
+        return None
+    return Remembered(declared, said["declaration"], said["seq"], said["time_us"])
 
 
 # And back.
@@ -189,10 +218,16 @@ def remembered(attributes: Mapping[str, Any]) -> tuple[SchemaType, int, int] | N
 def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
     """The declaration in the attributes of a definition; None if KIP alone made it.
 
-    Only applying a schema writes `pg`, so it is read without suspicion.
+    The guard sees to it that only applying a schema writes `pg`. In a file that is older than
+    schemas it may mean anything, and what is no declaration is none.
     """
     said = attributes.get(PG)
-    return decode(said) if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return None
+    try:
+        return decode(said)
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def decode(said: Mapping[str, Any]) -> SchemaType:
@@ -227,7 +262,7 @@ def decode_property(said: Mapping[str, Any]) -> Property:
 def dropped_properties(attributes: Mapping[str, Any]) -> list[tuple[Property, int]]:
     """The properties that were dropped softly, each with the position before its values went."""
     said = attributes.get(PG)
-    if not isinstance(said, dict):
+    if declaration(attributes) is None or not isinstance(said, dict):
         return []
     return [(decode_property(each["property"]), each["seq"]) for each in said.get("dropped", ())]
 

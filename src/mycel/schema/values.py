@@ -6,12 +6,14 @@ A value in an attribute is JSON, and a type says which JSON, and which spelling 
     enum(a, b)          one of its texts
     Bool                true or false
     I32 I64 U32 U64     whole numbers within their range; 5.0 is taken as 5
-    F32 F64             finite numbers; F32 within its range, but not rounded; 5 is taken as 5.0
+    F64                 finite numbers; 5 is taken as 5.0
+    F32                 numbers of single precision, each as the shortest decimal that means it
+                        (`singles`): 0.1, 0.12345679
     Date                "2024-01-31"
     DateTime            RFC 3339; stored in UTC, with milliseconds only where there are any:
                         "2024-01-31T12:00:00Z", "2024-01-31T12:00:00.250Z"; no zone means UTC
     Blob                base64 (RFC 4648 §4) with padding
-    Vector(n)           an array of n numbers, each within the range of F32
+    Vector(n)           an array of n numbers, each like an F32
     [scalar]            an array of scalars, none of them null
 
 Values arrive in three ways: as JSON (`canonical`), as text in a cell or a literal (`from_text`),
@@ -25,6 +27,7 @@ What does not fit is a `BadValue`, whose message goes on where "Person.age must 
 from __future__ import annotations
 
 import re
+from array import array
 from base64 import b64encode
 from binascii import a2b_base64
 from collections.abc import Callable
@@ -39,6 +42,7 @@ import orjson
 from mycel.model.names import kind_of, shorten
 from mycel.schema.definitions import json_type, with_article
 from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
+from mycel.schema.singles import SINGLE_MAX, single, singles
 
 Canonical: TypeAlias = Callable[[Any], Any]
 """From a value to its canonical spelling, the same object if it has that already."""
@@ -49,7 +53,6 @@ RANGES: Final[dict[Scalar, tuple[int, int]]] = {
     "U32": (0, (1 << 32) - 1),
     "U64": (0, (1 << 64) - 1),
 }
-F32_MAX: Final = (2.0 - 2.0**-23) * 2.0**127
 _EXACT_MAX: Final = float(1 << 53)
 """Beyond this, a number with a fraction part does not say which whole number was meant."""
 
@@ -164,8 +167,9 @@ def _float64(value: Any) -> float:
 
 def _float32(value: Any) -> float:
     number = _float64(value)
-    if -F32_MAX <= number <= F32_MAX:
-        return number
+    if -SINGLE_MAX <= number <= SINGLE_MAX:
+        made = single(number)
+        return number if made == number else made
     raise BadValue(f"{_shown(number)} is beyond the range of F32")
 
 
@@ -306,15 +310,18 @@ def _vector(dimension: int) -> Canonical:
             raise BadValue(_is(value))
         if len(value) != dimension:
             raise BadValue(f"it has {len(value)} numbers")
-        # Vectors are long, and nearly always right: five passes of C are quicker than one of ours.
+        # Vectors are long, and nearly always right: a few passes of C are quicker than ours.
         if (
             value.__class__ is list
             and set(map(type, value)) == {float}
             and isfinite(sum(value))
-            and min(value) >= -F32_MAX
-            and max(value) <= F32_MAX
+            and min(value) >= -SINGLE_MAX
+            and max(value) <= SINGLE_MAX
         ):
-            return value
+            made = singles(value)
+            # Bytes, because -0.0 equals 0.0.
+            is_same = array("d", made).tobytes() == array("d", value).tobytes()
+            return value if is_same else made
         return slowly(value)  # type: ignore[no-any-return]
 
     return vector

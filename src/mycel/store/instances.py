@@ -80,18 +80,19 @@ def attributes_at(
     return dict(every(connection, query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
 
 
-def retired_between(
-    connection: apsw.Connection, table: Table, first: int, last: int
+def retired_at(
+    connection: apsw.Connection, table: Table, time_us: int, reason: str
 ) -> list[Instance]:
-    """What was removed within a range of the journal and is still gone, in that order.
+    """What was removed at a time for a reason and is still gone, oldest first.
 
-    There is no index for this: it looks at every tombstone that is in force.
+    A tombstone keeps both when it gets another key, because an end of its link does. There is no
+    index for this: it looks at every tombstone that is in force.
     """
     query = (
         f"SELECT {_CONTENT[table]} FROM {table}_past c WHERE c.to_seq = {OPEN_END}"
-        " AND c.from_seq BETWEEN ? AND ? ORDER BY c.from_seq"
+        " AND c.tombstoned_at = ? AND c.tombstoned_reason = ? ORDER BY c.id"
     )
-    return [Instance(*row) for row in every(connection, query, (first, last))]
+    return [Instance(*row) for row in every(connection, query, (time_us, reason))]
 
 
 def links_elsewhere(

@@ -265,7 +265,10 @@ FROM proposition p JOIN predicate r ON r.id = p.predicate;
 _OLD_VIEWS = _views(_IS_URI, "")
 """The views of format 1."""
 
-VIEWS: Final = _views(_IS_URI_OR_URN, " WHERE t.name <> 'Missing'")
+VIEWS: Final = _views(
+    _IS_URI_OR_URN,
+    "\nWHERE NOT (t.name = 'Missing' AND substr(c.name, 1, 10) = 'concept://')",
+)
 """The views since format 2. A concept that only links know of is no node: such links lead to a URI
 that `nodes` does not have."""
 

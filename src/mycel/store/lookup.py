@@ -148,6 +148,20 @@ def had_name(connection: apsw.Connection, number: int, name: str) -> bool:
     return first(connection, query, (number, name)) is not None
 
 
+def twins(
+    connection: apsw.Connection, type_number: int, names: Collection[str]
+) -> list[tuple[int, int]]:
+    """Pairs of concepts with one of these names: one of the type, and one of another."""
+    found = every(
+        connection,
+        "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
+        " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
+        " GROUP BY m.id",
+        (type_number, orjson.dumps(list(names)).decode()),
+    )
+    return [(one, other) for one, other in found]
+
+
 def types_named(connection: apsw.Connection, name: str, limit: int) -> list[int]:
     """The types, by number, of concepts with a name."""
     query = "SELECT type FROM concept WHERE name = ? LIMIT ?"
@@ -232,16 +246,22 @@ def links_between(
     return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
 
 
-def links_at_type(
-    connection: apsw.Connection, type_number: int, after: int, limit: int
+def links_at_named(
+    connection: apsw.Connection, type_number: int, beginning: str, after: int, limit: int
 ) -> list[int]:
-    """Links that leave or reach concepts of a type, by number, after one that was seen before."""
-    at = "SELECT p.id FROM concept c CROSS JOIN proposition p ON p.{end} = c.id WHERE c.type = ?1"
+    """Links that leave or reach concepts of a type whose names begin so.
+
+    By number, after one that was seen before.
+    """
+    at = (
+        "SELECT p.id FROM concept c CROSS JOIN proposition p ON p.{end} = c.id"
+        " WHERE c.type = ?1 AND substr(c.name, 1, length(?4)) = ?4"
+    )
     found = every(
         connection,
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
-        (type_number, after, limit),
+        (type_number, after, limit, beginning),
     )
     return [link for (link,) in found]
 

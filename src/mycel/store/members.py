@@ -1,4 +1,4 @@
-"""Concepts of one type, the links between them, and what has changed: for those who show them whole.
+"""Concepts of one type, the links between them, and what has changed.
 
 Rows, not elements: whoever shows thousands of concepts needs their names and attributes, and pays
 for nothing else.

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel import schema
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, TypeMismatch
+from mycel.schema.stored import declaration
 from tests.unit.store.given import problems
 
 PEOPLE = """
@@ -439,3 +440,139 @@ def test_a_schema_that_is_inferred_can_be_applied(db: mycel.Nexus) -> None:
     result = db.schema.apply(text)
     assert result.applied, result.steps
     assert db.schema.plan(db.schema.infer()).steps == ()
+
+
+# What a reviewer stumbled over.
+
+
+@pytest.mark.parametrize("key", ["pg", "pg_dropped"])
+def test_nobody_writes_into_a_definition_what_schemas_write(db: mycel.Nexus, key: str) -> None:
+    forged = {"declaration": {"kind": "node"}, "seq": 0, "time_us": 0, "kind": "node"}
+    for value in ({}, forged):
+        with pytest.raises(MycelError, match="applying a schema"):
+            db.write(lambda tx, value=value: tx.define_type("Quay", {key: value}))  # type: ignore[misc]
+    assert db.schema.apply("node Quay { a: String? }").applied
+
+
+def test_what_is_no_declaration_is_none(db: mycel.Nexus) -> None:
+    """A file that is older than schemas may have anything there."""
+    assert declaration({"pg": {"kind": "node"}}) is None
+    assert declaration({"pg": {"kind": "edge", "name": 1, "type_id": 2, "properties": 3}}) is None
+    assert declaration({"pg": "text"}) is None
+
+
+EDGED = "node A { k: String @key  n: I32? }\nnode B { k: String  m: String }\nedge E: A -> B"
+
+
+def linked(db: mycel.Nexus) -> tuple[str, str]:
+    a, b = put(db, "A", "a"), put(db, "B", "b", k="b", m="bee")
+    db.add_edge(a, "E", b)
+    return a, b
+
+
+def test_links_come_back_although_an_end_has_another_key(db: mycel.Nexus) -> None:
+    db.schema.apply(EDGED)
+    a, _ = linked(db)
+    db.schema.apply(EDGED.replace("edge E: A -> B", ""))
+    rekeyed = EDGED.replace("m: String", "m: String @key")
+    db.schema.apply(rekeyed.replace("edge E: A -> B", ""))
+    assert "restore_type" in kinds(db.schema.apply(rekeyed))
+    (link,) = db.edges_out(a, ["E"])
+    assert db.get(link.object).name == "bee"  # type: ignore[union-attr]
+
+
+def test_links_come_back_although_an_end_is_called_otherwise(db: mycel.Nexus) -> None:
+    db.schema.apply(EDGED)
+    a, b = linked(db)
+    db.schema.apply(EDGED.replace("edge E: A -> B", ""))
+    renamed = EDGED.replace("node B", 'node B2 @rename_from("B")').replace("A -> B", "A -> B2")
+    db.schema.apply(renamed.replace("edge E: A -> B2", ""))
+    assert kinds(db.schema.apply(renamed)) == ["restore_type"]
+    assert [link.object for link in db.edges_out(a, ["E"])] == [b]
+
+
+def test_a_restored_edge_is_held_to_its_cardinality(db: mycel.Nexus) -> None:
+    text = "node A {} node B {} edge E: A -> B @card(2..2)"
+    db.schema.apply(text)
+    with db.transaction() as tx:
+        a = tx.put_concept("A", "a")
+        targets = [tx.put_concept("B", name) for name in ("x", "y")]
+        for target in targets:
+            tx.add_edge(a, "E", target)
+    db.schema.apply("node A {} node B {}")
+    db.write(lambda tx: tx.retire(targets[0]))
+    result = db.schema.apply(text)
+    assert not result.supported
+    assert "@card violation on edge E" in reasons(result)
+
+
+def test_a_key_that_is_no_name_is_listed(db: mycel.Nexus) -> None:
+    db.schema.apply("node A { k: String }")
+    put(db, "A", "a", k="x" * 5000)
+    result = db.schema.apply("node A { k: String @key }")
+    assert not result.supported
+    assert "'a'" in reasons(result)
+
+
+def test_the_foundation_is_no_business_of_schemas(db: mycel.Nexus) -> None:
+    for call in (db.schema.plan, db.schema.apply):
+        result = call("node Domain @open {}")
+        assert not result.supported
+        assert "foundation" in reasons(result)
+
+
+@pytest.mark.parametrize("nonsense", [b"node A {}", 123, None])
+def test_what_is_neither_text_nor_catalog_is_refused(db: mycel.Nexus, nonsense: Any) -> None:
+    with pytest.raises(InvalidValueType):
+        db.schema.apply(nonsense)
+
+
+def test_a_declaration_that_is_too_large_is_named(db: mycel.Nexus) -> None:
+    text = " ".join(f"property_number_{n}: String?" for n in range(12_000))
+    with pytest.raises(mycel.errors.ResourceExhausted, match="declaration of Wide"):
+        db.schema.apply(f"node Wide {{ {text} }}")
+
+
+def test_a_renamed_definition_keeps_its_metadata_and_links(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        drug = tx.put_concept("$ConceptType", "Drug", {"note": "ours"}, {"source": "a book"})
+        domain = tx.put_concept("Domain", "Medicine", {"description": "Cures"})
+        tx.add_edge(drug, "belongs_to_domain", domain)
+    db.schema.apply("node Drug {}")
+    db.schema.apply('node Remedy @rename_from("Drug") {}')
+    remedy = db.get_concept("$ConceptType", "Remedy")
+    assert remedy is not None
+    assert (remedy.attributes["note"], remedy.metadata["source"]) == ("ours", "a book")
+    assert [link.object for link in db.edges_out(remedy.id)] == [domain]
+    db.schema.apply("")
+    db.schema.apply("node Remedy {}")
+    remedy = db.get_concept("$ConceptType", "Remedy")
+    assert remedy is not None
+    assert (remedy.attributes["note"], remedy.metadata["source"]) == ("ours", "a book")
+    assert [link.object for link in db.edges_out(remedy.id)] == [domain]
+
+
+def test_a_type_that_had_to_stay_expects_what_it_expected_before(db: mycel.Nexus) -> None:
+    before = attributes(db, "$ConceptType", "Person")
+    db.schema.apply("node Person { email: String @key }")
+    put(db, "Person", "ada")
+    db.schema.apply("node Person { email: String @key  age: I32? }")
+    db.schema.apply("")
+    after = attributes(db, "$ConceptType", "Person")
+    assert after["instance_schema"] == before["instance_schema"]
+    assert db.get_concept("Person", "ada") is None
+    assert "restore_type" in kinds(db.schema.apply("node Person { email: String @key }"))
+    assert attributes(db, "Person", "ada") == {"email": "ada"}
+
+
+def test_what_was_dropped_under_one_name_with_two_types_comes_back_each(db: mycel.Nexus) -> None:
+    number, text, none = "node A { p: I32? }", "node A { p: String? }", "node A {}"
+    db.schema.apply(number)
+    put(db, "A", "a", p=1)
+    db.schema.apply(none)
+    db.schema.apply(text)
+    put(db, "A", "a", p="one")
+    for wanted, value in ((number, 1), (text, "one"), (number, 1)):
+        db.schema.apply(none)
+        assert kinds(db.schema.apply(wanted)) == ["restore_property"]
+        assert attributes(db, "A", "a") == {"p": value}

@@ -682,8 +682,8 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with mycel.Nexus(Store(path, durability="off")) as db:
 
         def work(tx: mycel.Transaction) -> None:
-            tx.define_type(FACT, attributes_of(NODE, {FACT: FACT}))
-            tx.define_predicate("likes", attributes_of(EDGE, {FACT: FACT}))
+            tx.define_type(FACT, attributes_of(NODE, {FACT: NODE}))
+            tx.define_predicate("likes", attributes_of(EDGE, {FACT: NODE}))
             want(tx, FACT, list(slots_of(NODE).items()))
             want(tx, "likes", list(slots_of(EDGE).items()), link=True)
             made = [
