@@ -747,11 +747,13 @@ def test_what_is_renamed_to_a_dropped_name_leaves_nothing_to_come_back() -> None
     assert kinds(accepted, "node Ship { age: I32? }") == ["add_property"]
 
 
-def test_only_the_latest_drop_of_a_property_is_remembered() -> None:
+def test_a_property_that_was_dropped_with_two_types_comes_back_with_either() -> None:
     accepted = dropped_again(in_node("age: I32?"), in_node(""), in_node("age: I64?"), in_node(""))
-    (memory,) = accepted.dropped
-    assert memory.property is not None
-    assert str(memory.property.type) == "I64?"
+    types = [str(each.property.type) for each in accepted.dropped if each.property is not None]
+    assert types == ["I32?", "I64?"]
+    assert kinds(accepted, in_node("age: I32?")) == ["restore_property"]
+    assert kinds(accepted, in_node("age: I64?")) == ["restore_property"]
+    assert kinds(accepted, in_node("age: F64?")) == ["add_property"]
 
 
 # Numbers.
