@@ -10,12 +10,14 @@ ARGS ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
+# Where `make run` keeps its graph. What was written to it stays, `make clean` included.
+GRAPH := .mycel
 # Renewed when pyproject.toml changes; until then an install is not repeated.
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test run check lint types layers wheel bench soak coverage format clean
+.PHONY: help install test run check lint types layers wheel smoke bench soak coverage format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -33,10 +35,11 @@ $(STAMP): pyproject.toml
 test: $(STAMP) ## Run all tests
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-run: $(STAMP) ## Run the demonstration
-	$(PY) -m mycel demo $(ARGS)
+run: $(STAMP) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
+	@mkdir -p $(GRAPH)
+	@exec $(PY) -m mycel serve --db $(GRAPH)/graph.db --bootstrap . $(ARGS)
 
-check: lint types layers wheel ## Check style, types and layers, and try the built wheel
+check: lint types layers wheel smoke ## Check style, types, layers, the built wheel and `make run`
 
 lint: $(STAMP) ## Check style and formatting
 	$(PY) -m ruff check .
@@ -50,6 +53,9 @@ layers: $(STAMP) ## Check that every layer imports only from those below it
 
 wheel: $(STAMP) ## Build the wheel, install it bare elsewhere and run it
 	$(PY) tools/wheel_smoke.py
+
+smoke: $(STAMP) ## Start what `make run` starts, ask it something, stop it
+	$(PY) tools/run_smoke.py
 
 bench: $(STAMP) ## Run the benchmarks (graphs of 10k and 100k concepts)
 	$(PY) -m benchmarks $(ARGS)

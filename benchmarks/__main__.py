@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from benchmarks import bulk, checks, proofs, reads, startup, writes
+from benchmarks import bulk, checks, proofs, reads, startup, traversals, writes
+from benchmarks.bootstrap import runs as bootstrap_runs
+from benchmarks.compat import latencies
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
 from benchmarks.kip import capsules, finds, language, others, sweeps
+from benchmarks.mcp import calls
 from benchmarks.report import Line, Measure, load_text, table, to_json
 from benchmarks.schema import catalogs, migrations, uniques
 from benchmarks.schema import loads as schema_loads
@@ -33,12 +36,16 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "capsule": capsules.measure,
     "sweep": sweeps.measure,
     "other": others.measure,
+    "traverse": traversals.measure,
     "catalog": catalogs.measure,
     "rows": schema_loads.measure,
     "unique": uniques.measure,
     "migrate": migrations.measure,
+    "compat": latencies.measure,
     "proof": proofs.measure,
     "start": startup.measure,
+    "mcp": calls.measure,
+    "bootstrap": bootstrap_runs.measure,
     "verify": checks.measure_verify,
 }
 ONLY_IF_FULL: Final = {"verify"}

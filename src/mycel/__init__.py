@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
+    from mycel.graph.traversal import CutOff, Reached, Step, Traversal
     from mycel.graph.view import GraphView, PastView
     from mycel.graph.walk import FindResult, Follow, Memory
     from mycel.knowledge.context import ActiveContext, Contexts
@@ -42,6 +43,7 @@ __all__ = [
     "ConceptRow",
     "ConsistencyProof",
     "Contexts",
+    "CutOff",
     "EntryProof",
     "Exported",
     "FindResult",
@@ -62,13 +64,16 @@ __all__ = [
     "Proposition",
     "PropositionRow",
     "Purged",
+    "Reached",
     "Relation",
     "Report",
     "Result",
     "Retired",
     "Snapshot",
     "StateProof",
+    "Step",
     "Transaction",
+    "Traversal",
     "Version",
     "__version__",
     "decode_concept",
@@ -82,6 +87,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "mycel.engine.result": ("Result",),
     "mycel.graph.view": ("GraphView", "PastView"),
+    "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
     "mycel.knowledge.context": ("ActiveContext", "Contexts"),
     "mycel.knowledge.knowledge": ("Knowledge",),

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from mycel.engine.constraints import SchemaGuard
+from mycel.engine.healing import HealingGuard
 from mycel.engine.protection import ProtectionGuard
 from mycel.engine.typed import TypedGuard
 from mycel.errors import (
@@ -517,7 +518,13 @@ def open_nexus(
         durability=durability,
         busy_timeout_s=busy_timeout_s,
         clock_us=clock_us,
-        guards=(ProtectionGuard(), TypedGuard(), SchemaGuard(strict=strict), *guards),
+        guards=(
+            HealingGuard(),  # Before those that look at what the transaction leaves behind.
+            ProtectionGuard(),
+            TypedGuard(),
+            SchemaGuard(strict=strict),
+            *guards,
+        ),
         vfs=vfs,
         bare=not bootstrap,
     )

@@ -201,3 +201,21 @@ def test_a_forked_process_reads_and_writes_and_so_does_its_parent(
     with mycel.open(path) as db:
         assert_sound(db)
         assert db.get_concept(FACT, "before the fork") is not None
+
+
+def test_two_processes_add_nodes_at_once_and_all_of_them_are_there(
+    tmp_path: Path, workers: Workers
+) -> None:
+    path = tmp_path / "graph.db"
+    for me in ("one", "two"):
+        workers.hire("add_nodes", path, me, 10)
+    workers.start_together()
+    added = {line[1] for worker in workers for line in worker.finish()}
+    assert len(added) == 20
+    with mycel.open(path) as db:
+        assert_sound(db)
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        for me in ("one", "two"):
+            for n in range(10):
+                assert knowledge.get(f"{me}/{n}").content == str(n)
+        assert len(knowledge.broken_links()) == 20

@@ -26,6 +26,16 @@ def wait_for_the_start() -> None:
     sys.stdin.readline()
 
 
+def add_nodes(path: str, me: str, count: str) -> None:
+    """Add nodes of one's own, each linked to a concept that nobody writes."""
+    with mycel.open(path) as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        wait_for_the_start()
+        for n in range(int(count)):
+            relations = [{"relation": "needs", "target": "hub"}]
+            say("added", knowledge.add(f"{me}/{n}", content=str(n), relations=relations).id)
+
+
 def add_edges(path: str, me: str, count: str) -> None:
     """Link concepts of one's own to the hub; everybody tries to add one and the same edge too."""
     with mycel.open(path, actor=me) as db:
@@ -174,6 +184,7 @@ TASKS: dict[str, Callable[..., None]] = {
     task.__name__: task
     for task in (
         add_edges,
+        add_nodes,
         create,
         hold,
         write_one,

@@ -39,6 +39,7 @@ def test_every_example_runs_and_prints_what_it_states(path: Path, folder: Path) 
         "kip.md",
         "schema-language.md",
         "loading.md",
+        "knowledge.md",
         "python.md",
         "format.md",
     ],

@@ -154,6 +154,14 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
         limits.LINE_BYTES_MAX,
         lambda db, n: db.load(io.BytesIO(b'{"type":"Drug","name":"-"}'.ljust(n)), **JSONL),
     ),
+    "`max_nodes` of": (
+        limits.TRAVERSE_NODES_MAX,
+        lambda db, n: db.traverse(("Person", "$self"), max_nodes=n),
+    ),
+    "`max_cost` of": (
+        limits.TRAVERSE_COST_MAX,
+        lambda db, n: db.traverse(("Person", "$self"), max_cost=n),
+    ),
     "nesting of a command": (limits.NESTING_DEPTH_MAX, nest),
     "commands in a request": (limits.BATCH_COMMANDS_MAX, send),
     "bound on hops": (limits.HOP_BOUND_MAX, walk),

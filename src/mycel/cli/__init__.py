@@ -16,8 +16,10 @@ Modules, in the order in which a call passes through them:
 - `schema`      schema
 - `transfer`    load, export
 - `importing`   import: what another program remembers
+- `bootstrap`   bootstrap: a folder with its sources
 - `concepts`    define, concept, search
 - `edges`       edge, find
+- `traversal`   traverse
 - `history`     log, history, snapshot, purge
 - `proofs`      prove, verify
 - `serve`       serve: the graph over HTTP

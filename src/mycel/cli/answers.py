@@ -67,7 +67,11 @@ def answer(
 def _has_elements(statement: str, result: Result) -> bool:
     if result.columns != _NO_COLUMNS:
         return any(_is_element(value) for row in result.rows for value in row)
-    return statement == "SEARCH" and isinstance(result.value, list) and bool(result.value)
+    return (
+        statement in ("SEARCH", "TRAVERSE")
+        and isinstance(result.value, list)
+        and bool(result.value)
+    )
 
 
 def _is_element(value: Any) -> bool:
@@ -88,10 +92,12 @@ def _show(
         return
     value = result.value
     match statement, value:
-        case "FIND" | "SEARCH" | "EXPORT" | "DESCRIBE", {"valid": True}:
+        case "FIND" | "SEARCH" | "EXPORT" | "DESCRIBE" | "TRAVERSE", {"valid": True}:
             out.line("Valid.")
         case "SEARCH", _:
             _search(out, value, label)
+        case "TRAVERSE", _:
+            _traverse(out, value, label)
         case "EXPORT", _:
             _export(out, value)
         case "EXPLAIN", {"command": _}:
@@ -122,6 +128,14 @@ def _search(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[st
         out.note("No element has these words.")
 
 
+def _traverse(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
+    rows = [
+        [f"{each['cost']:g}", str(each["hops"]), text(each["node"], label), visible(each["reason"])]
+        for each in found
+    ]
+    out.table(["cost", "hops", "element", "why"], rows)
+
+
 def _export(out: Output, exported: Mapping[str, Any]) -> None:
     if not exported["capsule"]:
         out.note("Nothing matches.")
@@ -147,6 +161,8 @@ def _explain(out: Output, told: Mapping[str, Any]) -> None:
         section(f"plan: {stage['stage']}", stage["query"])
     if "sql" in told:
         section("sql", statement_lines(told["sql"]))
+    if "traversal" in told:
+        section("traversal", list(outline(told["traversal"])))
     if told.get("bindings"):
         bound = [f"?{at} = {text(value)}" for at, value in enumerate(told["bindings"], 1)]
         section("bindings", bound)

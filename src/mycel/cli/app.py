@@ -10,6 +10,7 @@ from io import StringIO
 import rich_click as click
 
 from mycel.cli import (
+    bootstrap,
     capsules,
     concepts,
     databases,
@@ -23,6 +24,7 @@ from mycel.cli import (
     schema,
     serve,
     transfer,
+    traversal,
 )
 from mycel.cli.context import Group, Session
 from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
@@ -31,8 +33,16 @@ from mycel.cli.output import PipeClosed
 _PANELS: dict[str, tuple[click.RichCommand, ...]] = {
     "Database": (databases.init, databases.doctor, demo.demo),
     "Language": (kip.kip, capsules.capsule),
+    "Knowledge": (bootstrap.bootstrap,),
     "Schema and data": (schema.schema, transfer.load, transfer.export, importing.import_),
-    "Graph": (concepts.define, concepts.concept, edges.edge, edges.find, concepts.search),
+    "Graph": (
+        concepts.define,
+        concepts.concept,
+        edges.edge,
+        edges.find,
+        traversal.traverse,
+        concepts.search,
+    ),
     "Servers": (mcp.mcp, serve.serve),
     "History and proofs": (
         history.log,

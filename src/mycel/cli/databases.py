@@ -1,5 +1,7 @@
 """`mycel init` and `mycel doctor`: a new database; is all here that it needs, and is it well?
 
+`init` also tells clients about the database, and the doctor looks whether that still holds.
+
 The doctor looks below the engine, because it has to say something useful about a database that the
 engine refuses to open. `mycel verify` is the thorough check.
 """
@@ -8,13 +10,16 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import rich_click as click
 
+from mycel.cli import clients
 from mycel.cli.capsules import presence
 from mycel.cli.context import Command, Place, Session, pass_session
 from mycel.cli.output import count
@@ -27,6 +32,11 @@ if TYPE_CHECKING:
 
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
+
+EXTRAS = {"arrow": "pyarrow", "pandas": "pandas"}
+"""As in pyproject.toml, each with what it brings."""
+
+_PLACES = ("db", "workspace")
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -43,17 +53,65 @@ class Finding(NamedTuple):
 
 @click.command(cls=Command)
 @click.option("--bare", is_flag=True, help="Without the core capsules: no types, nobody, nothing")
+@click.option(
+    "--client",
+    "client_names",
+    multiple=True,
+    type=click.Choice(clients.CLIENTS),
+    help="Tell this program about the database, so that it starts `mycel mcp`; may be repeated",
+)
+@click.option(
+    "--compat",
+    type=click.Choice(("memory",)),
+    help="Let the client offer the tools of the official memory server instead of ours",
+)
+@click.option(
+    "--print", "only_print", is_flag=True, help="Show what --client would write; write nothing"
+)
 @pass_session
-def init(session: Session, *, bare: bool) -> None:
+def init(
+    session: Session,
+    *,
+    bare: bool,
+    client_names: tuple[clients.ClientName, ...],
+    compat: str | None,
+    only_print: bool,
+) -> None:
     """Create the database; one that is there stays as it is.
 
     A new graph knows the core capsules: types such as Person and Event, predicates, domains, and
     who it is itself. `mycel capsule list` shows them.
+
+    With --client, a program that speaks MCP is told to use it. Its file keeps all its other
+    entries, and a copy of how it was before is left beside it.
     """
+    if (only_print or compat) and not client_names:
+        option = "--print" if only_print else "--compat"
+        raise click.UsageError(f"{option} needs a --client.")
+    place = session.place()
+    named = [clients.client(name, Path.cwd()) for name in dict.fromkeys(client_names)]
+    command = _server_command(place, compat)
+    if only_print:
+        for client in named:
+            _print(session, client, command)
+        return
+    _create(session, place, bare=bare)
+    for client in named:
+        told = clients.tell(client, command)
+        done = f"{client.title} knows it: {told.path}. {client.afterwards}"
+        if told.backup is not None:
+            done += f" What was there before is in {told.backup.name}."
+        wire = {"client": client.name, "path": str(told.path), "changed": told.changed}
+        session.out.say(
+            done if told.changed else f"{client.title} knows it already: {told.path}",
+            wire | {"backup": None if told.backup is None else str(told.backup)},
+        )
+
+
+def _create(session: Session, place: Place, *, bare: bool) -> None:
     # Late: see the package's docstring.
     import mycel
 
-    place = session.place()
     if place.is_default:
         # What an agent remembers is nobody else's business.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -64,6 +122,28 @@ def init(session: Session, *, bare: bool) -> None:
     session.out.say(
         f"There is a database already: {path}" if existed else f"Created {path}",
         {"path": path, "workspace": place.workspace, "created": not existed, "entries": entries},
+    )
+
+
+def _server_command(place: Place, compat: str | None) -> list[str]:
+    """How a client starts the server of this database, wherever it does so."""
+    where = (
+        ["--db", str(place.path.absolute())]
+        if place.workspace is None
+        else ["--workspace", place.workspace]
+    )
+    mode = [] if compat is None else ["--compat", compat]
+    return [*clients.own_command(), "mcp", *where, "--root", str(Path.cwd()), *mode]
+
+
+def _print(session: Session, client: clients.Client, command: list[str]) -> None:
+    snippet, typed = client.snippet(command), clients.typed(client, command)
+    text = f"{client.title}, in {client.path}:\n\n{snippet}"
+    if typed is not None:
+        text += f"\nOr type:\n\n  {typed}\n"
+    session.out.say(
+        text,
+        {"client": client.name, "path": str(client.path), "content": snippet, "command": command},
     )
 
 
@@ -91,9 +171,12 @@ def examine(place: Place) -> Iterator[Finding]:
         return
     yield from _engine(apsw.apsw_version(), apsw.sqlite_lib_version())
     yield from _features()
+    yield _extras()
+    yield _port()
     yield from _location(place)
     if place.path.exists():
         yield from _database(place.path)
+    yield from _clients()
 
 
 def _installation() -> Iterator[Finding]:
@@ -136,6 +219,67 @@ def _features() -> Iterator[Finding]:
             yield Finding("fail", name, f"SQLite was built without it ({error})")
         else:
             yield Finding("ok", name, "there")
+
+
+def _extras() -> Finding:
+    # Late: see the package's docstring.
+    from importlib.util import find_spec
+
+    lacking = [name for name, module in EXTRAS.items() if find_spec(module) is None]
+    there = ", ".join(name for name in EXTRAS if name not in lacking) or "none"
+    if not lacking:
+        return Finding("ok", "extras", there)
+    # Nobody needs them to be well.
+    names = ",".join(lacking)
+    return Finding("ok", "extras", f"{there}; `pip install 'mycel[{names}]'` adds {names}")
+
+
+def _port() -> Finding:
+    # Late: see the package's docstring; only `mycel serve` listens anywhere.
+    import socket
+
+    from mycel.cli.serve import HOST, PORT
+
+    with socket.socket() as attempt:
+        if os.name == "posix":
+            # Connections that ended a moment ago are nobody's.
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((HOST, PORT))
+        except OSError as error:
+            said = f"{PORT} cannot be used: {error.strerror}. `mycel serve --port N` takes another"
+            return Finding("warn", "port", said)
+    return Finding("ok", "port", f"{PORT} is free")
+
+
+def _clients() -> Iterator[Finding]:
+    """Whether those that were told of us could start us."""
+    found = [clients.registered(clients.client(name, Path.cwd())) for name in clients.CLIENTS]
+    known = [each for each in found if each is not None]
+    for each in known:
+        trouble = each.trouble or (_startable(each.command) if each.url is None else None)
+        status: Status = "ok" if trouble is None else "warn"
+        detail = f"{each.client.path} {trouble or f'asks {each.url}'}"
+        if trouble is None and each.url is None:
+            detail = f"{each.client.path} starts {each.command[0]}"
+        yield Finding(status, each.client.title, detail)
+    if not known:
+        yield Finding("ok", "clients", "none knows of it; `mycel init --client NAME` tells one")
+
+
+def _startable(command: tuple[str, ...]) -> str | None:
+    """Why a client could not start us, if it could not."""
+    if shutil.which(command[0]) is None:
+        return f"starts {command[0]}, which is not there; `mycel init --client` mends it"
+    options = dict(pairwise(command))
+    session = Session(given={key: options[f"--{key}"] for key in _PLACES if f"--{key}" in options})
+    if not session.given:
+        return None
+    try:
+        path = session.place().path
+    except click.UsageError as error:
+        return f"names no database: {error.message}"
+    return None if path.exists() else f"leads to {path}, which is not there (yet)"
 
 
 def _location(place: Place) -> Iterator[Finding]:

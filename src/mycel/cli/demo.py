@@ -129,7 +129,7 @@ def _grow(tale: _Tale, db: Nexus) -> None:
     )
 
     before = db.snapshot().entries
-    plant(db)
+    _plant(db)
     entries = db.snapshot().entries - before
     tale.lines(
         {"concepts": len(_CONCEPTS), "edges": len(_EDGES), "entries": entries},
@@ -137,9 +137,7 @@ def _grow(tale: _Tale, db: Nexus) -> None:
     )
 
 
-def plant(db: Nexus) -> None:
-    """Write the plot: what grows in it, and what joins what. Again changes nothing."""
-
+def _plant(db: Nexus) -> None:
     def begin(tx: Transaction) -> None:
         for name, description in _TYPES.items():
             tx.define_type(name, {"description": description})

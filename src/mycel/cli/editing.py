@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mycel.errors import MycelError
 from mycel.kip.foreign import KEYWORDS, STATEMENTS
 from mycel.kip.lexer import END, Tokens
+from mycel.kip.meta import DIRECTIONS
 from mycel.kip.parser import parse
 from mycel.syntax.source import Source
 
@@ -217,6 +218,10 @@ def _names(before: Sequence[str], known: Known) -> Sequence[str]:
     if last == "TYPE":
         about_links = "PROPOSITION" in before[:3]  # SEARCH and DESCRIBE say it at once.
         return known.predicates if about_links else known.types
+    if last == "ALONG" or (last == "|" and "ALONG" in before):
+        return known.predicates
+    if last == "DIRECTION":
+        return DIRECTIONS
     if last == ":" and len(before) > 1 and before[-2].strip('"') == "type":
         return known.types
     opened, commas = _innermost(before)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.nexus import Nexus
 
-READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "EXPLAIN")
+READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

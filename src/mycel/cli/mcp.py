@@ -1,4 +1,4 @@
-"""`mycel mcp`: the graph as a server of the Model Context Protocol, on standard input and output."""
+"""`mycel mcp`: the graph as a server of the Model Context Protocol, on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
 
 if TYPE_CHECKING:
+    from mcp.server.lowlevel.server import Server
+
     from mycel.knowledge.knowledge import Knowledge
     from mycel.nexus import Nexus
 
@@ -36,48 +38,57 @@ COMPATIBLE = ("memory",)
 def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | None) -> int:
     """Serve the graph to an agent over MCP, on standard input and output.
 
-    A client starts this command by itself; docs/mcp.md shows how to tell it. The database is created
-    if it is not there. The server ends when its input does.
+    A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
+    created if it is not there. The server ends when its input does.
     """
-    # Late, and first: what is loaded after this finds the SDK without its web parts.
-    from mycel.mcp import lean
+    # Much is made now and nothing thrown away: looking for garbage would only take time.
+    gc.disable()
+    try:
+        # Late, and first: what is loaded after this finds the SDK without its web parts.
+        from mycel.mcp import lean
 
-    lean.load()
-    from mycel.mcp.stdio import serve
+        lean.load()
+        from mycel.mcp.stdio import serve
 
-    with open_or_create(session) as db:
-        folder = (Path.cwd() if root is None else root).resolve()
-        server = _server(db, knowledge_of(session, db, folder), compat, readonly=readonly)
-        # What was loaded stays; there is no need to look through it for garbage again and again.
-        gc.collect()
-        gc.freeze()
-        stopped_by = serve(server)
+        with open_or_create(session, reading=readonly) as db:
+            folder = (Path.cwd() if root is None else root).resolve()
+            server = _server(session, db, folder, compat, readonly=readonly)
+            gc.freeze()  # What was loaded stays, and need not be looked through later either.
+            gc.enable()
+            stopped_by = serve(server)
+    finally:
+        gc.enable()
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
 
 
-def _server(db: Nexus, knowledge: Knowledge, compat: str | None, *, readonly: bool) -> Any:
+def _server(
+    session: Session, db: Nexus, root: Path, compat: str | None, *, readonly: bool
+) -> Server[Any]:
+    # Late: see above.
     if compat == "memory":
-        # Late: see above.
-        from mycel.mcp.compat import build_server as build_memory_server
+        from mycel.mcp import compat as memory
 
-        return build_memory_server(db, knowledge, readonly=readonly)
+        return memory.build_server(db, readonly=readonly)
     from mycel.mcp.server import build_server
 
-    return build_server(db, knowledge, readonly=readonly)
+    return build_server(db, knowledge_of(session, db, root), readonly=readonly)
 
 
-def open_or_create(session: Session) -> Nexus:
-    """The database of a session; a new one knows the core capsules."""
+def open_or_create(session: Session, **how: Any) -> Nexus:
+    """The database of a session; if it is not there it is created, with the core capsules.
+
+    `how` goes to `mycel.open`.
+    """
     # Late: see the package's docstring.
     import mycel
 
     place = session.place()
-    if place.path.exists() and place.path.stat().st_size > 0:
-        return session.open()
-    if place.is_default:
-        place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    actor = session.given.get("actor", session.environment.get("actor"))
-    return mycel.open(place.path, **({} if actor is None else {"actor": actor}))
+    if not (place.path.exists() and place.path.stat().st_size > 0):
+        if place.is_default:
+            # What an agent remembers is nobody else's business.
+            place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mycel.open(place.path).close()
+    return session.open(**how)
 
 
 def knowledge_of(session: Session, db: Nexus, root: Path) -> Knowledge:

@@ -74,6 +74,7 @@ else as JSON. EXPORT prints the capsule itself. With `--json` an answer is the r
 | environment | |
 |---|---|
 | `MYCEL_DB`, `MYCEL_WORKSPACE`, `MYCEL_ACTOR` | what the options say where they are not given |
+| `MYCEL_TOKEN` | the token that `mycel serve` asks for |
 | `MYCEL_DEBUG=1` | the traceback of an error |
 | `MYCEL_HISTORY` | where sessions keep what was typed; empty: nowhere |
 | `NO_COLOR` | no colours, even on a terminal |

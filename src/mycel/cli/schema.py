@@ -111,7 +111,7 @@ def plan(session: Session, file: str, no_data: bool) -> int:
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Planning"):
         planned = db.schema.plan(catalog, check_data=not no_data)
-    _show_steps(session, planned.changes, planned.to_dict())
+    _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     if not session.as_json and planned.changes:
         said = "It can be applied." if planned.supported else "It cannot be applied."
         session.out.note(said)
@@ -125,8 +125,13 @@ def plan(session: Session, file: str, no_data: bool) -> int:
     is_flag=True,
     help="Let what is no longer declared go for good, instead of hiding it",
 )
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    help="Take a schema that declares nothing for what is meant: it hides all that is declared",
+)
 @pass_session
-def apply(session: Session, file: str, allow_data_loss: bool) -> int:
+def apply(session: Session, file: str, allow_data_loss: bool, allow_empty: bool) -> int:
     """Put a schema in force: definitions, data and indexes, as one transaction.
 
     What is no longer declared is hidden, and comes back when it is declared again. If the plan is
@@ -134,8 +139,14 @@ def apply(session: Session, file: str, allow_data_loss: bool) -> int:
     """
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Applying"):
+        if not allow_empty and next(catalog.types, None) is None:
+            _refuse_empty(db.schema.catalog)
+        warnings = db.schema.plan(catalog, check_data=False).warnings
         result = db.schema.apply(catalog, allow_data_loss=allow_data_loss)
-    _show_steps(session, result.changes, result.to_dict())
+    said = result.to_dict()
+    if warnings:
+        said["warnings"] = list(warnings)
+    _show_steps(session, result.changes, said, warnings)
     if not session.as_json and result.changes:
         done = f"Applied; the schema is in force from entry {result.manifest_version} on."
         session.out.note(done if result.applied else "Nothing was changed.")
@@ -162,7 +173,7 @@ def diff(session: Session, files: tuple[str, ...]) -> int:
         with session.open(reading=True) as db:
             accepted = db.schema.catalog
     planned = plan_between(accepted, desired)
-    _show_steps(session, planned.changes, planned.to_dict())
+    _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     return int(bool(planned.changes))
 
 
@@ -204,11 +215,32 @@ def _load(path: str) -> Catalog:
     return load(read_text(path), file=None if path == "-" else path)
 
 
+def _refuse_empty(accepted: Catalog) -> None:
+    """A file that is empty by mistake should not hide everything.
+
+    Raises:
+        SchemaError: there is something to hide.
+    """
+    # Late: see the package's docstring.
+    from mycel.errors import SchemaError
+
+    number = sum(1 for _ in accepted.types)
+    if number:
+        raise SchemaError(
+            f"The schema declares nothing. Applying it would hide {count(number, 'type')} with all"
+            " data of them.",
+            hint="If that is what you want, say --allow-empty; `mycel schema show` prints what is"
+            " in force.",
+        )
+
+
 def _sizes(sizes: dict[str, int]) -> str:
     return ", ".join(count(number, noun.removesuffix("s")) for noun, number in sizes.items())
 
 
-def _show_steps(session: Session, changes: Sequence[Step], wire: dict[str, Any]) -> None:
+def _show_steps(
+    session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
+) -> None:
     # Late: see the package's docstring.
     from mycel.schema.steps import UnsupportedChange, describe
 
@@ -226,10 +258,12 @@ def _show_steps(session: Session, changes: Sequence[Step], wire: dict[str, Any])
         lambda step: step.to_dict(),
         empty="Nothing to change.",
     )
+    session.out.warn(warnings)
     for step in changes:
         if isinstance(step, UnsupportedChange) and step.violation_count > 1:
-            session.out.note(f"{step.entity}: {count(step.violation_count, 'instance')}")
+            least = "more than " if step.has_more else ""
+            session.out.note(f"{step.entity}: {least}{count(step.violation_count, 'instance')}")
             for each in step.violations[:_VIOLATIONS_SHOWN]:
                 session.out.note(f"  {each['instance']}: {each['message']}")
             if step.violation_count > _VIOLATIONS_SHOWN:
-                session.out.note(f"  and {step.violation_count - _VIOLATIONS_SHOWN} more")
+                session.out.note(f"  and {least}{step.violation_count - _VIOLATIONS_SHOWN} more")

@@ -6,6 +6,7 @@ the server is for this machine alone. Whoever opens it to others has to give it 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -16,14 +17,15 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli import demo
 from mycel.cli.clients import connection_help
 from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.mcp import knowledge_of, open_or_create
 from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:
     from mycel.http.app import Door
-    from mycel.http.policy import Token
+    from mycel.http.guarding import Guard
+    from mycel.http.policy import Policy, Token
     from mycel.nexus import Nexus
 
 HOST = "127.0.0.1"
@@ -86,7 +88,7 @@ _TOKEN_BYTES_MAX = 4096
     "project",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="PATH",
-    help="First bring what is in this directory into the graph, which is created if need be",
+    help="First bring what is in this directory into the graph",
 )
 @click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
 @pass_session
@@ -131,13 +133,11 @@ def serve(
     sockets = bind(addresses)
     try:
         with _graph(session, project, timeout_s) as db:
-            # Later still: these take longest to load.
-            from mycel.http.app import build_app
-
             _prepare_logs(verbose=verbose)
+            app = _application(session, db, policy, project)
             url = url_of(sockets[0], host)
             run(
-                build_app(db, policy, doors=_doors(session, db, project)),
+                app,
                 sockets,
                 policy,
                 on_ready=lambda: _say_ready(session, db, url),
@@ -167,65 +167,44 @@ def _token(path: Path | None) -> Token | None:
 
 @contextmanager
 def _graph(session: Session, project: Path | None, timeout_s: float) -> Iterator[Nexus]:
-    if project is None:
-        with session.open(timeout_s=timeout_s, busy_timeout_s=timeout_s) as db:
-            yield db
-        return
-    _create(session)
-    with session.open(timeout_s=timeout_s, busy_timeout_s=timeout_s) as db:
-        _bring_in(session, db, project)
+    with open_or_create(session, timeout_s=timeout_s, busy_timeout_s=timeout_s) as db:
+        if project is not None:
+            _bring_in(session, db, project.resolve())
         yield db
 
 
-def _create(session: Session) -> None:
+def _bring_in(session: Session, db: Nexus, root: Path) -> None:
     # Late: see the package's docstring.
-    import mycel
+    from mycel.knowledge.bootstrap import bootstrap
 
-    place = session.place()
-    if not place.path.exists():
-        # What an agent remembers is nobody else's business.
-        place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mycel.open(place.path).close()
-
-
-def _bring_in(session: Session, db: Nexus, project: Path) -> None:
-    """Bring a directory into the graph; where that cannot be done yet, what the demo shows."""
-    # Late: see the package's docstring. By name: the module comes with another release.
-    from importlib import import_module
-
-    try:
-        bootstrap = import_module("mycel.knowledge.bootstrap").bootstrap
-    except ModuleNotFoundError:
-        demo.plant(db)
-        return
-    from mycel.knowledge.knowledge import Knowledge
-
-    root = project.resolve()
-    knowledge = Knowledge(db, workspace=_workspace(session, project), root=root)
     with session.out.waiting(f"Reading {root}"):
-        summary = bootstrap(knowledge, root)
-    if not session.as_json:
-        click.echo(f"{root}: {summary}", err=True)
+        summary = bootstrap(knowledge_of(session, db, root), root)
+    session.out.note(f"{root}: {summary}")
 
 
-def _workspace(session: Session, project: Path | None) -> str:
-    """The workspace of paths without a scheme: the one that was named, or the directory's."""
-    return session.workspace((project or Path.cwd()).resolve())
-
-
-def _doors(session: Session, db: Nexus, project: Path | None) -> list[Door]:
-    # Late and by name: as above.
-    from importlib import import_module
-
-    from mycel.http.app import Door
-
+def _application(session: Session, db: Nexus, policy: Policy, project: Path | None) -> Guard:
+    # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
+    # the time.
+    gc.disable()
     try:
-        http_app = import_module("mycel.mcp.web").http_app
-    except ModuleNotFoundError:
-        return []
+        # Later still: these take longest to load.
+        from mycel.http.app import build_app
+
+        app = build_app(db, policy, doors=[_door(session, db, project)])
+        gc.freeze()
+    finally:
+        gc.enable()
+    return app
+
+
+def _door(session: Session, db: Nexus, project: Path | None) -> Door:
+    # Late: see the package's docstring.
+    from mycel.http.app import Door
+    from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
+
     root = (project or Path.cwd()).resolve()
-    app = http_app(db, workspace=_workspace(session, project), root=root)
-    return [Door("/mcp", "mcp", app)]
+    app = http_app(db, workspace=session.workspace(root), root=root)
+    return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
 
 # What people and scripts see.

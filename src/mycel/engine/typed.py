@@ -322,7 +322,7 @@ class TypedGuard:
             return
         count = _count(tx, typed, ids.parse_id(source)) + 1
         if count > typed.card.maximum:
-            raise _card_violation(tx, typed, ids.parse_id(source), count)
+            raise card_violation(tx, typed.name, typed.card, ids.parse_id(source), count)
 
     def _loses(self, tx: Transaction, scope: _Scope, link: Proposition) -> None:
         """A source is about to have one edge less."""
@@ -343,7 +343,7 @@ class TypedGuard:
                 number = ids.parse_id(source)
                 count = _count(tx, typed, number)
                 if not _fits(typed.card, count) and tx.ledger.find_key(number) is not None:
-                    yield _card_violation(tx, typed, number, count)
+                    yield card_violation(tx, typed.name, typed.card, number, count)
 
     def _counted_together(self, tx: Transaction, typed: _Typed) -> Iterator[MycelError]:
         card = typed.card or Cardinality()
@@ -351,7 +351,7 @@ class TypedGuard:
         number = tx.ledger.registry.predicate_number(connection, typed.kip_name)
         beyond = instances.sources_beyond(connection, number, card.minimum, card.maximum)
         for source, count in beyond:
-            yield _card_violation(tx, typed, source, count)
+            yield card_violation(tx, typed.name, card, source, count)
 
     # At the commit.
 
@@ -394,9 +394,9 @@ class TypedGuard:
             name = names.name(connection, slot.owner)
             find = self._predicate if slot.is_link else self._type
             typed = find(tx, scope, name)
-            holders = [each for each in conflict.elements if not _is_actor(tx, each)]
+            holders = [each for each in conflict.elements if not is_actor(tx, each)]
             if typed is not None and len(holders) > 1:
-                yield _unique_violation(tx, typed, conflict, holders)
+                yield unique_violation(tx, typed.name, conflict, holders)
 
 
 def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bool:
@@ -508,9 +508,10 @@ def _lacks(
     )
 
 
-def _unique_violation(
-    tx: Transaction, typed: _Typed, conflict: Conflict, holders: list[int]
+def unique_violation(
+    tx: Transaction, type_name: str, conflict: Conflict, holders: list[int]
 ) -> ConstraintViolation:
+    """Complains of values that several elements of a type hold."""
     columns = conflict.slot.columns
     values = [
         _name_of(tx, value) if conflict.slot.is_link and column in ENDS else value
@@ -520,11 +521,11 @@ def _unique_violation(
     one, other, *more = (shown_element(tx, each) for each in holders)
     rest = f", and {len(more)} more" if more else ""
     return ConstraintViolation(
-        f"@unique violation on {typed.name}.({', '.join(columns)}): value {shown(value)} held by"
+        f"@unique violation on {type_name}.({', '.join(columns)}): value {shown(value)} held by"
         f" {one} and {other}{rest}.",
         hint="Give one of them another value, or write to the one that is there already.",
         data={
-            "type": typed.name,
+            "type": type_name,
             "property": columns[0],
             "properties": list(columns),
             "value": value,
@@ -533,17 +534,19 @@ def _unique_violation(
     )
 
 
-def _card_violation(tx: Transaction, typed: _Typed, source: int, count: int) -> ConstraintViolation:
-    card = typed.card or Cardinality()
+def card_violation(
+    tx: Transaction, edge_name: str, card: Cardinality, source: int, count: int
+) -> ConstraintViolation:
+    """Complains of a source that has too many edges, or too few."""
     too_few = count < card.minimum
     bound = f"min {card.minimum}" if too_few else f"max {card.maximum}"
     return ConstraintViolation(
-        f"@card violation on edge {typed.name}: source {shown_element(tx, source)} has {count}"
+        f"@card violation on edge {edge_name}: source {shown_element(tx, source)} has {count}"
         f" {'edge' if count == 1 else 'edges'} ({bound}).",
         hint="Add what is missing in the same transaction, or remove the source as well."
         if too_few
         else "Remove one of its edges first, or change it instead of adding another.",
-        data={"type": typed.name, "id": ids.concept_id(source), "name": _name_of(tx, source)}
+        data={"type": edge_name, "id": ids.concept_id(source), "name": _name_of(tx, source)}
         | {"count": count, "min": card.minimum, "max": card.maximum},
     )
 
@@ -568,7 +571,8 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _is_actor(tx: Transaction, number: int) -> bool:
+def is_actor(tx: Transaction, number: int) -> bool:
+    """Whether it is one of the two that are outside every schema."""
     concept = None if number & 1 else tx.ledger.reader.concept(number)
     return concept is not None and (concept.type, concept.name) in ACTORS
 

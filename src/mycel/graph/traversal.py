@@ -12,8 +12,8 @@ it, and the links that leave it are followed; its own two ends are no neighbours
 A budget cuts the order off at some place, and is hard: what is bound by weight 0 to an element at
 that place counts like all the rest. What was cut off is told. The start is always there.
 
-The search is lazy. From each element that was reached it holds one link at a time, the cheapest that
-it has not gone yet, in a heap: lists of neighbours are sorted (see `adjacency`), so the next
+The search is lazy. From each element that was reached it holds one link at a time in a heap, the
+cheapest that it has not gone yet: lists of neighbours are sorted (see `adjacency`), so the next
 element is at the top.
 """
 
@@ -35,8 +35,7 @@ from mycel.graph.adjacency import (
     StoredNeighbours,
     symmetric_predicates,
 )
-from mycel.graph.costs import as_cost, as_units, tokens_of
-from mycel.model import ids
+from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
@@ -49,7 +48,7 @@ Budget = Literal["nodes", "tokens"]
 MAX_COST_DEFAULT: Final = 1.0
 MAX_NODES_DEFAULT: Final = 100
 
-LEFT_OUT_COUNTED: Final = 1_000
+LEFT_OUT_COUNTED: Final = 100
 """Up to how many elements that a budget cut off are counted."""
 
 NODES_UNWATCHED: Final = 64
@@ -113,9 +112,17 @@ class Step(NamedTuple):
     """The id of the element that it led to."""
     name: str
     """What that element is called: a concept's name, or the id of a link."""
+    source: str
+    """What the element is called that it came from."""
 
     def to_dict(self) -> dict[str, Any]:
-        return self._asdict()
+        return {
+            "relation": self.relation,
+            "weight": self.weight,
+            "direction": self.direction,
+            "node": self.node,
+            "name": self.name,
+        }
 
 
 class Reached(NamedTuple):
@@ -126,9 +133,20 @@ class Reached(NamedTuple):
     hops: int
     path: tuple[Step, ...]
     """The way from the start; empty for the start itself."""
-    tokens: int
-    """About how many tokens the element takes."""
-    reason: str
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the element takes."""
+        return tokens_of(self.element)
+
+    @property
+    def reason(self) -> str:
+        """Why it is here, in a few words."""
+        if not self.path:
+            return "the start"
+        step = self.path[-1]
+        way = "over" if step.direction == "out" else "back over"
+        return f"reached {way} {step.relation} ({step.weight:g}) from {step.source}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -160,10 +178,12 @@ class CutOff(NamedTuple):
         """What a reader should know."""
         count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
         are = "element is" if self.remaining == 1 and not self.more else "elements are"
+        named = self.nearest
+        if self.name != self.nearest:
+            named = f"{shorten(self.name)!r} ({self.nearest})"
         return (
             f"The budget of {self.limit} {self.budget} is used up: {count} {are} left out that lie"
-            f" within max_cost, the nearest {shorten(self.name)!r} ({self.nearest}) at a cost of"
-            f" {self.cost}."
+            f" within max_cost, the nearest {named} at a cost of {self.cost:g}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -225,9 +245,7 @@ def search(
                     break
                 if best.get(other, _FAR) >= total:
                     best[other] = total
-                    heappush(
-                        heap, (total, hops + 1, predicate, other, rank, against, units, links)
-                    )
+                    heappush(heap, (total, hops + 1, predicate, other, rank, against, units, links))
                     break
         # On to the nearest that was not reached before.
         while heap:
@@ -243,9 +261,7 @@ def search(
                     break
                 if best.get(other, _FAR) >= total:
                     best[other] = total
-                    heapreplace(
-                        heap, (total, hops, predicate, other, rank_, against, units, links)
-                    )
+                    heapreplace(heap, (total, hops, predicate, other, rank_, against, units, links))
                     break
             else:
                 heappop(heap)
@@ -295,13 +311,15 @@ def traverse(
         nodes_max=bounds.max_nodes,
         reader=reader,
     )
-    elements = _elements(reader, [arrival[3] for arrival in found.arrivals])
+    # The first of those that did not come is looked up with the others, to be named.
+    numbers = [arrival[3] for arrival in (*found.arrivals, *found.frontier[:1])]
+    elements = _elements(reader, numbers)
     nodes = _nodes(reader, found.arrivals, elements, bounds.max_tokens)
-    if len(nodes) < len(found.arrivals):
-        return Traversal(nodes, (_cut_off(reader, "tokens", found, bounds, len(nodes)),))
-    if found.frontier:
-        return Traversal(nodes, (_cut_off(reader, "nodes", found, bounds, len(nodes)),))
-    return Traversal(nodes)
+    budget: Budget = "tokens" if len(nodes) < len(found.arrivals) else "nodes"
+    if len(nodes) == len(numbers):
+        return Traversal(nodes)
+    after = elements[numbers[len(nodes)]]
+    return Traversal(nodes, (_cut_off(budget, found, bounds, len(nodes), after),))
 
 
 def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:
@@ -311,14 +329,10 @@ def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> 
         wanted = frozenset(
             registry.predicate_number(connection, name) for name in bounds.relation_types
         )
-    symmetric: frozenset[int] = frozenset()
-    if bounds.direction != "both":
-        known = adjacency.symmetric if adjacency is not None else symmetric_predicates
-        symmetric = known(reader)
-    route = Route.of(bounds.direction, wanted, symmetric)
-    if adjacency is None:
-        return StoredNeighbours(reader, route)
-    return adjacency.neighbours(reader, route)
+    if adjacency is not None:
+        return adjacency.neighbours(reader, bounds.direction, wanted)
+    symmetric = symmetric_predicates(reader)
+    return StoredNeighbours(reader, Route.of(bounds.direction, wanted, symmetric))
 
 
 _CONCEPTS: Final = (
@@ -336,11 +350,16 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
     found: dict[int, Element] = {}
     alone = numbers
     if reader.seq is None:
-        concepts = orjson.dumps([each for each in numbers if ids.is_concept(each)]).decode()
-        make = reader.as_concept
-        for row in reader.connection.execute(_CONCEPTS, (concepts,)):
-            found[row[0]] = make(row)
-        alone = [each for each in numbers if not ids.is_concept(each)]
+        concepts = orjson.dumps([each for each in numbers if not each & 1]).decode()
+        types, actors = reader.registry.types, reader.registry.actors
+        connection, make = reader.connection, tuple.__new__
+        for row in connection.execute(_CONCEPTS, (concepts,)):
+            number, kind, name, attributes, metadata, version, seq, created, by, updated = row
+            type_ = types.names.get(kind) or types.name(connection, kind)
+            actor = actors.names.get(by) or actors.name(connection, by)
+            told = (number, type_, name, attributes, metadata, version, seq, created, actor)
+            found[number] = make(Concept, (*told, updated, None, None, None))
+        alone = [each for each in numbers if each & 1]
     for number in alone:
         element = reader.element(number)
         if element is not None:
@@ -363,41 +382,35 @@ def _nodes(
     tokens_max: int | None,
 ) -> tuple[Reached, ...]:
     """The elements that were reached, up to the budget of tokens."""
-    name_of = reader.registry.predicates.name
-    connection = reader.connection
+    connection, predicates = reader.connection, reader.registry.predicates
     left = _FAR if tokens_max is None else tokens_max
+    make = tuple.__new__  # Of what is made by the thousand; see `elements`.
+    paths: list[tuple[Step, ...]] = []
+    names: list[str] = []
     nodes: list[Reached] = []
     for cost, hops, predicate, number, rank, against, units, _ in arrivals:
         element = elements[number]
-        tokens = tokens_of(element)
-        left -= tokens
-        if not nodes:
-            nodes.append(Reached(element, 0.0, 0, (), tokens, "the start"))
-            continue
-        if left < 0:
-            break
-        source = nodes[rank]
-        relation, weight = name_of(connection, predicate), as_cost(units)
-        called = _name(element)
-        step = Step(relation, weight, "in" if against else "out", element.id, called)
-        way = "back over" if against else "over"
-        reason = f"reached {way} {relation} ({weight:g}) from {_name(source.element)}"
-        path = (*source.path, step)
-        nodes.append(Reached(element, as_cost(cost), hops, path, tokens, reason))
+        if tokens_max is not None:
+            left -= tokens_of(element)
+            if left < 0 and nodes:
+                break
+        path: tuple[Step, ...] = ()
+        id_ = element.id
+        name = id_ if number & 1 else element[2]  # A concept's name.
+        if hops:
+            relation = predicates.names.get(predicate) or predicates.name(connection, predicate)
+            way = "in" if against else "out"
+            taken = (relation, units / UNITS_PER_COST, way, id_, name, names[rank])
+            path = (*paths[rank], make(Step, taken))
+        paths.append(path)
+        names.append(name)
+        nodes.append(make(Reached, (element, cost / UNITS_PER_COST, hops, path)))
     return tuple(nodes)
 
 
-def _name(element: Element) -> str:
-    return element.name if isinstance(element, Concept) else element.id
-
-
-def _cut_off(
-    reader: Reader, budget: Budget, found: _Found, bounds: Bounds, given: int
-) -> CutOff:
-    after = (found.arrivals[given:] or found.frontier)[0]
+def _cut_off(budget: Budget, found: _Found, bounds: Bounds, given: int, after: Element) -> CutOff:
+    cost = (found.arrivals[given:] or found.frontier)[0][0]
     limit = bounds.max_nodes if budget == "nodes" else bounds.max_tokens or 0
     remaining, more = _left_out(found, given, as_units(bounds.max_cost))
-    element = reader.element(after[3])
-    name = reader.outer_id(after[3]) if element is None else _name(element)
-    id_ = reader.outer_id(after[3])
-    return CutOff(budget, limit, remaining, more, id_, name, as_cost(after[0]))
+    name = after.name if isinstance(after, Concept) else after.id
+    return CutOff(budget, limit, remaining, more, after.id, name, as_cost(cost))

@@ -20,15 +20,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mycel import __version__
-from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound
+from mycel.errors import DatabaseError, InternalError, InvalidSyntax, MycelError, NotFound
 from mycel.http import openapi
 from mycel.http.answers import JSON, answer, refusal
 from mycel.http.guarding import HEALTH, Guard
-from mycel.http.kip import METHODS, Graph, respond
+from mycel.http.kip import METHODS, respond
 from mycel.http.policy import Policy
 from mycel.http.working import Workers
+from mycel.merkle.proofs import Snapshot
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.nexus import Nexus
+from mycel.service.presence import Presence
 
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
@@ -41,6 +43,8 @@ class Door:
     path: str
     name: str
     app: Starlette
+    body_bytes_max: int
+    """How large the body of a request to it may be."""
 
 
 def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] = ()) -> Guard:
@@ -55,19 +59,20 @@ def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] 
             Route("/openapi.json", pages.description, methods=["GET"]),
             *(Route(door.path, door.app) for door in doors),
         ],
-        exception_handlers={HTTPException: pages.refuse},
+        exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
         lifespan=pages.lifespan,
     )
     # A path with a slash too many is another path, and not a reason to redirect a POST.
     app.router.redirect_slashes = False
-    return Guard(app, policy)
+    return Guard(app, policy, {door.path: door.body_bytes_max for door in doors})
 
 
 class _Pages:
     """What stands behind each route."""
 
     def __init__(self, db: Nexus, policy: Policy, doors: Sequence[Door]) -> None:
-        self._graph = Graph(db)
+        self._db = db
+        self._presence = Presence(db.path)
         self._policy = policy
         self._doors = doors
         self._workers = Workers()
@@ -122,7 +127,8 @@ class _Pages:
         body = await request.body()
         try:
             status, told = await self._workers.run(
-                partial(respond, self._graph, body), timeout_s=self._policy.answer_timeout_s
+                partial(respond, self._db, self._presence, body),
+                timeout_s=self._policy.answer_timeout_s,
             )
         except MycelError as error:
             return refusal(error)
@@ -155,12 +161,16 @@ class _Pages:
             )
         return refusal(told, error.status_code, error.headers)
 
-    async def _look(self) -> Any:
+    async def fail(self, _request: Request, _error: Exception) -> Response:
+        """What nobody has foreseen. The guard gets the error as well, and logs it."""
+        return refusal(InternalError("The request failed for a reason inside the server."))
+
+    async def _look(self) -> Snapshot:
         """The roots of the graph, read now; not in a worker, since all of them may be busy."""
-        self._graph.check()
+        self._presence.check()
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):
-                return await asyncio.to_thread(self._graph.db.snapshot)
+                return await asyncio.to_thread(self._db.snapshot)
         except TimeoutError:
             raise DatabaseError(
                 "The graph cannot be read at the moment.", hint="Retry later."

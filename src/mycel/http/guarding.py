@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -29,7 +29,13 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.http.answers import refusal
-from mycel.http.policy import DISCARDED_BYTES_MAX, DISCARDING_TIMEOUT_S, Policy
+from mycel.http.policy import (
+    BODIES_BYTES_MAX,
+    DISCARDED_BYTES_MAX,
+    DISCARDING_TIMEOUT_S,
+    HEAD_BYTES_MAX,
+    Policy,
+)
 
 HEALTH: Final = "/healthz"
 
@@ -52,9 +58,14 @@ class Refused(Exception):  # noqa: N818 - it is an answer.
 class Guard:
     """The application, behind its policy."""
 
-    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+    def __init__(
+        self, app: ASGIApp, policy: Policy, body_limits: Mapping[str, int] | None = None
+    ) -> None:
+        """Take the application; `body_limits` are those of paths that have limits of their own."""
         self.app = app
         self._policy = policy
+        self._body_limits = body_limits or {}
+        self._bodies = _Bodies()
         self._in_progress = 0
         self._stopping = False
         self._interruptible: set[anyio.CancelScope] = set()
@@ -77,15 +88,17 @@ class Guard:
             await self._answer(scope, receive, _Sending(send, scope, self._policy))
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Sending) -> None:
-        body = _Body(receive, self._policy, is_offered="expect" in send.headers)
+        limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
+        offered = "expect" in send.headers
+        body = _Body(receive, self._bodies, limit, self._policy.timeout_s, is_offered=offered)
         try:
+            _check_head(send.headers)
             self._check(scope, send.headers)
             with self._counted(scope):
                 await self._read(scope, send.headers, body)
                 await self._pass_on(scope, body.replay, send)
         except Refused as refused:
-            whole = await body.discard(send.headers)
-            if not whole:
+            if self._stopping or not await body.discard(send.headers):
                 refused.response.headers["connection"] = "close"
             await refused.response(scope, receive, send)
         except asyncio.CancelledError:
@@ -98,6 +111,7 @@ class Guard:
                 error = InternalError("The request failed for a reason inside the server.")
                 await refusal(error)(scope, receive, send)
         finally:
+            body.release()
             await send.finish()
             send.log()
 
@@ -180,38 +194,69 @@ class Guard:
             self._interruptible.discard(scope)
 
 
+class _Bodies:
+    """What the bodies of all requests take together."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+
 class _Body:
     """The body of one request: read once, then handed on."""
 
-    def __init__(self, receive: Receive, policy: Policy, *, is_offered: bool) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        all_of_them: _Bodies,
+        limit: int,
+        timeout_s: float,
+        *,
+        is_offered: bool,
+    ) -> None:
         self._receive = receive
-        self._policy = policy
+        self._all = all_of_them
+        self._limit = limit
+        self._timeout_s = timeout_s
         self._is_offered = is_offered
         self._parts: list[bytes] | None = None
+        self._size = 0
         self._ended = False
 
     async def read(self, headers: Headers) -> None:
         announced = headers.get("content-length", "")
-        if announced.isdecimal() and int(announced) > self._policy.body_bytes_max:
+        if announced.isdecimal() and int(announced) > self._limit:
             raise self._too_large()
         parts: list[bytes] = []
-        size = 0
         try:
-            async with asyncio.timeout(self._policy.timeout_s):
+            async with asyncio.timeout(self._timeout_s):
                 while not self._ended:
-                    part = await self._next()
-                    size += len(part)
-                    if size > self._policy.body_bytes_max:
-                        raise self._too_large()
-                    parts.append(part)
+                    parts.append(await self._next())
+                    self._count(len(parts[-1]))
         except TimeoutError:
             error = ExecutionTimeout(
-                f"The body of the request has not come within {self._policy.timeout_s:g} s;"
+                f"The body of the request has not come within {self._timeout_s:g} s;"
                 " nothing was done.",
                 hint="Send it at once, or in smaller requests.",
             )
             raise Refused(refusal(error, 408)) from None
         self._parts = parts
+
+    def _count(self, size: int) -> None:
+        self._size += size
+        self._all.size += size
+        if self._size > self._limit:
+            raise self._too_large()
+        if self._all.size > BODIES_BYTES_MAX:
+            error = ResourceExhausted(
+                "The server holds as much of others' requests as it may; nothing was done.",
+                hint="Retry in a moment, or send less at once.",
+            )
+            raise Refused(refusal(error, 503, {"retry-after": "1"}))
+
+    def release(self) -> None:
+        """Give back the room that it took."""
+        self._all.size -= self._size
+        self._size = 0
 
     async def replay(self) -> Message:
         """What the application receives: the whole body, then whatever comes from the client."""
@@ -231,7 +276,7 @@ class _Body:
             return False
         left = DISCARDED_BYTES_MAX
         try:
-            async with asyncio.timeout(min(DISCARDING_TIMEOUT_S, self._policy.timeout_s)):
+            async with asyncio.timeout(min(DISCARDING_TIMEOUT_S, self._timeout_s)):
                 while not self._ended and left > 0:
                     left -= len(await self._next())
         except (TimeoutError, Refused):
@@ -251,7 +296,7 @@ class _Body:
 
     def _too_large(self) -> Refused:
         error = ResourceExhausted(
-            f"The body is larger than {self._policy.body_bytes_max} bytes; nothing was done.",
+            f"The body is larger than {self._limit} bytes; nothing was done.",
             hint="Send it in several requests; large files are loaded with `mycel load`.",
         )
         return Refused(refusal(error, 413))
@@ -302,6 +347,15 @@ class _Sending:
         # The path as it was sent: percent signs keep control characters out of the log.
         path = self._scope.get("raw_path", b"").decode("ascii", "replace")
         _log.info("%s %s %d %.1f ms", self._scope["method"], path, self._status, took_ms)
+
+
+def _check_head(headers: Headers) -> None:
+    """The parser stops at what is too large only while it waits for more."""
+    if sum(len(name) + len(value) for name, value in headers.raw) > HEAD_BYTES_MAX:
+        error = ResourceExhausted(
+            f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
+        )
+        raise Refused(refusal(error, 431))
 
 
 def _announces_body(headers: Headers) -> bool:

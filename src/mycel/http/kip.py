@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from mycel.errors import (
-    DatabaseError,
     InternalError,
     InvalidSyntax,
     InvalidValueType,
@@ -30,6 +28,7 @@ from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.nexus import Nexus
+from mycel.service.presence import Presence
 
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
 
@@ -42,50 +41,15 @@ _CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-class Graph:
-    """The graph that is served, as long as its file is there."""
-
-    def __init__(self, db: Nexus) -> None:
-        self.db = db
-        # In memory there is no file that others could take away.
-        self._path = None if db.path == ":memory:" else os.path.abspath(db.path)  # noqa: PTH100
-        self._identity = self._look()
-
-    def check(self) -> None:
-        """See that the file is the one that was opened.
-
-        SQLite would go on reading one that was deleted, and nobody else would ever see what is
-        there.
-
-        Raises:
-            DatabaseError: it is gone, or another one.
-        """
-        if self._look() == self._identity:
-            return
-        raise DatabaseError(
-            f"The graph file {self._path!r} was deleted or replaced while it was served.",
-            hint="Nothing was written. Put the file back, or restart the server.",
-        )
-
-    def _look(self) -> tuple[int, int] | None:
-        if self._path is None:
-            return None
-        try:
-            found = os.stat(self._path)  # noqa: PTH116 - Path.stat is slower, and every request asks.
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
-
-def respond(graph: Graph, body: bytes) -> tuple[int, bytes]:
+def respond(db: Nexus, presence: Presence, body: bytes) -> tuple[int, bytes]:
     """Status and body of the answer to a request, whatever it is."""
     told: dict[str, Any] = {}
     try:
-        graph.check()
+        presence.check()
         message = _parse(body)
         if "method" in message and "id" in message:
             told["id"] = message["id"]
-        told |= _dispatch(graph.db, message)
+        told |= _dispatch(db, message)
     except MycelError as known:
         told["error"] = known.to_dict()
     except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.

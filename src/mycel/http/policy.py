@@ -21,6 +21,8 @@ from mycel.errors import ConstraintViolation
 
 BODY_BYTES_MAX: Final = 4 << 20
 """The body of one request."""
+BODIES_BYTES_MAX: Final = 128 << 20
+"""The bodies of all requests that are in progress."""
 HEAD_BYTES_MAX: Final = 16 << 10
 """The first line of a request with all its headers."""
 HEAD_TIMEOUT_S: Final = 10.0
@@ -28,6 +30,8 @@ HEAD_TIMEOUT_S: Final = 10.0
 DISCARDED_BYTES_MAX: Final = 64 << 20
 """How much of a body that is refused is read, so that its sender comes to read the refusal."""
 DISCARDING_TIMEOUT_S: Final = 5.0
+LINGERING_S: Final = 2.0
+"""How long a connection on which there was no request stays for its last words to arrive."""
 CONNECTIONS_MAX: Final = 512
 KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
@@ -125,7 +129,8 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
         ConstraintViolation: one that is allowed is no host.
     """
     names = set(_LOOPBACK)
-    for given in (host if ":" not in host else f"[{host}]", *allowed):
+    # An address of IPv6 stands in brackets, and without the zone that only this machine knows.
+    for given in (f"[{host.partition('%')[0]}]" if ":" in host else host, *allowed):
         name = host_name(given)
         if name is None:
             raise ConstraintViolation(

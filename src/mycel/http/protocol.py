@@ -12,11 +12,11 @@ import sys
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mycel.errors import ExecutionTimeout, InvalidSyntax, ResourceExhausted
 from mycel.http.answers import raw_refusal
-from mycel.http.policy import CONNECTIONS_MAX, HEAD_BYTES_MAX, Policy
+from mycel.http.policy import CONNECTIONS_MAX, HEAD_BYTES_MAX, LINGERING_S, Policy
 
 
 def protocol_for(policy: Policy) -> type[asyncio.Protocol]:
@@ -34,6 +34,8 @@ class _Connection(H11Protocol):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._waiting: asyncio.TimerHandle | None = None
+        self._lingering: asyncio.TimerHandle | None = None
+        self._left = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -44,14 +46,18 @@ class _Connection(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
+        if self._left:
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
-        elif self._waiting is None and not self.transport.is_closing():
+        elif self._waiting is None:
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        if self._lingering is not None:
+            self._lingering.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -67,7 +73,8 @@ class _Connection(H11Protocol):
         self._leave(raw_refusal(error, status))
 
     def _await_head(self) -> None:
-        self._waiting = self.loop.call_later(self.head_timeout_s, self._too_slow)
+        if not (self._left or self.transport.is_closing()):
+            self._waiting = self.loop.call_later(self.head_timeout_s, self._too_slow)
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
@@ -82,6 +89,30 @@ class _Connection(H11Protocol):
         self._leave(raw_refusal(slow, 408))
 
     def _leave(self, last_words: bytes) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(last_words)
-            self.transport.close()
+        """Say something and close.
+
+        What still comes is thrown away for a moment: to close while bytes are unread would take
+        back the last words, too.
+        """
+        if self._left or self.transport.is_closing():
+            return
+        self._left = True
+        self._stop_waiting()
+        cycle = self._open_cycle()
+        if cycle is not None:
+            # Whoever works on the request finds that its client has gone.
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if cycle.response_started:
+                self.transport.close()
+                return
+        self.transport.write(last_words)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self._lingering = self.loop.call_later(LINGERING_S, self.transport.abort)
+
+    def _open_cycle(self) -> RequestResponseCycle | None:
+        """The request that is being answered, if there is one."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return None if cycle is None or cycle.response_complete else cycle

@@ -14,7 +14,7 @@ Modules, in the order in which a command passes through them:
 - `kql`         FIND
 - `upsert`      UPSERT
 - `kml`         DELETE, UPDATE, MERGE
-- `meta`        DESCRIBE, SEARCH, EXPORT
+- `meta`        DESCRIBE, SEARCH, EXPORT, TRAVERSE
 - `parser`      tokens to tree: `parse`
 - `facts`       what can be told about a command from its tree alone
 - `rendering`   parts of a tree to text

@@ -507,11 +507,28 @@ class Export:
     span: Span = _span()
 
 
+@node
+class Traverse:
+    """`TRAVERSE FROM start [ALONG "p" | "q"] [DIRECTION "d"] [MAX_COST x] …`, our extension.
+
+    The start is a concept by type and name or by id, or a link by its id.
+    """
+
+    start: ConceptMatcher | LinkById
+    along: tuple[Text, ...] = ()
+    direction: Text | None = None
+    max_cost: Number | None = None
+    max_tokens: Number | None = None
+    limit: Number | None = None
+    as_of: Literal | Placeholder | None = None
+    span: Span = _span()
+
+
 # Commands.
 
 Query = Find
 Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Update | Merge
-Introspection = Describe | Search | Export
+Introspection = Describe | Search | Export | Traverse
 
 
 @node

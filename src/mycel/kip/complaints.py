@@ -14,7 +14,7 @@ from unicodedata import name as character_name
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.foreign import CHARACTERS, FUNCTIONS, KEYWORDS, STATEMENTS, WORDS
+from mycel.kip.foreign import BOUNDS, CHARACTERS, FUNCTIONS, KEYWORDS, STATEMENTS, WORDS
 from mycel.kip.idioms import subscript
 from mycel.kip.lexer import END, Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
@@ -222,7 +222,9 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
         hint = "WHERE stands before LIMIT, and LIMIT before CURSOR, each at most once."
     else:
         hint = None
-    return unexpected(tokens, "the end of the command", *_modifiers(inner), hint=hint)
+    meant = BOUNDS.get(token.upper()) if isinstance(inner, ast.Traverse) else None
+    end = "the end of the command"
+    return unexpected(tokens, end, *_modifiers(inner), hint=hint, meant=meant)
 
 
 def _modifiers(found: ast.Command) -> tuple[str, ...]:
@@ -240,6 +242,8 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
             return ("LIMIT",)
         case ast.Search():
             return ("WITH", "MODE", "THRESHOLD", "LIMIT")
+        case ast.Traverse():
+            return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
         case ast.Capsule():
             return ("WITH", "UPSERT")
         case _:

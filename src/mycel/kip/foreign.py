@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 STATEMENTS: Final = frozenset(
-    {"FIND", "UPSERT", "DELETE", "UPDATE", "MERGE", "DESCRIBE", "SEARCH", "EXPORT", "EXPLAIN"}
+    """
+    FIND UPSERT DELETE UPDATE MERGE DESCRIBE SEARCH EXPORT TRAVERSE EXPLAIN
+    """.split()  # noqa: SIM905  As below.
 )
 
 KEYWORDS: Final = STATEMENTS | frozenset(
@@ -18,6 +20,7 @@ KEYWORDS: Final = STATEMENTS | frozenset(
     CONCEPT PROPOSITION SET ATTRIBUTES PROPOSITIONS METADATA WITH EXPECT VERSION
     FROM DETACH INTO ADD MUL CLAMP COALESCE
     PRIMER DOMAINS TYPES TYPE MODE THRESHOLD ANALYZE
+    ALONG DIRECTION MAX_COST MAX_TOKENS
     """.split()  # noqa: SIM905  Sixty words read better without their quotes.
 )
 
@@ -33,6 +36,7 @@ _PRIMER = "DESCRIBE PRIMER shows what the graph holds, DESCRIBE CONCEPT TYPES it
 _EXCLUDE = "Exclude a pattern with NOT { … }."
 _LEAVE = "KIP has no such command; `mycel shell` is left with .exit."
 _ATOMIC = "Every command is a transaction of its own; there is nothing to begin or to end."
+_NEAR = 'TRAVERSE FROM {type: "…", name: "…"} MAX_COST 1 gives what is near, nearest first.'
 _NO_NAMES = "KIP names no values: write this one where it is used, or pass it as a parameter."
 
 WORDS: Final[dict[str, str]] = {
@@ -94,9 +98,43 @@ OPENINGS: Final[dict[str, str]] = {
     "COMMIT": _ATOMIC,
     "ROLLBACK": _ATOMIC,
     "ASK": _ASK,
+    "WALK": _NEAR,
+    "EXPAND": _NEAR,
+    "NEIGHBORS": _NEAR,
+    "NEIGHBOURS": _NEAR,
+    "NEAR": _NEAR,
     "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
 }
 """Words that start a command elsewhere, in upper case. As values they are as good as any."""
+
+_FAR = "How far it goes is bounded by cost: MAX_COST 2 is two links of weight 1."
+_ALONG = 'Which links to follow: ALONG "depends_on" | "imports".'
+_BOUNDED = (
+    "A traversal is bounded by ALONG, DIRECTION, MAX_COST, MAX_TOKENS and LIMIT, and comes in order"
+    " of cost; FIND has WHERE."
+)
+
+BOUNDS: Final[dict[str, str]] = {
+    "DEPTH": _FAR,
+    "MAX_DEPTH": _FAR,
+    "HOPS": _FAR,
+    "MAX_HOPS": _FAR,
+    "COST": _FAR,
+    "NODES": "How many to give: LIMIT 50.",
+    "MAX_NODES": "How many to give: LIMIT 50.",
+    "TOKENS": "How many tokens to give: MAX_TOKENS 2000.",
+    "VIA": _ALONG,
+    "OVER": _ALONG,
+    "THROUGH": _ALONG,
+    "FOLLOW": _ALONG,
+    "TYPES": _ALONG,
+    "WHERE": _BOUNDED,
+    "FILTER": _BOUNDED,
+    "CURSOR": _BOUNDED,
+    "ORDER": _BOUNDED,
+    "WITH": _BOUNDED,
+}
+"""Words that bound a traversal elsewhere, in upper case."""
 
 CLAUSES: Final[dict[str, str]] = {
     "BIND": f"KIP has no BIND. {_NO_NAMES}",

@@ -57,6 +57,8 @@ def _command(command: ast.Command) -> Iterator[str]:
             if command.type is not None:
                 yield f"WITH TYPE {inline(command.type)}"
             yield from _options(MODE=command.mode, THRESHOLD=command.threshold, LIMIT=command.limit)
+        case ast.Traverse():
+            yield from _traverse(command)
         case _:
             yield from _describe(command)
 
@@ -250,3 +252,16 @@ def _describe(command: ast.Describe) -> Iterator[str]:
             yield from _options(LIMIT=limit, CURSOR=cursor)
         case _:
             assert_never(command)
+
+
+def _traverse(command: ast.Traverse) -> Iterator[str]:
+    yield f"TRAVERSE FROM {pattern(command.start)}"
+    if command.along:
+        yield f"ALONG {' | '.join(map(inline, command.along))}"
+    yield from _options(
+        DIRECTION=command.direction,
+        MAX_COST=command.max_cost,
+        MAX_TOKENS=command.max_tokens,
+        LIMIT=command.limit,
+    )
+    yield from _options(**{"AS OF": command.as_of})

@@ -16,8 +16,8 @@ def find(tokens: Tokens) -> ast.Find:
     first = tokens.at
     tokens.at = first + 1
     expressions = _expressions(tokens)
-    as_of = _as_of(tokens)
-    clauses = where(tokens, "`AS OF`") if as_of is None else where(tokens)
+    moment = as_of(tokens)
+    clauses = where(tokens, "`AS OF`") if moment is None else where(tokens)
     order_by = _order_by(tokens) if texts[tokens.at] == "ORDER" else ()
     rows = limit(tokens)
     page = cursor(tokens)
@@ -27,7 +27,7 @@ def find(tokens: Tokens) -> ast.Find:
         order_by=order_by,
         limit=rows,
         cursor=page,
-        as_of=as_of,
+        as_of=moment,
         span=tokens.span(first),
     )
 
@@ -97,7 +97,8 @@ def _expression_hint(tokens: Tokens) -> str | None:
     return None
 
 
-def _as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
+def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
+    """`AS OF …`, if it is there."""
     texts = tokens.tokens
     if texts[tokens.at] != "AS":
         return None

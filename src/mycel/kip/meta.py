@@ -1,4 +1,4 @@
-"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions)."""
+"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions), and TRAVERSE, which is ours."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from typing import Any
 from mycel.errors import did_you_mean
 from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, unexpected
+from mycel.kip.kql import as_of
 from mycel.kip.lexer import Tokens
+from mycel.kip.patterns import link, matcher
 from mycel.kip.where import cursor, limit, where
 from mycel.model.names import shorten
 
 SEARCH_MODES = ("keyword", "semantic", "hybrid")
+DIRECTIONS = ("out", "in", "both")
+
+_TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+_START = 'TRAVERSE FROM {type: "…", name: "…"}'
 
 
 def describe(tokens: Tokens) -> ast.Describe:
@@ -118,3 +124,98 @@ def export(tokens: Tokens) -> ast.Export:
     clauses = where(tokens)
     rows, page = limit(tokens), cursor(tokens)
     return ast.Export(target, clauses, rows, page, tokens.span(first))
+
+
+def traverse(tokens: Tokens) -> ast.Traverse:
+    """`TRAVERSE FROM {…}` and its options, in any order and each at most once."""
+    texts = tokens.tokens
+    first = tokens.at
+    tokens.at = first + 1
+    if texts[tokens.at] != "FROM":
+        raise unexpected(tokens, "FROM", hint=f"Say where to start: {_START}.")
+    tokens.at += 1
+    start = _start(tokens)
+    options: dict[str, Any] = {}
+    while (token := texts[tokens.at]) in _TRAVERSE_OPTIONS:
+        if token in options:
+            raise fail(tokens, f"{token} stands here twice.", "Keep one of the two.")
+        options[token] = _traverse_option(tokens, token)
+    return ast.Traverse(
+        start,
+        options.get("ALONG", ()),
+        options.get("DIRECTION"),
+        options.get("MAX_COST"),
+        options.get("MAX_TOKENS"),
+        options.get("LIMIT"),
+        options.get("AS"),
+        tokens.span(first),
+    )
+
+
+def _start(tokens: Tokens) -> ast.ConceptMatcher | ast.LinkById:
+    token = tokens.tokens[tokens.at]
+    if token == "{":
+        return matcher(tokens, exact=True)
+    opened = tokens.at
+    if token == "(":
+        found = link(tokens, 1, exact=True)
+        if isinstance(found, ast.LinkById):
+            return found
+        raise fail(
+            tokens,
+            "A traversal starts at a concept, or at a link by its id.",
+            f'Write {_START}, or FROM (id: "P:…").',
+            at=opened,
+            length=tokens.at - opened,
+        )
+    if token[0] == "?":
+        hint = f"A traversal starts at one element, which is named: {_START}. FIND finds its name."
+    else:
+        hint = f'Write {_START}, FROM {{id: "C:…"}} or FROM (id: "P:…").'
+    raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)
+
+
+def _traverse_option(tokens: Tokens, option: str) -> Any:
+    if option == "LIMIT":
+        return limit(tokens)
+    if option == "AS":
+        return as_of(tokens)
+    tokens.at += 1
+    match option:
+        case "ALONG":
+            return _along(tokens)
+        case "DIRECTION":
+            return _direction(tokens)
+        case "MAX_TOKENS":
+            return values.integer(tokens, "MAX_TOKENS", 1)
+        case _:
+            return values.number(tokens, "after MAX_COST")
+
+
+def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
+    names = [values.text(tokens, "a predicate")]
+    while tokens.tokens[tokens.at] == "|":
+        tokens.at += 1
+        names.append(values.text(tokens, "a predicate"))
+    if tokens.tokens[tokens.at] == ",":
+        raise unexpected(tokens, "|", hint='Alternatives: ALONG "depends_on" | "imports".')
+    if tokens.tokens[tokens.at] == "{":
+        raise fail(
+            tokens,
+            "A traversal has no hops: it goes as far as MAX_COST lets it.",
+            "Leave the braces out, and write MAX_COST 2 for two links of weight 1.",
+        )
+    return tuple(names)
+
+
+def _direction(tokens: Tokens) -> ast.Text:
+    at = tokens.at
+    direction = values.text(tokens, "the direction")
+    if isinstance(direction, ast.Literal) and direction.value not in DIRECTIONS:
+        raise fail(
+            tokens,
+            f'There is no direction "{shorten(direction.value)}".',
+            'It is "out" (along the links), "in" (against them) or "both".',
+            at=at,
+        )
+    return direction

@@ -17,7 +17,7 @@ from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
 from mycel.kip.lexer import END, Tokens, read
-from mycel.kip.meta import describe, export, search
+from mycel.kip.meta import describe, export, search, traverse
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.collecting import collector_paused
@@ -31,6 +31,7 @@ _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
     "DESCRIBE": describe,
     "SEARCH": search,
     "EXPORT": export,
+    "TRAVERSE": traverse,
 }
 
 

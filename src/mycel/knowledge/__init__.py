@@ -12,8 +12,10 @@
     traversal   what is near a node, in URIs
     files       reading files of the workspace, and never others
     context     what is loaded just now, and what made room
+    limits      every bound of these
     tokens      about how much of a model's attention a text takes
 
     code        facts about source files
     bootstrap   a folder becomes part of the graph
+    memory      the graph in the words of the MCP memory server: entities and observations
 """

@@ -16,15 +16,14 @@ from threading import Lock
 from typing import Any, Final
 
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.knowledge.limits import (
+    CONTEXT_EVICTED,
+    CONTEXT_NODES,
+    CONTEXT_NODES_MAX,
+    CONTEXTS_MAX,
+)
 from mycel.model.names import shorten
 
-CONTEXT_NODES: Final = 100
-"""How many nodes a context holds, unless told otherwise."""
-CONTEXT_NODES_MAX: Final = 10_000
-EVICTED_SHOWN: Final = 100
-"""How many of the nodes that went are remembered."""
-CONTEXTS_MAX: Final = 1_000
-"""How many handles are kept at once."""
 _HANDLE_BYTES: Final = 24
 
 
@@ -93,7 +92,7 @@ class ActiveContext:
         self.size_max: Final = size_max
         self._lock: Final = Lock()
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
-        self._evicted: deque[Evicted] = deque(maxlen=EVICTED_SHOWN)
+        self._evicted: deque[Evicted] = deque(maxlen=CONTEXT_EVICTED)
         self._evicted_count = 0
         self._uses = 0
 

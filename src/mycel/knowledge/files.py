@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
+from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.nodes import ResourceContent
 from mycel.knowledge.uris import Uri
 from mycel.model.names import shorten
-
-RESOURCE_BYTES_MAX: Final = 1 << 20
-"""How large a file may be that is read, unless the caller says otherwise."""
 
 _HAS_OPENAT: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -65,12 +63,13 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
     except (OSError, ValueError) as error:
         raise _unreadable(uri, error) from None
     try:
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            _check(uri, status, bytes_max)
+        _check(uri, os.fstat(descriptor), bytes_max)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(bytes_max + 1)
     except OSError as error:
         raise _unreadable(uri, error) from None
+    finally:
+        os.close(descriptor)
     _check_size(uri, len(data), bytes_max)
     return _content(uri, data)
 

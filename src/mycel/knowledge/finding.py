@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from mycel.engine.healing import MISSING, SCHEME, is_placeholder
 from mycel.errors import InvalidId, NotFound
 from mycel.knowledge.nodes import Node, NodeType, Relation
 from mycel.knowledge.uris import Uri, kip_identity, uri_of
-from mycel.knowledge.vocabulary import CONCEPT, MISSING, RESOURCE, SLIP
+from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, SLIP
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
@@ -25,8 +26,7 @@ NEIGHBOURS_COMPARED: Final = 300
 """With how many URIs of the same folder, and of the workspace, one that is unknown is compared."""
 SUGGESTIONS_MAX: Final = 3
 
-_RANK: Final = {CONCEPT: 0, RESOURCE: 0, MISSING: 2}
-_NODE_TYPE: Final[dict[str, NodeType]] = {RESOURCE: "resource", MISSING: "missing"}
+_PLAIN: Final = (CONCEPT, RESOURCE)
 
 
 class Found(NamedTuple):
@@ -35,10 +35,8 @@ class Found(NamedTuple):
     number: int
     type: str
     """Of a concept; of a link, an empty text."""
-
-    @property
-    def is_missing(self) -> bool:
-        return self.type == MISSING
+    is_missing: bool = False
+    """Whether it is only a placeholder."""
 
 
 def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
@@ -46,13 +44,14 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
     found: dict[str, Found] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.named(reader.connection, names) if names else ():
-        new = Found(number, reader.registry.types.name(reader.connection, type_number))
+        type_name = reader.registry.types.name(reader.connection, type_number)
+        new = Found(number, type_name, type_name == MISSING and name.startswith(SCHEME))
         found[name] = min(found.get(name, new), new, key=_rank)
     for uri in uris:
         if uri.is_kip:
             element = _element_of(reader, uri)
             if element is not None:
-                found[uri.text] = Found(element.number, _type_of(element))
+                found[uri.text] = Found(element.number, _type_of(element), is_placeholder(element))
     return found
 
 
@@ -121,7 +120,7 @@ def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
     numbers = lookup.named_from(reader.connection, f"{beginning}/", None, NEIGHBOURS_COMPARED)
     for number in numbers:
         concept = reader.concept(number)
-        if concept is not None and concept.type != MISSING:
+        if concept is not None and not is_placeholder(concept):
             yield concept.name
 
 
@@ -135,7 +134,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
 
 
 def _rank(found: Found) -> tuple[int, int]:
-    return _RANK.get(found.type, 1), found.number
+    return 2 if found.is_missing else int(found.type not in _PLAIN), found.number
 
 
 def _type_of(element: Element) -> str:
@@ -161,7 +160,9 @@ def element_uri(element: Element) -> str:
 def as_node(concept: Concept, *, content: bool = True) -> Node:
     """A concept as a node; its content is left out on request."""
     properties = concept.attributes
-    node_type = _NODE_TYPE.get(concept.type, "concept")
+    node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
+    if is_placeholder(concept):
+        node_type = "missing"
     name, text = properties.pop("name", None), properties.pop("content", None)
     if node_type == "resource":
         name = text = None
@@ -182,9 +183,12 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
     )
 
 
-def as_relation(reader: Reader, link: Proposition) -> Relation:
-    """A link as a relation between URIs."""
-    ends = [reader.element(ids.parse_id(end)) for end in (link.subject, link.object)]
+def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
+    """A link as a relation between URIs; one of its ends may be known already."""
+    ends = [
+        known if known is not None and known.id == end else reader.element(ids.parse_id(end))
+        for end in (link.subject, link.object)
+    ]
     uris = [
         f"kip:{outer}" if end is None else element_uri(end)
         for end, outer in zip(ends, (link.subject, link.object), strict=True)
@@ -200,9 +204,5 @@ def as_relation(reader: Reader, link: Proposition) -> Relation:
         created_at=link.created_at,
         updated_at=link.updated_at,
         version=link.version,
-        missing=tuple(
-            uri
-            for end, uri in zip(ends, uris, strict=True)
-            if end is not None and _type_of(end) == MISSING
-        ),
+        missing=tuple(uri for end, uri in zip(ends, uris, strict=True) if is_placeholder(end)),
     )

@@ -16,12 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
+from mycel.engine.healing import is_placeholder
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound, did_you_mean
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT
 from mycel.graph.walk import check_whole
 from mycel.knowledge import files, links, writing
 from mycel.knowledge.context import ActiveContext
 from mycel.knowledge.finding import as_node, as_relation, element_uri, find, node_at
+from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX, RESOURCE_BYTES_MAX
 from mycel.knowledge.nodes import (
     Direction,
     Hit,
@@ -38,10 +40,8 @@ from mycel.knowledge.nodes import (
 )
 from mycel.knowledge.traversal import Traversal, with_uris
 from mycel.knowledge.uris import Kind, Uri, check_workspace, parse
-from mycel.knowledge.vocabulary import MISSING
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.limits import KNOWLEDGE_PAGE_MAX, REMEMBER_ITEMS_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
@@ -415,9 +415,7 @@ class Knowledge:
 
     # Content and words.
 
-    def read_resource(
-        self, uri: str, *, bytes_max: int = files.RESOURCE_BYTES_MAX
-    ) -> ResourceContent:
+    def read_resource(self, uri: str, *, bytes_max: int = RESOURCE_BYTES_MAX) -> ResourceContent:
         """What a file of the workspace holds now. It need not have a node.
 
         Raises:
@@ -498,14 +496,14 @@ class Knowledge:
 
 
 def _is_written(element: Element) -> bool:
-    return isinstance(element, Proposition) or element.type != MISSING
+    return not is_placeholder(element)
 
 
 def _limit(limit: int) -> int:
     check_whole("limit", limit)
     if limit < 1:
         raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
-    return min(limit, KNOWLEDGE_PAGE_MAX)
+    return min(limit, PAGE_MAX)
 
 
 def _drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
@@ -518,9 +516,9 @@ def _drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[D
         )
     drafts: list[Draft] = []
     for at, each in enumerate(given):
-        if at >= REMEMBER_ITEMS_MAX:
+        if at >= ITEMS_MAX:
             raise ConstraintViolation(
-                f"More than {REMEMBER_ITEMS_MAX:,} at once are too many.",
+                f"More than {ITEMS_MAX:,} at once are too many.",
                 hint="Write them in several calls.",
             )
         if isinstance(each, kind):

@@ -2,17 +2,18 @@
 
 A relation to a resource that is not there creates the resource. A relation to a concept that is not
 there creates a placeholder under its URI, a concept of the type `Missing`, and says so: the link is
-kept and listed among the broken ones. When somebody writes the concept, the placeholder becomes it:
-the same element with another type, so every link that led there is whole again. A placeholder goes
-with the last link on it.
+kept and listed among the broken ones. When somebody adds the concept, the placeholder becomes it:
+the same element with another type, so every link that led there is whole again. (Where it is
+written by other means, `engine.healing` sees to that.) A placeholder goes with the last link on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from mycel.errors import DuplicateExists, InvalidSyntax, InvalidValueType, SelfEdgeError
+from mycel.engine.healing import MISSING, SCHEME, is_placeholder
+from mycel.errors import InvalidSyntax, InvalidValueType, SelfEdgeError
 from mycel.knowledge.finding import (
     Found,
     as_relation,
@@ -22,7 +23,7 @@ from mycel.knowledge.finding import (
 )
 from mycel.knowledge.nodes import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
-from mycel.knowledge.vocabulary import MISSING, RESOURCE, require_relation, require_type
+from mycel.knowledge.vocabulary import RESOURCE, require_relation, require_type
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import kind_of, shorten
@@ -82,15 +83,17 @@ def put_relations(
     return made, told
 
 
-def _relation_types(drafts: Iterable[NewRelation]) -> Iterator[str]:
-    try:
-        yield from dict.fromkeys(draft.relation for draft in drafts)
-    except TypeError:
-        wrong = next(each.relation for each in drafts if not isinstance(each.relation, str))
-        raise InvalidValueType(
-            f"A relation type is a name, not {kind_of(wrong)}.",
-            hint="Write a name such as depends_on.",
-        ) from None
+def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
+    names: dict[str, None] = {}
+    for draft in drafts:
+        name: object = draft.relation
+        if not isinstance(name, str):
+            raise InvalidValueType(
+                f"A relation type is a name, not {kind_of(name)}.",
+                hint="Write a name such as depends_on.",
+            )
+        names[name] = None
+    return names
 
 
 def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> PropositionRow:
@@ -134,7 +137,7 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found]
         require_type(tx, type_name)
     made = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
     for uri, id_ in zip(absent, made, strict=True):
-        found[uri.text] = Found(ids.parse_id(id_), _made_as(uri))
+        found[uri.text] = Found(ids.parse_id(id_), _made_as(uri), uri.is_concept)
     dangling = [by_text[text] for text, each in found.items() if each.is_missing]
     return found, [
         _warning(reader, uri, suggest=at < SUGGESTED_FOR_MAX) for at, uri in enumerate(dangling)
@@ -163,9 +166,7 @@ def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
     return {
         number
         for number in ends
-        if ids.is_concept(number)
-        and (concept := reader.concept(number)) is not None
-        and concept.type == MISSING
+        if ids.is_concept(number) and is_placeholder(reader.concept(number))
     }
 
 
@@ -175,27 +176,6 @@ def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
         reader = tx.ledger.reader
         if reader.concept(number) is not None and not reader.touching(number):
             tx.retire(ids.concept_id(number), reason="nothing links to it any more")
-
-
-def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
-    """Let the links on a placeholder lead to a concept instead, and remove the placeholder.
-
-    A link that the concept has already, or that would lead from it to itself, goes.
-    """
-    outer = ids.concept_id(placeholder)
-    for number in tx.ledger.reader.touching(placeholder):
-        link = tx.ledger.reader.proposition(number)
-        if link is None:
-            continue
-        source = into.id if link.subject == outer else None
-        target = into.id if link.object == outer else None
-        if (source or link.subject) == (target or link.object):
-            continue
-        try:
-            tx.relink(link.id, subject=source, object_=target)
-        except DuplicateExists:
-            continue
-    tx.retire(outer, reason=f"moved onto: {into.id}")
 
 
 # Reading.
@@ -226,7 +206,7 @@ def page_of(
             break
     shown = found[:limit]
     items = tuple(
-        as_relation(reader, link)
+        as_relation(reader, link, node)
         for _, (number, _, _) in shown
         if (link := reader.proposition(number)) is not None
     )
@@ -237,7 +217,7 @@ def page_of(
 
 
 def _read_cursor(
-    cursor: str | None, ways: tuple[readers.Direction, ...]
+    cursor: object, ways: tuple[readers.Direction, ...]
 ) -> tuple[readers.Direction, int, int]:
     if cursor is None:
         return ways[0], 0, 0
@@ -256,7 +236,7 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     if type_number is None:
         return Page(())
     after = int(cursor or 0)
-    numbers = lookup.links_at_type(reader.connection, type_number, after, limit + 1)
+    numbers = lookup.links_at_named(reader.connection, type_number, SCHEME, after, limit + 1)
     links = [reader.proposition(number) for number in numbers[:limit]]
     items = tuple(as_relation(reader, link) for link in links if link is not None)
     return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)

@@ -24,7 +24,7 @@ class _Value:
 
     def to_dict(self) -> JsonObject:
         """The value as JSON; what is None or empty is left out."""
-        return _plain(asdict(self))  # type: ignore[call-overload, no-any-return]
+        return _plain(asdict(self))  # type: ignore[call-overload]
 
 
 def _plain(fields: Mapping[str, Any]) -> JsonObject:
@@ -97,6 +97,12 @@ class Page(Sequence[Item_co], Generic[Item_co]):
     def __getitem__(self, index: slice) -> Sequence[Item_co]: ...
     def __getitem__(self, index: int | slice) -> Item_co | Sequence[Item_co]:
         return self.items[index]
+
+    def to_dict(self) -> JsonObject:
+        """The value as JSON; `next_cursor` only if there is more."""
+        shown = [each.to_dict() if isinstance(each, _Value) else each for each in self.items]
+        more = {} if self.next_cursor is None else {"next_cursor": self.next_cursor}
+        return {"items": shown} | more
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +209,16 @@ class Remembered(_Value):
     @property
     def created(self) -> int:
         """How many nodes and relations are new."""
-        return sum(each.created for each in (*self.nodes, *self.relations))
+        return sum(each.created for each in self.nodes) + sum(
+            each.created for each in self.relations
+        )
 
     @property
     def changed(self) -> int:
         """How many nodes and relations are new or others than before."""
-        return sum(each.changed for each in (*self.nodes, *self.relations))
+        return sum(each.changed for each in self.nodes) + sum(
+            each.changed for each in self.relations
+        )
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""

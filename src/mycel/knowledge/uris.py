@@ -25,6 +25,7 @@ from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from mycel.errors import ConstraintViolation, InvalidId
+from mycel.knowledge.limits import WORKSPACE_CHARACTERS_MAX
 from mycel.model.limits import NAME_BYTES_MAX
 from mycel.model.names import check_name, shorten
 
@@ -34,7 +35,6 @@ CONCEPT: Final = "concept"
 FILE: Final = "file"
 KIP: Final = "kip"
 
-WORKSPACE_CHARACTERS_MAX: Final = 63
 _WORKSPACE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//.*)", re.ASCII | re.DOTALL)
 _SCHEME_ALONE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):([^\s:]\S*)", re.ASCII)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, Final
 
+from mycel.engine.healing import MISSING
 from mycel.errors import ConstraintViolation
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
 from mycel.store import survey
@@ -21,7 +22,6 @@ from mycel.store.transaction import Transaction
 
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
-MISSING: Final = "Missing"
 
 NAMES_COMPARED: Final = 1_000
 """With how many names a new one is compared, to tell whether it is a slip."""
@@ -29,13 +29,15 @@ SLIP: Final = 0.8
 """How similar two names are of which one may be a slip for the other."""
 
 _TEXT: Final = {"type": "string", "is_required": False}
+_NUMBER: Final = {"type": "number", "is_required": False}
 
 DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
     CONCEPT: {
         "description": "An idea, a pattern, a decision, a part of a system, a person's area:"
         " anything worth knowing about the work. It is named by its URI,"
         " concept://workspace/path, and has a name for people and content in prose. Every other"
-        " property is welcome.",
+        " property is welcome. A folder is a concept too: its node_type is directory, and it has a"
+        " file_count, a total_size and a depth.",
         "instance_schema": {
             "name": _TEXT | {"description": "What people call it."},
             "content": _TEXT | {"description": "What is known about it, in prose or Markdown."},
@@ -46,8 +48,12 @@ DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
         " (file://workspace/path), a page, a document. It is named by its URI and points there;"
         " what is known about it stands in its properties and in concepts linked to it.",
         "instance_schema": {
-            "file_type": _TEXT | {"description": "The language or kind of a file."},
+            "file_type": _TEXT | {"description": "Its language or kind: python, markdown…"},
+            "extension": _TEXT | {"description": "The end of its name, with the dot: .py, .md…"},
             "mime_type": _TEXT | {"description": "The media type of what is there."},
+            "size_bytes": _NUMBER | {"description": "How large a file is."},
+            "line_count": _NUMBER | {"description": "How many lines a text file has."},
+            "last_modified": _TEXT | {"description": "When a file was last changed (ISO 8601)."},
         },
     },
     MISSING: {

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, DuplicateExists, InvalidValueType, NotFound
+from mycel.engine.healing import is_placeholder, merge_placeholder
+from mycel.errors import (
+    ConstraintViolation,
+    DuplicateExists,
+    InvalidId,
+    InvalidValueType,
+    NotFound,
+)
 from mycel.knowledge.finding import (
     Found,
     as_node,
@@ -19,10 +26,10 @@ from mycel.knowledge.finding import (
     node_at,
     not_found,
 )
-from mycel.knowledge.links import merge_placeholder, placeholders_of, sweep
+from mycel.knowledge.links import placeholders_of, sweep
 from mycel.knowledge.nodes import NewNode, Removed, Written
 from mycel.knowledge.uris import Uri, parse
-from mycel.knowledge.vocabulary import CONCEPT, MISSING, RESOURCE, require_type
+from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, require_type
 from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import kind_of, shorten
@@ -123,8 +130,8 @@ def _put_again(
     """Write a node that exists, or has only a placeholder so far."""
     before = tx.ledger.reader.concept(number)
     if before is None:
-        raise NotFound(f"{draft.uri.text} is a relation; a node is needed here.")
-    uri, healed = element_uri(before), before.type == MISSING
+        raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
+    uri, healed = element_uri(before), is_placeholder(before)
     type_name = _type_of(draft) if healed else draft.type or before.type
     attributes = _held(type_name, draft)
     if not (healed or merge) and (

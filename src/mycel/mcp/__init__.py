@@ -13,9 +13,11 @@ In the order in which a call passes through them:
     writing     the tools that write: remember, update, relate, forget, bootstrap
     language    the tools that run KIP
     rendering   nodes and relations in short lines
-    results     what a call gives back, small enough for every client
+    envelopes   responses of KIP, small enough for every client
+    results     what a call gives back, and how it is made small enough
     resources   nodes and files as resources
     prompts     what the server says to a model
+    compat      the tools of the official memory server, over the same graph
     reference   the reference of tools, resources and prompts, written from all this
 
 How the connection is made is known to `lean`, `stdio` and `web` alone.

@@ -10,8 +10,8 @@ second text then says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +20,7 @@ import orjson
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolResult,
     ListResourcesResult,
@@ -39,7 +40,6 @@ from mycel.knowledge.memory.graph import WHOLE_CHARACTERS_MAX, Graph, Memory
 from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
 from mycel.mcp.results import failure
-from mycel.mcp.stdio import serve
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
@@ -47,6 +47,7 @@ from mycel.nexus import Nexus
 RESOURCE_URI: Final = "memory://knowledge-graph"
 QUERY_CHARACTERS_MAX: Final = 2048
 """As there."""
+_NAMES_TOLD: Final = 20
 
 
 class Told(NamedTuple):
@@ -203,9 +204,11 @@ def _listed(key: str, items: list[JsonObject]) -> Told:
 
 
 def _done(count: int, asked: int, what: str, missing: tuple[str, ...]) -> Told:
-    message = f"Deleted {count} {what}." if count == asked else f"Deleted {count} of {asked} {what}."
+    message = f"Deleted {count if count == asked else f'{count} of {asked}'} {what}."
     if missing:
-        message += f" There is no entity named {', '.join(shorten(each) for each in missing)}."
+        named = ", ".join(shorten(each) for each in missing[:_NAMES_TOLD])
+        more = "…" if len(missing) > _NAMES_TOLD else ""
+        message += f" There is no entity named {named}{more}."
     return Told(message, {"success": True, "message": message})
 
 
@@ -303,25 +306,27 @@ TOOLS: Final = (
         reads=True,
     ),
 )
-_BY_NAME: Final = {each.name: each for each in TOOLS}
 
 
-def serve_memory(db: Nexus) -> int | None:
-    """Serve these tools on standard input and output; returns the signal that ended it, if any."""
-    with closing(Memory(db)) as memory:
-        return serve(memory_server(memory))
-
-
-def memory_server(memory: Memory) -> Server[Any]:
+def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
+    memory = Memory(db)
+    tools = {each.name: each for each in TOOLS if each.reads or not readonly}
+
+    @asynccontextmanager
+    async def lifespan(_server: Server[Any]) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            memory.close()
 
     async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=[each.announced() for each in TOOLS])
+        return ListToolsResult(tools=[each.announced() for each in tools.values()])
 
     async def call_tool(_ctx: Any, params: Any) -> CallToolResult:
-        tool = _BY_NAME.get(params.name)
+        tool = tools.get(params.name)
         if tool is None:
-            close = did_you_mean(params.name, list(_BY_NAME))
+            close = did_you_mean(params.name, list(tools))
             raise MCPError(INVALID_PARAMS, f"There is no tool {shorten(params.name)!r}. {close}")
         return await anyio.to_thread.run_sync(partial(call, memory, tool, params.arguments or {}))
 
@@ -333,22 +338,29 @@ def memory_server(memory: Memory) -> Server[Any]:
             raise MCPError(
                 INVALID_PARAMS, f"There is no such resource; {RESOURCE_URI} is the whole graph."
             )
-        whole = partial(memory.read_graph, characters_max=WHOLE_CHARACTERS_MAX)
-        graph = await anyio.to_thread.run_sync(whole)
-        content = TextResourceContents(
-            uri=RESOURCE_URI, mime_type="application/json", text=_json(graph.to_dict())
-        )
-        return ReadResourceResult(contents=[content])
+        return await anyio.to_thread.run_sync(partial(_whole_graph, memory))
 
     return Server(
         "mycel-memory",
         version=__version__,
         title="Mycel",
+        lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_read_resource=read_resource,
     )
+
+
+def _whole_graph(memory: Memory) -> ReadResourceResult:
+    try:
+        graph = memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX)
+    except MycelError as error:
+        raise MCPError(INTERNAL_ERROR, f"{error.message} {error.hint}") from None
+    content = TextResourceContents(
+        uri=RESOURCE_URI, mime_type="application/json", text=_json(graph.to_dict())
+    )
+    return ReadResourceResult(contents=[content])
 
 
 _RESOURCE: Final = Resource(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from mycel.mcp import envelopes
 from mycel.mcp.desk import Call
-from mycel.mcp.results import Answer, envelope
+from mycel.mcp.results import Answer
 
 CHEAT_SHEET: Final = """\
 KIP in a minute. Names of types are written in UpperCamelCase, of predicates in snake_case.
@@ -40,9 +41,11 @@ A dry run (dry_run: true) says what a command would do."""
 
 def execute(call: Call) -> Answer:
     """Run commands that may write."""
-    return envelope(call.desk.db.request(call.arguments, readonly=call.desk.readonly))
+    response = call.desk.db.request(call.arguments, readonly=call.desk.readonly)
+    return envelopes.answer(call.arguments, response)
 
 
 def execute_readonly(call: Call) -> Answer:
     """Run commands that only read."""
-    return envelope(call.desk.db.request(call.arguments, readonly=True))
+    response = call.desk.db.request(call.arguments, readonly=True)
+    return envelopes.answer(call.arguments, response)

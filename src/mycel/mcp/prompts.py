@@ -30,17 +30,17 @@ then traverse_graph from the best hit to load what belongs to it, or get_nodes t
 """
 _WRITING: Final = """
 Search before you write, so that one thing has one node; then update it instead of adding a twin.
-When you have learned something that took effort - how parts work together, why something is as it \
-is, a decision, a trap, who knows what - record it with remember_knowledge: short content, where it \
-comes from and how sure you are in metadata, relations to the concepts and files it is about. If \
-earlier work of yours is not in the graph yet, record it now, before you begin.
-On a code base the graph does not know, call bootstrap_workspace once. Links to concepts nobody has \
-written are reported; write them when you can. Types, relation types and the query language are \
-shown by describe_graph.
+When you have learned something that took effort - how parts work together, why something is as \
+it is, a decision, a trap, who knows what - record it with remember_knowledge: short content, \
+where it comes from and how sure you are in metadata, relations to the concepts and files it is \
+about. If earlier work of yours is not in the graph yet, record it now, before you begin.
+On a code base the graph does not know, call bootstrap_workspace once. Links to concepts nobody \
+has written are reported; write them when you can. Types, relation types and the query language \
+are shown by describe_graph.
 """
 _READONLY: Final = """
-This server only reads: what you learn cannot be recorded through it. Types, relation types and the \
-query language are shown by describe_graph.
+This server only reads: what you learn cannot be recorded through it. Types, relation types and \
+the query language are shown by describe_graph.
 """
 
 

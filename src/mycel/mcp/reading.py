@@ -111,30 +111,29 @@ def get(call: Call) -> Answer:
             break
     if absent and not told["nodes"]:
         raise absent[0]
-    for error in absent:
-        page.close(f"{error.code} {error.name}: {error.message} {error.hint}")
+    for each in absent:
+        page.close(f"{each.code} {each.name}: {each.message} {each.hint}")
     if absent:
-        told["not_found"] = [str(error.data.get("uri", "")) for error in absent]
+        told["not_found"] = [str(each.data.get("uri", "")) for each in absent]
     return Answer(str(page), data_within(told))
 
 
 def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
     """Add what there is to say about one node. False if there is no room for it."""
     arguments, detailed = call.arguments, call.is_detailed
-    wants_file = bool(arguments.get("read_file"))
-    address = knowledge.uri(uri, kind="file" if wants_file else "concept")
-    reads = wants_file and address.is_file
-    node = _known(knowledge, address.text, needed=not reads)
-    entry = {"uri": address.text}
+    file = knowledge.uri(uri, kind="file") if arguments.get("read_file") else None
+    reads = file is not None and file.is_file
+    node = _known(knowledge, uri if file is None else file.text, needed=not reads)
+    entry = {"uri": uri if file is None else file.text}
     if node is not None:
         entry = rendering.brief(node, detailed=detailed)
     since = call.number_in("content")
     links_only = arguments.get("cursor", "").startswith("relations:")
-    if since is None and not links_only and not page.add(_about(node, address.text, detailed)):
+    if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):
         return False
     if not links_only:
         held = node.content if node is not None else None
-        text = _file_text(knowledge, address.text, entry) if reads else held
+        text = _file_text(knowledge, entry) if reads else held
         _content(text or "", since or 0, page, entry)
     if node is not None and since is None and "content_cursor" not in entry:
         _relations(call, knowledge, node, page, entry)
@@ -158,8 +157,8 @@ def _about(node: Node | None, uri: str, detailed: bool) -> str:
     return f"{rendering.head(node)}\n{rendering.facts(node, detailed=detailed)}".rstrip()
 
 
-def _file_text(knowledge: Knowledge, uri: str, entry: JsonObject) -> str:
-    content = knowledge.read_resource(uri)
+def _file_text(knowledge: Knowledge, entry: JsonObject) -> str:
+    content = knowledge.read_resource(entry["uri"])
     entry["mime_type"], entry["size_bytes"] = content.mime_type, content.size_bytes
     if content.text is None:
         return f"(no text: {content.size_bytes} bytes of {content.mime_type})"
@@ -180,9 +179,7 @@ def _content(text: str, since: int, page: Page, entry: JsonObject) -> None:
         )
 
 
-def _relations(
-    call: Call, knowledge: Knowledge, node: Node, page: Page, entry: JsonObject
-) -> None:
+def _relations(call: Call, knowledge: Knowledge, node: Node, page: Page, entry: JsonObject) -> None:
     arguments = call.arguments
     limit = arguments.get("relations", RELATIONS_SHOWN)
     if not limit:
@@ -374,7 +371,9 @@ def _broken_links(call: Call) -> Answer:
     page = Page()
     for link in found:
         page.add(rendering.relation(link))
-    data: JsonObject = {"missing": list(dict.fromkeys(uri for link in found for uri in link.missing))}
+    data: JsonObject = {
+        "missing": list(dict.fromkeys(uri for link in found for uri in link.missing))
+    }
     if found.next_cursor is not None:
         data["next_cursor"] = found.next_cursor
         page.close(f"There are more: cursor {found.next_cursor}")

@@ -67,7 +67,7 @@ def build_server(
     return _Service(Desk(db, knowledge, contexts, readonly)).server()
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Nobody waits for this call any more."""
 
 
@@ -145,9 +145,9 @@ class _Service:
             return tool.run(Call(self._desk, checked, *report))
         except MycelError as error:
             return failure(error)
-        except _Stopped:
+        except _StoppedError:
             return failure(InternalError("The call was stopped.", hint="Call it again."))
-        except Exception:  # The edge: a model gets an answer, and the log what happened.
+        except Exception:  # noqa: BLE001 - The edge: a model gets an answer, the log the reason.
             _log.exception("The tool %s failed in a way that nobody has foreseen.", tool.name)
             return failure(InternalError("The tool failed for a reason inside the engine."))
 
@@ -228,7 +228,7 @@ async def _watched(context: Context) -> AsyncIterator[Report]:
     def report(done: float, total: float | None, words: str) -> None:
         nonlocal told_at
         if stopped.is_set():
-            raise _Stopped
+            raise _StoppedError
         if monotonic() - told_at >= PROGRESS_S:
             told_at = monotonic()
             anyio.from_thread.run(context.session.report_progress, done, total, words)

@@ -2,12 +2,12 @@
 
 The SDK has such a transport. This one differs in what a process for many years of sessions needs:
 
-- It ends when it is told to. A thread reads the input, so a signal does not have to wait for the
-  next line; calls that are under way finish their writes first.
+- It ends when it is told to: a signal does not have to wait for the next line of the input. Calls
+  that are under way finish their writes first.
 - It ends when the input ends, after the calls that were sent before were answered.
 - A message that is no JSON, or too long, gets an answer instead of silence.
-- Messages are written without a detour through another thread, and a client that reads slowly
-  stops nobody else.
+- Messages are read and written without a detour through other threads, and a client that reads
+  slowly stops nobody else.
 
 While it serves, descriptor 1 is standard error and descriptor 0 is empty: whatever some library
 prints or reads, the connection is not disturbed.
@@ -21,14 +21,11 @@ import re
 import select
 import signal
 import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
 import anyio
-import anyio.from_thread
-import anyio.lowlevel
 import anyio.to_thread
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import serve_dual_era_loop
@@ -70,12 +67,14 @@ async def _serve(server: Server[Any], source: int, target: int) -> int | None:
 
     async def watch_signals(scope: anyio.CancelScope) -> None:
         nonlocal stopped_by
-        with suppress(NotImplementedError):  # Windows: there a signal ends the process itself.
-            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-                async for number in signals:
-                    stopped_by = number
-                    scope.cancel()
-                    return
+        with (
+            suppress(NotImplementedError),  # Windows: there a signal ends the process itself.
+            anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
+        ):
+            async for number in signals:
+                stopped_by = number
+                scope.cancel()
+                return
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch_signals, tasks.cancel_scope)
@@ -100,6 +99,8 @@ class _Connection:
         self._waiting: set[int | str] = set()
         """Requests that were read and not answered yet."""
         self._answered = anyio.Event()
+        self._is_waited_for = True
+        """Whether the loop can tell when there is something to read."""
         self._broken = False
         self._lock = anyio.Lock()
 
@@ -119,16 +120,8 @@ class _Connection:
     # In.
 
     async def _read(self, into: ContextSendStream[Any]) -> None:
-        lines, taken = anyio.create_memory_object_stream[bytes](0)
-        thread = threading.Thread(
-            target=_read_lines,
-            args=(self._source, lines, anyio.lowlevel.current_token()),
-            name="mycel-stdin",
-            daemon=True,  # It waits for input, perhaps for ever; nothing is lost with it.
-        )
-        thread.start()
         async with into:
-            async for line in taken:
+            async for line in self._lines():
                 message = await self._message(line)
                 if message is not None:
                     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -136,6 +129,39 @@ class _Connection:
             with anyio.move_on_after(LAST_CALLS_S):
                 while self._waiting and not self._broken:
                     await self._answered.wait()
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        """Lines; of one with more than `MESSAGE_LINE_BYTES_MAX`, a beginning that is longer."""
+        parts: list[bytes] = []
+        size = 0
+        while data := await self._read_some():
+            *whole, rest = data.split(b"\n")
+            for piece in whole:
+                parts.append(piece)
+                yield b"".join(parts)
+                parts, size = [], 0
+            if size <= MESSAGE_LINE_BYTES_MAX:
+                parts.append(rest)
+            size += len(rest)
+        if size:
+            yield b"".join(parts)
+
+    async def _read_some(self) -> bytes:
+        """What there is to read, as soon as there is some; nothing at the end."""
+        try:
+            if self._is_waited_for:
+                try:
+                    await anyio.wait_readable(self._source)
+                except (PermissionError, NotImplementedError):
+                    self._is_waited_for = False  # A file, or Windows: nobody can say when.
+            if self._is_waited_for:
+                return os.read(self._source, READ_BYTES)
+            return await anyio.to_thread.run_sync(
+                os.read, self._source, READ_BYTES, abandon_on_cancel=True
+            )
+        except OSError as error:
+            _log.info("The input cannot be read any more: %s.", error.strerror)
+            return b""
 
     async def _message(self, line: bytes) -> Any:
         """A line as a message; None if it is none, which the other side is told."""
@@ -179,7 +205,7 @@ class _Connection:
             async for each in messages:
                 await self._send(each.message)
                 if isinstance(each.message, JSONRPCResponse | JSONRPCError):
-                    self._waiting.discard(each.message.id or "")
+                    self._waiting.discard("" if each.message.id is None else each.message.id)
                     self._answered.set()
                     self._answered = anyio.Event()
 
@@ -210,39 +236,6 @@ async def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[written:]
 
 
-def _read_lines(descriptor: int, lines: Any, loop: Any) -> None:
-    """Read until the end, a line at a time."""
-    try:
-        for line in _split(descriptor):
-            anyio.from_thread.run(lines.send, line, token=loop)
-        anyio.from_thread.run_sync(lines.close, token=loop)
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError):
-        return  # The server has stopped, or its loop has.
-
-
-def _split(descriptor: int) -> Iterator[bytes]:
-    """Lines; of one with more than `MESSAGE_LINE_BYTES_MAX`, a beginning that is longer still."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        try:
-            read = os.read(descriptor, READ_BYTES)
-        except OSError:
-            read = b""
-        *whole, rest = read.split(b"\n")
-        for piece in whole:
-            parts.append(piece)
-            yield b"".join(parts)
-            parts, size = [], 0
-        if size <= MESSAGE_LINE_BYTES_MAX:
-            parts.append(rest)
-        size += len(rest)
-        if not read:
-            if size:
-                yield b"".join(parts)
-            return
-
-
 @contextmanager
 def _claimed_descriptors() -> Iterator[tuple[int, int]]:
     """Copies of standard input and output; the originals lead away until the end."""
@@ -257,5 +250,5 @@ def _claimed_descriptors() -> Iterator[tuple[int, int]]:
         sys.stdout.flush()
         os.dup2(target, 1)
         os.dup2(source, 0)
-        # The copies stay open: a thread may still wait at one of them.
-        os.close(nowhere)
+        for descriptor in (source, target, nowhere):
+            os.close(descriptor)

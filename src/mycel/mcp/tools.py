@@ -277,7 +277,7 @@ BOOTSTRAP: Final = Tool(
     "Bootstrap from source code",
     "Read the workspace's files into the graph: files, folders, symbols, imports, calls, tests."
     " Incremental; what you wrote stays. Call it once on a new project and after larger changes.",
-    {"path": _text("A folder of the workspace; all of it if left out")},
+    {"path": _text("A folder of the workspace; all of it if left out"), "detail": DETAIL},
     writing.bootstrap,
     writes=True,
     destroys=True,

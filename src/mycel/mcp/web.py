@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 PATH = "/mcp"
+BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
+"""Room for what surrounds the arguments; a call that is too large gets its own answer."""
 
 
 def http_app(
@@ -34,7 +36,6 @@ def http_app(
     return server.streamable_http_app(
         streamable_http_path=path,
         stateless_http=True,
-        # Room for what surrounds the arguments; a call that is too large gets its own answer.
-        max_request_body_size=4 * TOOL_ARGUMENT_BYTES_MAX,
+        max_request_body_size=BODY_BYTES_MAX,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

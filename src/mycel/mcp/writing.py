@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
 from mycel.knowledge.files import path_of
@@ -12,7 +12,11 @@ from mycel.mcp.desk import Call
 from mycel.mcp.results import Answer, Page, data_within
 from mycel.model.values import JsonObject
 
+if TYPE_CHECKING:
+    from mycel.knowledge.bootstrap import Progress
+
 CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
+STAGES: Final = ("reading", "relating", "writing")
 SHOWN: Final = 50
 """How many of the nodes and relations of one call are told one by one."""
 
@@ -29,10 +33,7 @@ def remember(call: Call) -> Answer:
     made = call.desk.knowledge.remember(concepts, relations)
     page = Page()
     kept = len(made.nodes) + len(made.relations) - made.changed
-    page.add(
-        f"{made.created} new, {made.changed - made.created} changed,"
-        f" {kept} as they were."
-    )
+    page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} as they were.")
     if len(made.nodes) + len(made.relations) <= SHOWN or call.is_detailed:
         for node in made.nodes:
             page.add(_written(node))
@@ -64,9 +65,7 @@ def update(call: Call) -> Answer:
         page.add(_written(written))
         told = written.warnings
     if new_uri is not None:
-        written = knowledge.move(
-            arguments["uri"], new_uri, subtree=arguments.get("subtree", False)
-        )
+        written = knowledge.move(arguments["uri"], new_uri, subtree=arguments.get("subtree", False))
         page.add(f"{written.uri} has a new URI ({written.moved} moved); links followed.")
         told = (*told, *written.warnings)
     _warn(page, told)
@@ -153,16 +152,21 @@ def bootstrap(call: Call) -> Answer:
         ) from None
 
     summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
-    told: JsonObject = summary.to_dict()
     page = Page()
-    for key, value in told.items():
-        page.add(f"{key}: {rendering.value(value)}")
+    page.add(str(summary))
+    for note in summary.notes:
+        page.add(note)
+    for skipped in summary.skipped if call.is_detailed else summary.skipped[:10]:
+        page.add(f"skipped {skipped.path}: {skipped.why}")
+    told = summary.to_dict()
+    told.pop("skipped_files", None)
     return Answer(str(page), data_within(told))
 
 
-def _report(call: Call, seen: Any) -> None:
-    done, total = getattr(seen, "done", 0), getattr(seen, "total", None)
-    call.report(float(done), None if total is None else float(total), str(seen))
+def _report(call: Call, seen: Progress) -> None:
+    """Say how far a bootstrap is: in stages, so that the number only ever grows."""
+    part = seen.done / seen.total if seen.total else 1.0
+    call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
 
 
 def _written(each: Written) -> str:

@@ -125,8 +125,10 @@ class Schema:
             before, versions = Catalog(), []
             for seq, time_us, actor, message in rows:
                 after = catalogs.read(reader.connection, moment=seq)
-                steps = plan(before, catalogs.with_renames(before, after)).steps
                 ir_hash = message.removeprefix(MESSAGE).strip()
+                steps = plan(before, catalogs.with_renames(before, after)).steps
+                if ir_hash != after.ir_hash or not steps:
+                    continue  # Anybody may write such a message: no schema was applied here.
                 versions.append(SchemaVersion(seq, time_us, actor, ir_hash, steps))
                 before = after
             return versions

@@ -1,7 +1,9 @@
 """What of the data does not satisfy a schema, in words.
 
 A change of a schema may only be applied if what is stored satisfies it. People who have to mend
-their data need more than the first offender: up to `LISTED_MAX` are named, and all are counted.
+their data need more than the first offender: up to `LISTED_MAX` are named, and all are counted, but
+for values that are not unique, of which there may be no end. The words are those in which a write
+would be refused.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from mycel.engine.typed import card_violation, is_actor, shown_element, unique_violation
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     Cardinality,
     EdgeType,
     InstanceType,
     Interface,
+    NodeType,
     SchemaType,
     kind_of_type,
 )
@@ -34,43 +38,42 @@ class Findings:
     def __init__(self) -> None:
         self._listed: Final[dict[str, list[dict[str, Any]]]] = {}
         self._counts: Final[dict[str, int]] = {}
+        self._uncounted: Final[set[str]] = set()
 
     def add(self, declared: SchemaType, message: str, who: Callable[[], str]) -> None:
         """Note that an instance does not satisfy a type; `who` tells which, if it is listed."""
-        entity = f"{kind_of_type(declared)}:{declared.name}"
+        entity = _entity(declared)
         self._counts[entity] = self._counts.get(entity, 0) + 1
         listed = self._listed.setdefault(entity, [])
         if len(listed) < LISTED_MAX:
             listed.append({"instance": who(), "message": message})
+
+    def add_uncounted(self, declared: SchemaType) -> None:
+        """Note that there are more of a type than were counted."""
+        self._uncounted.add(_entity(declared))
 
     def __bool__(self) -> bool:
         return bool(self._counts)
 
     def steps(self) -> list[UnsupportedChange]:
         """As steps of a plan that is not supported."""
-        return [
-            UnsupportedChange(
-                entity, _reason(count, self._listed[entity]), tuple(self._listed[entity]), count
-            )
-            for entity, count in self._counts.items()
-        ]
+        return [self._step(entity, count) for entity, count in self._counts.items()]
+
+    def _step(self, entity: str, count: int) -> UnsupportedChange:
+        listed, has_more = self._listed[entity], entity in self._uncounted
+        others = f"more than {count - 1} others" if has_more else f"{count - 1} more"
+        others = f" (and {others})" if count > 1 else ""
+        first = f"{listed[0]['instance']}: {listed[0]['message']}"
+        reason = f"existing data does not satisfy it: {first}{others}"
+        return UnsupportedChange(entity, reason, tuple(listed), count, has_more)
 
 
-def _reason(count: int, listed: list[dict[str, Any]]) -> str:
-    first = listed[0]
-    more = f" (and {count - 1} more)" if count > 1 else ""
-    return f"existing data does not satisfy it: {first['instance']}: {first['message']}{more}"
+def _entity(declared: SchemaType) -> str:
+    return f"{kind_of_type(declared)}:{declared.name}"
 
 
-def shown(tx: Transaction, number: int) -> str:
-    """An element as people know it: a concept by its name, a link by its ends."""
-    reader = tx.ledger.reader
-    link = reader.proposition(number) if number & 1 else None
-    if link is None:
-        concept = reader.concept(number)
-        return reader.outer_id(number) if concept is None else repr(concept.name)
-    ends = [tx.get(end) for end in (link.subject, link.object)]
-    return " -> ".join(repr(getattr(end, "name", end.id)) for end in ends)
+shown: Final = shown_element
+"""An element as people know it."""
 
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
@@ -100,30 +103,30 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
     predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
     beyond = instances.sources_beyond(ledger.connection, predicate, card.minimum, card.maximum)
     for source, count in beyond:
-        bound = f"min {card.minimum}" if count < card.minimum else f"max {card.maximum}"
-        findings.add(
-            declared,
-            f"@card violation on edge {declared.name}: source {shown(tx, source)}"
-            f" has {count} edges ({bound})",
-            lambda at=source: shown(tx, at),  # type: ignore[misc]
-        )
+        error = card_violation(tx, declared.name, card, source, count)
+        findings.add(declared, error.message.rstrip("."), lambda at=source: shown(tx, at))  # type: ignore[misc]
 
 
 def check_unique(
     tx: Transaction, types: Sequence[tuple[InstanceType, int]], findings: Findings
 ) -> None:
-    """No two instances hold the same tuple. Each type comes with its number in the store."""
+    """No two instances hold the same tuple. Each type comes with its number in the store.
+
+    That two have the same key is said where they would get the same name.
+    """
     owners = {(isinstance(each, EdgeType), number): each for each, number in types}
-    for conflict in tx.ledger.properties.conflicts(CONFLICTS_MAX):
+    for at, conflict in enumerate(tx.ledger.properties.conflicts(CONFLICTS_MAX + 1)):
         slot = conflict.slot
         declared = owners.get((slot.is_link, slot.owner))
-        if declared is None:
+        holders = [each for each in conflict.elements if not is_actor(tx, each)]
+        if declared is None or _is_key(declared, slot.columns) or len(holders) < 2:
             continue
-        holders = [shown(tx, each) for each in conflict.elements[:2]]
-        value = ", ".join(map(str, conflict.values))
-        findings.add(
-            declared,
-            f"@unique violation on {declared.name}.({', '.join(slot.columns)}):"
-            f" value {value!r} held by {' and '.join(holders)}",
-            lambda at=holders[0]: at,  # type: ignore[misc]
-        )
+        if at == CONFLICTS_MAX:
+            findings.add_uncounted(declared)
+            return
+        error = unique_violation(tx, declared.name, conflict, holders)
+        findings.add(declared, error.message.rstrip("."), lambda at=holders[0]: shown(tx, at))  # type: ignore[misc]
+
+
+def _is_key(declared: InstanceType, columns: tuple[str, ...]) -> bool:
+    return isinstance(declared, NodeType) and set(declared.key) == set(columns)

@@ -1,9 +1,10 @@
 """A schema for types that grew in KIP: what all their instances have in common.
 
 The text can be applied as it is. It declares no more than the data shows: a property is required if
-every instance has it, and has the narrowest type that holds every value. What the language cannot
-say (objects, mixed values, names that are no identifiers, links between several types) stands in a
-comment, and the type is open, so that nothing has to be thrown away.
+every instance has it, and has the narrowest type that holds every value as it is written: a time
+with an offset stays a text, because as a DateTime it would be written anew. What the language
+cannot say (objects, mixed values, names that are no identifiers, links between several types)
+stands in a comment, and the type is open, so that nothing has to be thrown away.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _PROPERTY_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*")
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+")
 _SIGNED_MAX: Final = (1 << 63) - 1
+_EXACT_MAX: Final = 1 << 53
 _TEXTS_MAX: Final = 1000
 _NO_SCALAR: Final = "no one type"
 
@@ -42,8 +44,12 @@ class _Values:
     count: int = 0
     scalars: set[str] = field(default_factory=set)
     item_scalars: set[str] = field(default_factory=set)
+    least: int = 0
+    """The least integer, if any is negative."""
+    is_exact: bool = True
+    """Whether every integer so far would be the same as a floating-point number."""
     could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
-    """What all texts so far might be besides texts."""
+    """What all texts so far might be besides texts, spelled as they are."""
     texts: set[str] = field(default_factory=set)
     """Different texts, as far as an enum could list them."""
 
@@ -61,6 +67,8 @@ class _Values:
             case bool():
                 return "Bool"
             case int():
+                self.least = min(self.least, value)
+                self.is_exact &= abs(value) <= _EXACT_MAX
                 return "I64" if value <= _SIGNED_MAX else "U64"
             case float():
                 return "F64"
@@ -75,7 +83,7 @@ class _Values:
     def type(self, enum: tuple[str, ...] | None, *, required: bool) -> PropertyType | None:
         """The narrowest type that holds all of them; None if there is none."""
         is_list = self.scalars == {"list"}
-        scalar = _widest(self.item_scalars or {"String"} if is_list else self.scalars)
+        scalar = self._widest(self.item_scalars or {"String"} if is_list else self.scalars)
         if scalar is None:
             return None
         if scalar == "String" and not is_list and enum and self.texts <= set(enum):
@@ -84,22 +92,22 @@ class _Values:
             scalar = "Date" if "Date" in self.could_be else "DateTime"
         return PropertyType(scalar, not required, is_list)
 
+    def _widest(self, seen: set[str]) -> Scalar | None:
+        if len(seen) == 1:
+            (only,) = seen
+            return None if only in ("list", _NO_SCALAR) else only  # type: ignore[return-value]
+        if seen == {"I64", "U64"} and self.least == 0:
+            return "U64"
+        if seen == {"I64", "F64"} and self.is_exact:
+            return "F64"
+        return None
+
 
 def _is(scalar: Scalar, text: str) -> bool:
     try:
-        canonical(PropertyType(scalar), text)
+        return canonical(PropertyType(scalar), text) == text
     except BadValue:
         return False
-    return True
-
-
-def _widest(seen: set[str]) -> Scalar | None:
-    if len(seen) == 1:
-        (only,) = seen
-        return None if only in ("list", _NO_SCALAR) else only  # type: ignore[return-value]
-    if seen == {"I64", "F64"}:
-        return "F64"
-    return None
 
 
 @dataclass(slots=True)
@@ -152,11 +160,7 @@ class _Inference:
         flexible = self._flexible(CONCEPT_TYPE)
         unknown = sorted((self._wanted or frozenset()) - flexible.keys() - self._nodes.keys())
         if unknown:
-            raise NotFound(
-                f"There is no concept type {unknown[0]!r}.",
-                hint=did_you_mean(unknown[0], list(flexible))
-                or "DESCRIBE CONCEPT TYPES lists all.",
-            )
+            raise _unknown(unknown[0], list(flexible))
         for name, definition in flexible.items():
             if self._wanted is None or name in self._wanted:
                 yield from self._node(name, definition)
@@ -230,6 +234,18 @@ class _Inference:
             name = f"{base}{count}"
         self._taken.add(name.casefold())
         return name
+
+
+def _unknown(name: str, known: list[str]) -> NotFound:
+    if (CONCEPT_TYPE, name) in FOUNDATION:
+        return NotFound(
+            f"{name!r} belongs to the foundation of every graph, which no schema declares.",
+            hint="Name types of your own, or none for all of them.",
+        )
+    close = did_you_mean(name, known)
+    return NotFound(
+        f"There is no concept type {name!r}.", hint=close or "DESCRIBE CONCEPT TYPES lists all."
+    )
 
 
 def _declaration(opening: str, name: str, seen: _Seen, reserved: Collection[str]) -> str:

@@ -7,15 +7,18 @@ to change, so it is refused and can be planned again.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from mycel.errors import SchemaApplyInProgress
+from mycel.errors import DatabaseError, SchemaApplyInProgress
 
 SUFFIX: Final = ".__schema_apply_lock__"
+_HELD: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+"""What systems say of a lock that somebody else holds."""
 
 
 @contextmanager
@@ -24,6 +27,7 @@ def schema_apply_lock(path: str) -> Iterator[None]:
 
     Raises:
         SchemaApplyInProgress: somebody else holds it.
+        DatabaseError: there can be no such file, or the file system has no locks.
     """
     place = Path(path + SUFFIX)
     descriptor = _acquire(place)
@@ -38,15 +42,29 @@ def schema_apply_lock(path: str) -> Iterator[None]:
 
 def _acquire(place: Path) -> int:
     while True:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _no_lock(place, error) from error
         try:
             _lock(descriptor)
-        except OSError:
+        except OSError as error:
             os.close(descriptor)
-            raise SchemaApplyInProgress("schema apply is already in progress") from None
+            if error.errno in _HELD:
+                raise SchemaApplyInProgress("schema apply is already in progress") from None
+            raise _no_lock(place, error) from error
         if _is_there(descriptor, place):
             return descriptor
         os.close(descriptor)  # It was removed between the opening and the locking.
+
+
+def _no_lock(place: Path, error: OSError) -> DatabaseError:
+    return DatabaseError(
+        f"{str(place)!r}, which keeps others from applying a schema at the same time, cannot be"
+        f" locked: {error.strerror}.",
+        hint="Nothing was changed. The directory of the database has to be writable, on a file"
+        " system that has locks.",
+    )
 
 
 def _is_there(descriptor: int, place: Path) -> bool:

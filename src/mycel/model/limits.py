@@ -81,9 +81,3 @@ TOOL_ARGUMENT_BYTES_MAX = 4 << 20
 
 TOOL_RESULT_TOKENS_MAX = 20_000
 """What one tool call gives a model to read, estimated. Clients cut off at about 25,000."""
-
-KNOWLEDGE_PAGE_MAX = 10_000
-"""Nodes or relations of one page of the knowledge engine."""
-
-REMEMBER_ITEMS_MAX = 1_000_000
-"""Nodes, and relations, that are written as one transaction."""

@@ -16,7 +16,7 @@ as literals.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from math import copysign
 from typing import Any, Final
@@ -30,7 +30,7 @@ from mycel.schema.model import (
     NodeType,
     Property,
     Range,
-    constraints_of,
+    limits_of,
 )
 from mycel.schema.singles import SINGLE_MAX, single
 from mycel.schema.values import RANGES, canonical_of
@@ -60,7 +60,8 @@ def accepting(declared: InstanceType) -> Accepts:
         "single": single,
     }
     questions = [] if declared.is_open else ["attributes.keys() <= names"]
-    questions += [_question(declared, each, names) for each in declared.properties]
+    limits = limits_of(declared)
+    questions += [_question(each, limits.get(each.name, ()), names) for each in declared.properties]
     if isinstance(declared, NodeType) and declared.key:
         questions.append(_key_question(declared))
     text = " and ".join(f"({each})" for each in questions) or "True"
@@ -69,8 +70,10 @@ def accepting(declared: InstanceType) -> Accepts:
     return made
 
 
-def _question(declared: InstanceType, property_: Property, names: dict[str, Any]) -> str:
-    parts = [_of_type(declared, property_, names), *_patterns(declared, property_, names)]
+def _question(
+    property_: Property, limits: Sequence[Range | Check], names: dict[str, Any]
+) -> str:
+    parts = [_of_type(property_, limits, names), *_patterns(limits, names)]
     value = f"(v := get({property_.name!r}))"
     fits = " and ".join(parts)
     if property_.is_required or property_.default is not None:
@@ -78,17 +81,17 @@ def _question(declared: InstanceType, property_: Property, names: dict[str, Any]
     return f"{value} is None or {fits}"
 
 
-def _of_type(declared: InstanceType, property_: Property, names: dict[str, Any]) -> str:
+def _of_type(property_: Property, limits: Sequence[Range | Check], names: dict[str, Any]) -> str:
     type_, name = property_.type, property_.name
     if type_.enum_values is not None:
         names[f"enum_{name}"] = frozenset(type_.enum_values)
         return f"v.__class__ is str and v in enum_{name}"
     if not type_.is_list and type_.scalar in INTEGERS:
-        low, high = _limits(declared, name, *RANGES[type_.scalar])
+        low, high = _within(limits, *RANGES[type_.scalar])
         return f"v.__class__ is int and {low!r} <= v <= {high!r}"
     if not type_.is_list and type_.scalar in FLOATS:
         limit = SINGLE_MAX if type_.scalar == "F32" else sys.float_info.max
-        low, high = _limits(declared, name, -limit, limit)
+        low, high = _within(limits, -limit, limit)
         spelled = " and single(v) == v" if type_.scalar == "F32" else ""
         sign = "(v or sign(1.0, v) > 0)"
         return f"v.__class__ is float and {low!r} <= v <= {high!r} and {sign}{spelled}"
@@ -98,22 +101,23 @@ def _of_type(declared: InstanceType, property_: Property, names: dict[str, Any])
     return f"canonical_{name}(v) is v"
 
 
-def _limits(
-    declared: InstanceType, name: str, low: float, high: float
+def _within(
+    limits: Sequence[Range | Check], low: float, high: float
 ) -> tuple[int | float, int | float]:
     """The narrowest that the type and every `@range` leave."""
-    ranges = [each for each in constraints_of(declared, Range) if each.property == name]
+    ranges = [each for each in limits if isinstance(each, Range)]
     return (
         max([low, *(each.minimum for each in ranges if each.minimum is not None)]),
         min([high, *(each.maximum for each in ranges if each.maximum is not None)]),
     )
 
 
-def _patterns(declared: InstanceType, property_: Property, names: dict[str, Any]) -> Iterator[str]:
-    for at, check in enumerate(constraints_of(declared, Check)):
-        if check.property == property_.name:
-            names[f"matches_{at}"] = matcher(check.pattern)
-            yield f"matches_{at}(v)"
+def _patterns(limits: Sequence[Range | Check], names: dict[str, Any]) -> Iterator[str]:
+    for each in limits:
+        if isinstance(each, Check):
+            name = f"matches_{len(names)}"
+            names[name] = matcher(each.pattern)
+            yield f"{name}(v)"
 
 
 def _key_question(declared: NodeType) -> str:

@@ -3,7 +3,8 @@
 Names decide. What has the name that something had is that thing; of the rest, `@rename_from` says
 what it was called; what is left is new, or comes back if it was dropped softly. A rename that makes
 no sense is refused with a reason, and what it names is then neither added nor dropped: a plan that
-is refused should not also threaten.
+is refused should not also threaten. A rename may stay in the schema once it is done, so one whose
+target is there already means nothing; where it looks as if it were meant, there is a warning.
 
 A rename in an interface is a rename in every node that implemented it, for a node has the
 properties of its interfaces as its own.
@@ -21,6 +22,7 @@ from typing import Final, NamedTuple
 from mycel.errors import did_you_mean
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import (
+    EdgeType,
     Interface,
     NodeType,
     Property,
@@ -79,6 +81,8 @@ class Matching:
     """The accepted types that nothing desired was, by name."""
     renamed: Mapping[TypeKind, Mapping[str, str]]
     """What types were called -> what they are called."""
+    warnings: tuple[str, ...] = ()
+    """Renames that mean nothing and may have been meant."""
 
 
 class _Pairing(NamedTuple):
@@ -125,6 +129,7 @@ def compare(accepted: Catalog, desired: Catalog) -> Matching:
         {kind: tuple(map(numbers.carry, matches)) for kind, matches in found.items()},
         matcher.gone,
         matcher.renamed,
+        tuple(matcher.warnings),
     )
 
 
@@ -148,6 +153,7 @@ class _Matcher:
         self._suggestions_left = _SUGGESTIONS_MAX
         self.gone: dict[TypeKind, tuple[SchemaType, ...]] = {}
         self.renamed: dict[TypeKind, Mapping[str, str]] = {}
+        self.warnings: list[str] = []
 
     def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
         held = _types_of(self._accepted, kind)
@@ -157,6 +163,12 @@ class _Matcher:
             remembered={name for name in wanted if self._memory.type(kind, name)},
             unknown=lambda source: self._unknown_type(kind, source),
         )
+        for name, each in wanted.items():
+            source = _renamed_from(each)
+            if _is_ignored(name, source, held) and (
+                source not in wanted or _shape(each) != _shape(held[name])
+            ):
+                self.warnings.append(_ignored(kind, name, source))
         used = {*pairing.sources.values(), *pairing.claimed}
         self.gone[kind] = tuple(held[name] for name in sorted(held.keys() - used))
         self.renamed[kind] = {
@@ -196,8 +208,14 @@ class _Matcher:
             for was in memory.get(name, ())
             if was.type == each.type
         }
+        sources = self._sources(declared, before, held)
+        for name, source in sources.items():
+            if _is_ignored(name, source, held) and (
+                source not in wanted or wanted[name].type != held[name].type
+            ):
+                self.warnings.append(_ignored("property", f"{declared.name}.{name}", source))
         pairing = _pair(
-            self._sources(declared, before, held),
+            sources,
             held,
             remembered=back,
             unknown=lambda source: self._unknown_property(declared, source, held, memory),
@@ -311,6 +329,28 @@ def _pair(
         else:
             pairing.sources[names[0]] = source
     return pairing
+
+
+def _is_ignored(name: str, source: str | None, held: Collection[str]) -> bool:
+    """Whether a `@rename_from` means nothing although what it names is there."""
+    return name in held and source in held and source != name
+
+
+def _ignored(what: str, name: str, source: str | None) -> str:
+    return (
+        f"{what} {name}: @rename_from({quoted(source or '')}) is ignored, because there is a {what}"
+        f" {name} already, which keeps its name and its data. To exchange names, rename one of the"
+        " two to a third name first, in a schema of its own."
+    )
+
+
+def _shape(declared: SchemaType) -> tuple[object, ...]:
+    """What tells two types apart whatever they are called."""
+    return (
+        {each.name: each.type for each in declared.properties},
+        set(declared.constraints),
+        (declared.from_type, declared.to_type) if isinstance(declared, EdgeType) else (),
+    )
 
 
 def _still_there(source: str) -> str:

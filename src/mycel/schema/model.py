@@ -243,6 +243,15 @@ def constraints_of(declared: InstanceType, kind: type[Kind]) -> Iterator[Kind]:
     return (each for each in declared.constraints if isinstance(each, kind))
 
 
+def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
+    """The ranges and patterns of each property that has any, in order."""
+    found: dict[str, list[Range | Check]] = {}
+    for each in declared.constraints:
+        if isinstance(each, Range | Check):
+            found.setdefault(each.property, []).append(each)
+    return found
+
+
 def property_named(declared: SchemaType, name: str) -> Property | None:
     """The property of this name."""
     return next((each for each in declared.properties if each.name == name), None)

@@ -73,6 +73,8 @@ class Plan:
     catalog: Catalog
     """The schema afterwards: what is desired, with the numbers that things had before, and with
     what was dropped remembered."""
+    warnings: tuple[str, ...] = ()
+    """What the schemas say that may not be what was meant."""
 
     @property
     def supported(self) -> bool:
@@ -85,7 +87,9 @@ class Plan:
         return tuple(each.to_dict() for each in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"supported": self.supported, "steps": list(self.steps)}
+        """The plan for JSON, with warnings only if there are any."""
+        said = {"supported": self.supported, "steps": list(self.steps)}
+        return said | {"warnings": list(self.warnings)} if self.warnings else said
 
 
 def plan(accepted: Catalog, desired: Catalog) -> Plan:
@@ -100,7 +104,8 @@ def plan(accepted: Catalog, desired: Catalog) -> Plan:
     matching = compare(accepted, desired)
     planner = _Planner(accepted, matching)
     changes = tuple(planner.changes())
-    return Plan(changes, _afterwards(accepted, desired, matching, changes))
+    catalog = _afterwards(accepted, desired, matching, changes)
+    return Plan(changes, catalog, matching.warnings)
 
 
 class _Planner:
@@ -233,7 +238,7 @@ def _new_property(owner: SchemaType, declared: Property) -> Step:
         return AddProperty(owner, declared)
     return UnsupportedChange(
         entity(kind_of_type(owner), owner.name, declared.name),
-        f"A required property has no value in the instances that there are. Give it"
+        f"Existing instances would have no value for this required property. Give it"
         f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
     )
 

@@ -20,7 +20,7 @@ functions that make its value what is stored, or say what is wrong with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -36,6 +36,7 @@ from mycel.schema.model import (
     Property,
     PropertyType,
     Range,
+    limits_of,
 )
 from mycel.schema.values import BadValue, Canonical, UnknownEnumValue, shown
 from mycel.syntax.regex import matcher
@@ -57,7 +58,11 @@ class RowRules:
         self.declared: Final = declared
         self._accepts: Final = accepting(declared)
         self._properties: Final = {each.name: each for each in declared.properties}
-        self._values: Final = {each.name: _rule(declared, each) for each in declared.properties}
+        limits = limits_of(declared)
+        self._values: Final = {
+            each.name: _rule(self._place(each.name), each, limits.get(each.name, ()))
+            for each in declared.properties
+        }
         self._required: Final = tuple(each.name for each in declared.properties if each.is_required)
         self._defaults: Final[tuple[tuple[str, Any], ...]] = tuple(
             (each.name, values.parse_default(each))
@@ -85,8 +90,9 @@ class RowRules:
             ConstraintViolation: a name that is not declared; a value outside an enum, a range or a
                 pattern; a key that is not the name.
         """
-        if self.accepts(attributes, name):
-            return attributes
+        filled = self._with_defaults(attributes, True) if creating else attributes
+        if self.accepts(filled, name):
+            return filled
         shaped = attributes
         rules = self._values
         for property_name, value in attributes.items():
@@ -104,7 +110,7 @@ class RowRules:
                 if shaped is attributes:
                     shaped = dict(attributes)
                 shaped[property_name] = made
-        if creating and self._defaults:
+        if creating:
             shaped = self._with_defaults(shaped, shaped is attributes)
         if self._key and name is not None:
             shaped = self._with_key(shaped, name, creating, shaped is attributes)
@@ -327,15 +333,14 @@ def row_rules(declared: InstanceType) -> RowRules:
 # From a property to a function.
 
 
-def _rule(declared: InstanceType, property_: Property) -> Canonical:
+def _rule(place: str, property_: Property, limits: Sequence[Range | Check]) -> Canonical:
     """Everything that one property demands of a value that is not null."""
     rule = values.canonical_of(property_.type)
-    place = f"{declared.name}.{property_.name}"
-    for constraint in declared.constraints:
-        match constraint:
-            case Range(property_.name, minimum, maximum):
+    for limit in limits:
+        match limit:
+            case Range(_, minimum, maximum):
                 rule = _within(rule, place, minimum, maximum)
-            case Check(property_.name, pattern):
+            case Check(_, pattern):
                 rule = _matching(rule, place, pattern)
     return rule
 

@@ -1,16 +1,17 @@
 """Numbers of single precision, and the one decimal that stands for each.
 
-Attributes are JSON, whose numbers have double precision; tables of Arrow hold F32 and Vector in four
-bytes. So 0.1 would come back from a table as 0.10000000149011612, which is the same single and
+Attributes are JSON, whose numbers have double precision; tables of Arrow hold F32 and Vector in
+four bytes. So 0.1 would come back from a table as 0.10000000149011612, which is the same single and
 another text. What is stored is therefore the shortest decimal that reads as the same single, and
 the nearest of these: 0.1 for both, and 0.12345679 for 0.123456789.
 
-Vectors are long, so there is no search through texts. The singles between two powers of two lie at
-one distance; one digit that is worth more than this distance is followed by one that is worth less.
-Rounded to the first, a single is either hit, and then nothing shorter is missed, for no two decimals
-with so few digits mean the same single; or it is rounded to the second. Rounding is a product and a
-quotient, both of whole numbers that a double holds exactly, which gives what reading the text would.
-Very large and very small numbers, whose powers of ten no double holds, are left to the text.
+Vectors are long, so there is no search through texts. Between two powers of two, singles lie at one
+distance. The last decimal place that is worth more than this distance is followed by one that is
+worth less. If a single is what its decimal, rounded to the first of the two, reads as, then nothing
+shorter is missed, for no two decimals with so few digits mean the same single; otherwise it is
+rounded to the second. To round is a product and a quotient. The divisor and the whole number over
+it are exact, so the quotient is what reading the text would give. Very large and very small
+numbers, whose powers of ten no double holds, are left to the text.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from mycel.schema.model import (
     Key,
     Unique,
     constraints_of,
-    property_named,
 )
 
 
@@ -20,12 +19,12 @@ def slots_of(declared: InstanceType) -> dict[tuple[str, ...], bool]:
     links have indexes of their own, and vectors are not compared.
     """
     wanted: dict[tuple[str, ...], bool] = {}
+    vectors = {each.name for each in declared.properties if each.type.scalar == "Vector"}
     for key in constraints_of(declared, Key):
         wanted |= {(column,): len(key.columns) == 1 for column in key.columns}
     for index in constraints_of(declared, Index):
         for column in index.columns:
-            found = property_named(declared, column)
-            if column not in ENDS and (found is None or found.type.scalar != "Vector"):
+            if column not in ENDS and column not in vectors:
                 wanted.setdefault((column,), False)
     for unique in constraints_of(declared, Unique):
         wanted[unique.columns] = True

@@ -346,13 +346,15 @@ class UnsupportedChange:
     violations: tuple[dict[str, Any], ...] = ()
     """Instances that stand in the way, each with what is wrong; the first ones."""
     violation_count: int = 0
+    has_more: bool = False
+    """Whether there are more of them than were counted."""
 
     def to_dict(self) -> dict[str, Any]:
         said = {"kind": self.kind, "entity": self.entity, "reason": self.reason}
         if not self.violation_count:
             return said
         listed = {"violations": list(self.violations), "violation_count": self.violation_count}
-        return said | listed
+        return said | listed | ({"has_more": True} if self.has_more else {})
 
 
 TypeStep: TypeAlias = (

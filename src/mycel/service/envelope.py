@@ -63,7 +63,7 @@ _ELSEWHERE: Final = {
 _LIKENESS: Final = 0.8
 """How alike two keys are of which one is a slip for the other, by `difflib`."""
 _KEY_LETTERS_MAX: Final = 40
-_READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT")
+_READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
 _COMMENTS: Final = re.compile(r"(\s|//[^\n]*)+")

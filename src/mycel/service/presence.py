@@ -7,6 +7,7 @@ alone: what it writes would be gone with it, and nobody would know. A server ask
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Final
 
 from mycel.errors import DatabaseError
@@ -18,7 +19,7 @@ class Presence:
     """The file of an open graph, as it was when this was made."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path: Final = None if os.fspath(path) == MEMORY else os.path.abspath(path)
+        self._path: Final = None if os.fspath(path) == MEMORY else Path(path).absolute()
         self._identity: Final = self._look()
 
     def check(self) -> None:
@@ -41,7 +42,7 @@ class Presence:
         if self._path is None:
             return None
         try:
-            status = os.stat(self._path)
+            status = self._path.stat()
         except OSError:
             return None
         return status.st_dev, status.st_ino

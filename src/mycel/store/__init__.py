@@ -30,6 +30,7 @@ Modules, in the order in which a write passes through them:
 - `instances`    all elements of one type or predicate, for those who change or check them
 - `survey`       what is in the graph, for those who describe it
 - `lookup`       what is found by words, names and ends, for those who search
+- `holdings`     what stands under names that begin alike, for those who keep it in step
 - `members`      concepts of one type and their links, for those who show them whole
 - `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good

@@ -258,6 +258,7 @@ class _Batch:
         types = ledger.registry.types
         slots_of = ledger.properties.of_types.get
         shapers = {name: shaper(name) for name in {row[0] for row in rows}}
+        same, packed = None, _NOTHING  # Often all rows of a load share one object of metadata.
         for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
             check_name(name)
@@ -265,7 +266,9 @@ class _Batch:
             if shape is not None:
                 attributes = _shaped(shape, type_name, name, given, metadata)
             attributes_text, attributes_cbor = content(attributes, "attributes")
-            metadata_text, metadata_cbor = content(metadata, "metadata")
+            if metadata is not same:
+                same, packed = metadata, content(metadata, "metadata")
+            metadata_text, metadata_cbor = packed
             record = new_concept_record(
                 type_name,
                 name,
@@ -311,6 +314,7 @@ class _Batch:
         known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys
+        same, packed_metadata = None, _NOTHING
         for subject, predicate, object_, given, metadata, weight in rows:
             facts = known_predicates.get(predicate)
             if facts is None:
@@ -333,9 +337,9 @@ class _Batch:
                 outer = _outer(subject), _outer(object_)
                 attributes = _shaped(shape, predicate, outer, given, metadata)
             attributes_text, attributes_cbor = content(attributes, "attributes")
-            metadata_text, metadata_cbor = _NOTHING
-            if metadata is not None:
-                metadata_text, metadata_cbor = content(metadata, "metadata")
+            if metadata is not same:
+                same, packed_metadata = metadata, content(metadata, "metadata")
+            metadata_text, metadata_cbor = packed_metadata
             cost = 1.0 if weight is None else canonical_weight(weight)
             packed = attributes_cbor, metadata_cbor
             key, record = make((predicate_number, predicate), subject_key, object_key, packed, cost)

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
-from mycel.model.limits import INTEGER_MAX
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.memory import Memory
 from mycel.store.rows import every, only
@@ -96,7 +96,10 @@ def _encoded(value: Any) -> Value:
 
 
 def _plain(value: Any) -> Any:
-    return int(value) if value.__class__ is float and value.is_integer() else value
+    if value.__class__ is float and value.is_integer():
+        whole = int(value)
+        return whole if INTEGER_MIN <= whole <= JSON_INTEGER_MAX else value
+    return value
 
 
 class Slots:
@@ -196,15 +199,15 @@ class Properties:
         """
         there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
         missing = [each for each in dict.fromkeys(wanted) if each not in there]
-        spare = [slot for key, slot in there.items() if key not in set(wanted)]
+        spare = there.keys() - set(wanted)
         if not missing and not spare:
             return
         self.flush()
-        for slot in spare:
-            self._drop(slot)
+        for key in spare:
+            self._drop(there[key])
         made = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
         owners = self._known.predicates if link else self._known.types
-        kept = [slot for slot in there.values() if slot not in spare]
+        kept = [slot for key, slot in there.items() if key not in spare]
         if kept or made:
             owners[owner] = Slots((*kept, *made))
         else:
@@ -295,16 +298,6 @@ class Properties:
             self._changed.clear()
 
     # Asking.
-
-    def holders(self, slot: int, value: Value) -> list[int]:
-        """The numbers of the live elements that hold a value, as `encode` makes it."""
-        self.flush()
-        rows = every(
-            self._connection,
-            "SELECT element FROM property WHERE slot = ? AND value = ? ORDER BY element",
-            (slot, value),
-        )
-        return [number for (number,) in rows]
 
     def conflicts(self, limit: int) -> list[Conflict]:
         """Values that several live elements hold, of unique slots that this transaction touched.

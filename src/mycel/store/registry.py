@@ -1,9 +1,10 @@
 """Names interned to small integers: types, predicates, actors.
 
-Rows are only ever added, never changed or removed, so what was once read stays true; a name or
-number that is unknown here may have been added by another process, and is looked up again before
-it is refused. Whether a type is *defined* right now is another question: its definition is a
-concept, which can be retired. `head.definitions` counts such changes.
+Rows are only ever added, never changed or removed, and each with a greater number than all before
+it. So what was once read stays true, and a name or number that is unknown here may have been added
+by another process: rows beyond the last one that is known are read before it is refused. Whether a
+type is *defined* right now is another question: its definition is a concept, which can be retired.
+`head.definitions` counts such changes.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Names:
         self.first_number: Final = first_number
         self.numbers: dict[str, int] = {}
         self.names: dict[int, str] = {}
+        self._last = -1
+        """The greatest number up to which all rows are known."""
 
     def number(self, connection: apsw.Connection, name: str) -> int | None:
         """The number of a name, or None."""
@@ -52,9 +55,16 @@ class Names:
         return found
 
     def load(self, connection: apsw.Connection) -> None:
-        rows = every(connection, f"SELECT id, name FROM {self.table}")
-        for number, name in rows:
-            self.names[number], self.numbers[name] = name, number
+        """Read what has been added since, by others or before the first look."""
+        query = f"SELECT id, name FROM {self.table} WHERE id > ? ORDER BY id"
+        for number, name in every(connection, query, (self._last,)):
+            self.know(number, name)
+
+    def know(self, number: int, name: str) -> None:
+        """Remember the row after the last one."""
+        # The last comes last: another thread that sees it must find everything up to it.
+        self.numbers[name], self.names[number] = number, name
+        self._last = max(self._last, number)
 
 
 class Registry:
@@ -102,7 +112,7 @@ class Registry:
             (last,) = only(connection, f"SELECT max(id) FROM {names.table}")
             number = max(names.first_number, (last or 0) + 1)
             connection.execute(f"INSERT INTO {names.table} VALUES (?, ?)", (number, name))
-            names.numbers[name], names.names[number] = number, name
+            names.know(number, name)
         return number
 
     def type_number(self, connection: apsw.Connection, name: str) -> int:

@@ -151,6 +151,10 @@ class _Replay:
 
     def _define(self, table: str, number: int | None, name: str | None) -> None:
         self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (number, name))
+        if number is not None and name is not None and self._connection.changes():
+            # Not in the order of their numbers: those of purged definitions come first.
+            names = self._registry.types if table == "type" else self._registry.predicates
+            names.know(number, name)
 
     def _apply(self, row: Row, purged: dict[int, PurgeFields]) -> None:
         seq, kind, element, before, after, purge_seq = row

@@ -15,7 +15,7 @@ from mycel.errors import InvalidSyntax, MycelError
 from mycel.schema.arrow import pyarrow
 from mycel.schema.model import PropertyType
 from mycel.schema.values import BadValue, from_python
-from mycel.transfer.complaints import Unit, placed
+from mycel.transfer.complaints import Unit, placed_once
 from mycel.transfer.delimited import check_column
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
@@ -64,7 +64,7 @@ class Columnar:
                         at += 1
                         yield flat(at, target, _cells(target, names, values), targets)
         except MycelError as error:
-            raise placed(error, self.name, "row", at or None) from None
+            raise placed_once(error, self.name, "row", at) from None
 
 
 def _cells(target: Target, names: list[str], values: tuple[Any, ...]) -> dict[str, Any]:

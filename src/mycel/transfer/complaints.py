@@ -35,4 +35,5 @@ def placed(
 
 def placed_once(error: MycelError, file: str | None, unit: Unit, line: int) -> MycelError:
     """The error with its place, unless it has one; before the first line there is only the file."""
-    return error if unit in error.data else placed(error, file, unit, line or None)
+    has_place = unit in error.data or "file" in error.data
+    return error if has_place else placed(error, file, unit, line or None)

@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.transfer.complaints import placed
-from mycel.transfer.formats import is_gzip
+from mycel.transfer.formats import GZIP, is_gzip
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BUFFER_BYTES: Final = 1 << 18
@@ -77,9 +77,7 @@ class Stream:
                         raise self._too_long(number)
                     yield number, _without_mark(line) if number == 1 else line
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise self._at(
-                    InvalidSyntax(f"It is no whole gzip file: {error}."), number
-                ) from None
+                raise self._no_gzip(error) from None
             except UnicodeDecodeError as error:
                 raise self._at(InvalidSyntax(f"It is no UTF-8: {error}."), number + 1) from None
 
@@ -87,6 +85,16 @@ class Stream:
         if not is_gzip(self.name or "") or isinstance(file, io.TextIOBase):
             return file
         return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER_BYTES)
+
+    def _no_gzip(self, error: Exception) -> MycelError:
+        """Complains of a file that does not unpack; on which line, reading ahead has hidden."""
+        hint = (
+            f"If it is not compressed, rename it: only what is has a name that ends with {GZIP}."
+            if isinstance(error, gzip.BadGzipFile)
+            else "It is damaged, or was cut short on its way: get it once more."
+        )
+        bad = InvalidSyntax(f"It is no whole gzip file: {error}.", hint=hint)
+        return placed(bad, self.name, "line", None)
 
     def _too_long(self, number: int) -> MycelError:
         return self._at(
@@ -107,10 +115,12 @@ class Stream:
         try:
             file = path.open("rb", buffering=_BUFFER_BYTES)
         except FileNotFoundError:
-            raise NotFound(f"There is no file {self.name!r}.", hint="Check the path.") from None
+            raise NotFound(
+                f"There is no file {self.name!r}.", hint="Check the path.", data=self._data
+            ) from None
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or error
-            raise DatabaseError(f"{self.name!r} cannot be read: {said}.") from None
+            raise DatabaseError(f"{self.name!r} cannot be read: {said}.", data=self._data) from None
         with file:
             self._open = file
             try:
@@ -118,7 +128,13 @@ class Stream:
             except OSError as error:
                 if isinstance(error, gzip.BadGzipFile):
                     raise
-                raise DatabaseError(f"{self.name!r} cannot be read: {error.strerror}.") from error
+                raise DatabaseError(
+                    f"{self.name!r} cannot be read: {error.strerror}.", data=self._data
+                ) from error
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        return {} if self.name is None else {"file": self.name}
 
     def _place(self) -> Any:
         """Where an open file stands, if one can come back to it."""

@@ -34,6 +34,7 @@ from mycel.store.rows import first
 
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")
+_LISTS: Final = {"type": "DESCRIBE CONCEPT TYPES", "edge": "DESCRIBE PROPOSITION TYPES"}
 
 
 class Embedding(NamedTuple):
@@ -287,14 +288,6 @@ class Targets:
         joins = set(columns) & {"src", "from"} and set(columns) & {"dst", "to"}
         return self.edge(name) if joins and self.has_edge(name) else node
 
-    def has(self, name: str) -> bool:
-        """Whether there is a node or an edge of this name."""
-        try:
-            self.named(name, ())
-        except TypeMismatch:
-            return False
-        return True
-
     def has_edge(self, name: str) -> bool:
         try:
             self.edge(name)
@@ -333,6 +326,12 @@ class Targets:
             )
         if name in self._types and name not in _META:
             return NodeTarget(name, None)
+        if name in _META:
+            raise TypeMismatch(
+                f"{name} holds definitions, which are no rows.",
+                hint="Apply a schema, or define types and predicates in KIP; capsules carry them.",
+                data={"type": name},
+            )
         known = [*self._catalog.nodes, *(each for each in self._types if each not in _META)]
         raise _undefined("type", name, known)
 
@@ -393,7 +392,7 @@ def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
     close = did_you_mean(name, known) if isinstance(name, str) else ""
     return TypeMismatch(
         f"There is no {what} {value_shown(name)}.",
-        hint=close or "Declare it in the schema, or define it in KIP, before its rows are loaded.",
+        hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
         data={"type": wire(name)},
     )
 

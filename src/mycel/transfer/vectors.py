@@ -1,7 +1,7 @@
 """What is embedded on the way in: vectors that a row does not bring, made from its text.
 
 The text goes to the embedder in batches. Without an embedder rows are loaded as they are, and one
-warning for each property says how many of them lack the vector.
+warning for each property says how many of them have a text and lack the vector.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from mycel.transfer.rows import NodeRow
 from mycel.transfer.targets import Embedding, NodeTarget
 
 TEXTS_TOGETHER_MAX: Final = 256
+_ONE_EACH: Final = (
+    "An embedder gives one vector for each text, in order: as many numbers as it has dimensions."
+)
 
 
 class Vectors:
@@ -69,6 +72,7 @@ class Vectors:
 
     def _is_wanted(self, row: NodeRow, each: Embedding, present: JsonObject | None) -> bool:
         text = row.attributes.get(each.source)
+        has_text = isinstance(text, str) and bool(text)
         if row.attributes.get(each.property) is not None:
             return False
         if present is not None:
@@ -78,7 +82,7 @@ class Vectors:
                 return False
         if self._embedder is not None:
             self._check(row.target, self._embedder)
-            return isinstance(text, str) and bool(text)
+            return has_text
         if each.is_required and present is None:
             raise ConstraintViolation(
                 f"{row.target.label}.{each.property} is required, and there is nothing to make it"
@@ -87,7 +91,8 @@ class Vectors:
                 " mycel.open(…, embedder=…).",
                 data={"type": row.target.label, "property": each.property, "value": None},
             )
-        self._lacking[row.target.label, each] += 1
+        if has_text:
+            self._lacking[row.target.label, each] += 1
         return False
 
     def _check(self, target: NodeTarget, embedder: Embedder) -> None:
@@ -112,11 +117,35 @@ class Vectors:
             return
         texts = iter([rows[at].attributes[each.source] for at, each in waiting])
         while batch := list(islice(texts, TEXTS_TOGETHER_MAX)):
-            vectors: Sequence[Any] = self._embedder.embed(batch)
-            if len(vectors) != len(batch):
-                raise InvalidValueType(
-                    f"{self._embedder.name!r} made {len(vectors)} vectors of {len(batch)} texts.",
-                    hint="An embedder gives one vector for each text, in order.",
-                )
-            for vector in vectors:
-                yield [float(number) for number in vector]
+            yield from _checked(self._embedder, self._embedder.embed(batch), len(batch))
+
+
+def _checked(embedder: Embedder, given: Any, count: int) -> list[list[float]]:
+    """What an embedder has made of so many texts.
+
+    Raises:
+        InvalidValueType: they are not as many vectors, of as many numbers as it said.
+    """
+    try:
+        vectors = [[float(number) for number in vector] for vector in given]
+    except (TypeError, ValueError):
+        raise InvalidValueType(
+            f"What {embedder.name!r} made of {_texts(count)} is no list of vectors.",
+            hint=_ONE_EACH,
+        ) from None
+    if len(vectors) != count:
+        raise InvalidValueType(
+            f"{embedder.name!r} made {len(vectors)} vectors of {_texts(count)}.", hint=_ONE_EACH
+        )
+    for vector in vectors:
+        if len(vector) != embedder.dimensions:
+            raise InvalidValueType(
+                f"{embedder.name!r} made a vector of {len(vector)} numbers, and says that it makes"
+                f" {embedder.dimensions}.",
+                hint=_ONE_EACH,
+            )
+    return vectors
+
+
+def _texts(count: int) -> str:
+    return "1 text" if count == 1 else f"{count} texts"

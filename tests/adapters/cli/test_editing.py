@@ -94,6 +94,13 @@ OFFERS: dict[str, tuple[str, list[str]]] = {
     "predicates to describe": ('DESCRIBE PROPOSITION TYPE "sha', ['shades"']),
     "types to search": ('SEARCH CONCEPT "x" WITH TYPE "Pl', ['Plant"']),
     "predicates to search": ('SEARCH PROPOSITION "x" WITH TYPE "she', ['shelters"']),
+    "predicates to traverse along": ('TRAVERSE FROM {id: "C:2"} ALONG "she', ['shelters"']),
+    "more predicates to traverse along": (
+        'TRAVERSE FROM {id: "C:2"} ALONG "shades" | ',
+        ['"shades"', '"shelters"'],
+    ),
+    "directions": ('TRAVERSE FROM {id: "C:2"} DIRECTION ', ['"out"', '"in"', '"both"']),
+    "bounds": ('TRAVERSE FROM {id: "C:2"} MAX_T', ["MAX_TOKENS"]),
     "predicates in the second place": ('FIND(?p) WHERE { (?p, "sh', ['shades"', 'shelters"']),
     "predicates with their quotes": ("FIND(?p) WHERE { (?p, ", ['"shades"', '"shelters"']),
     "predicates after a choice": ('FIND(?p) WHERE { (?p, "shades" | "she', ['shelters"']),

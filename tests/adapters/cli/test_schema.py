@@ -139,3 +139,38 @@ def test_what_goes_for_good_has_to_be_asked_for(run: Run, people: Path) -> None:
     run("schema", "apply", without, "--allow-data-loss")
     run("schema", "apply", str(people))
     assert "36" not in run("kip", 'FIND(?p.attributes.age) WHERE { ?p {name: "ada"} }').stdout
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_file_that_declares_nothing_hides_everything_only_if_that_is_said(
+    run: Run, people: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.pg"
+    empty.write_text("// nothing yet\n", encoding="utf-8")
+    assert run("schema", "apply", str(empty)).status == 0, "there is nothing to hide"
+    run("schema", "apply", str(people))
+    for source in (str(empty), "-"):
+        done = run("schema", "apply", source, input="")
+        assert done.status == 2
+        assert "would hide 2 types" in done.stderr
+        assert "--allow-empty" in done.stderr
+    assert "node Person" in run("schema", "show").stdout
+    assert run("schema", "apply", str(empty), "--allow-empty").status == 0
+    assert run("schema", "show").stdout == ""
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_rename_that_is_ignored_is_told(run: Run, people: Path) -> None:
+    people.write_text("node A { x: I32? } node B { y: String? }", encoding="utf-8")
+    run("schema", "apply", str(people))
+    people.write_text(
+        'node A @rename_from("B") { y: String? } node B @rename_from("A") { x: I32? }',
+        encoding="utf-8",
+    )
+    warnings = run("schema", "plan", str(people), "--json").object["warnings"]
+    assert [each.partition(":")[0] for each in warnings] == ["node A", "node B"]
+    assert run("schema", "diff", str(people), "--json").object["warnings"] == warnings
+    assert 'Warning: node A: @rename_from("B") is ignored' in run(
+        "schema", "plan", str(people)
+    ).stderr.replace("\n", " ")
+    assert run("schema", "apply", str(people), "--json").object["warnings"] == warnings

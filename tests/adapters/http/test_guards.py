@@ -65,6 +65,10 @@ def test_the_address_that_was_reached_is_a_name() -> None:
     assert not policy.knows_host(None, "192.0.2.7")
 
 
+def test_an_address_of_ipv6_is_a_name_without_its_zone() -> None:
+    assert "fe80::1" in names_of("fe80::1%eth0")
+
+
 @pytest.mark.parametrize("header", ["a b", "[::1", "::1", "a:b", "a:1:2", "http://a", "a/b", "a\n"])
 def test_a_malformed_host_is_none(header: str) -> None:
     assert host_name(header) is None
@@ -136,7 +140,6 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(
     for wrong in (
         "",
         "Bearer",
-        "Bearer ",
         SECRET,
         f"Basic {SECRET}",
         f"Bearer {SECRET}x",

@@ -2,10 +2,11 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
-from mycel.http.policy import BODY_BYTES_MAX
+from mycel.http.policy import BODY_BYTES_MAX, CONNECTIONS_MAX
 from tests.adapters.http.conftest import (
     NAMES,
     SILENCE_S,
@@ -71,14 +72,24 @@ def test_a_body_in_chunks_is_one_body(garden: Server) -> None:
     assert reply.endswith(b'{"result":["Fern","Oak"]}')
 
 
+@pytest.mark.parametrize("chunks", [b"zz\r\n", b"1\r\nx\r\nzz\r\n", b"1\r\nxx\r\n0\r\n\r\n"])
+def test_a_body_in_malformed_chunks_is_refused_once(garden: Server, chunks: bytes) -> None:
+    head = request(b"", "Transfer-Encoding: chunked", "Connection: close")
+    reply = garden.say(head.replace(b"Content-Length: 0\r\n", b""), chunks)
+    assert reply.count(b"HTTP/1.1 4") == 1
+    assert status_and_error(reply) == (400, "InvalidSyntax")
+
+
 def test_a_body_that_is_only_announced_is_refused_before_it_comes(garden: Server) -> None:
     head = request(b"", "Expect: 100-continue").replace(b"Length: 0", b"Length: 99999999999")
     assert status_and_error(garden.say(head)) == (413, "ResourceExhausted")
 
 
 def test_headers_beyond_the_limit_are_refused(garden: Server) -> None:
-    reply = garden.say(request(b"", f"X-Large: {'x' * (64 << 10)}"))
-    assert status_and_error(reply) == (431, "ResourceExhausted")
+    whole = request(b"", f"X-Large: {'x' * (20 << 10)}", "Connection: close")
+    endless = request(b"", f"X-Large: {'x' * (300 << 10)}", "Connection: close")
+    for sent in (whole, endless):
+        assert status_and_error(garden.say(sent)) == (431, "ResourceExhausted")
     assert garden.is_well()
 
 
@@ -90,7 +101,6 @@ def test_headers_beyond_the_limit_are_refused(garden: Server) -> None:
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Header: 1\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
         b"POST /kip HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
         b"POST /kip HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"\x00" * 100_000,
@@ -139,6 +149,15 @@ def test_twenty_writes_at_once_are_all_there(start: Start) -> None:
         answers = list(pool.map(lambda name: server.ask({"command": plant(name)}), names))
     assert [answer.status_code for answer in answers] == [200] * 20
     assert server.run(NAMES) == ["Fern", "Oak", *names]
+
+
+def test_more_connections_than_may_be_are_closed_with_a_word(start: Start) -> None:
+    server = start()
+    with ExitStack() as stack:
+        for _ in range(CONNECTIONS_MAX):
+            stack.enter_context(server.connection())
+        assert status_and_error(server.say(b"")) == (503, "ResourceExhausted")
+    eventually(lambda: server.get("/healthz").status_code == 200)
 
 
 # Too slow.

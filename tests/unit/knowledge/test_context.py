@@ -69,12 +69,14 @@ def test_a_node_can_be_let_go() -> None:
 
 def test_threads_may_share_a_context() -> None:
     context = ActiveContext(50)
+
+    def work(n: int) -> None:
+        context.add(str(n))
+        context.touch("1")
+        context.show()
+
     with ThreadPoolExecutor(8) as pool:
-        list(
-            pool.map(
-                lambda n: (context.add(str(n)), context.touch("1"), context.show()), range(400)
-            )
-        )
+        list(pool.map(work, range(400)))
     assert len(context) == 50
     assert context.show().evicted_count >= 350
 

@@ -1,5 +1,6 @@
 """Nodes: adding, reading, changing, moving and removing them by URI."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import mycel
 from mycel import Knowledge, NewNode, NewRelation, Nexus
 from mycel.errors import (
     ConstraintViolation,
+    DatabaseReadOnly,
     DuplicateExists,
     ImmutableTarget,
     InvalidId,
@@ -209,6 +211,51 @@ def test_of_two_concepts_with_one_uri_the_plain_one_is_the_node(shop: Knowledge)
     assert shop.get("kip:Symbol/concept://shop/f").type == "Symbol"
 
 
+def test_a_relation_is_no_node(shop: Knowledge) -> None:
+    linked = shop.link("a", "needs", "b")
+    for attempt in (shop.get, shop.add, shop.update, shop.traverse, shop.relations):
+        with pytest.raises(MycelError, match="relation"):
+            attempt(linked.id)
+
+
+def test_a_type_that_misses_what_it_requires_is_warned_about(shop: Knowledge) -> None:
+    shop.db.execute(
+        'UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Decision"} SET ATTRIBUTES {'
+        ' description: "d", instance_schema: { why: { type: "string", is_required: true,'
+        ' description: "w" } } } } }'
+    )
+    assert "why" in shop.add("d", type="Decision").warnings[0]
+
+
+def test_a_graph_that_may_only_be_read_can_be_read(shop: Knowledge, tmp_path: Path) -> None:
+    shop.add("a", content="text", relations=[{"relation": "needs", "target": "b"}])
+    with mycel.open(tmp_path / "graph.db", readonly=True) as db:
+        reading = Knowledge(db, workspace="shop")
+        assert reading.get("a").content == "text"
+        assert len(reading.traverse("a").nodes) == 2
+        assert reading.search("text")[0].uri == "concept://shop/a"
+        assert len(reading.broken_links()) == 1
+        with pytest.raises(DatabaseReadOnly):
+            reading.add("c")
+
+
+def test_values_have_a_form_in_json(shop: Knowledge) -> None:
+    made = shop.remember([{"uri": "a", "content": "x"}], [NewRelation("a", "needs", "b")])
+    wire = json.loads(json.dumps(made.to_dict()))
+    assert wire["nodes"][0]["uri"] == "concept://shop/a"
+    assert wire["relations"][0]["created"] is True
+    assert len(wire["warnings"]) == 1
+    node = json.loads(json.dumps(shop.get("a").to_dict()))
+    assert node["content"] == "x"
+    assert "properties" not in node
+    assert node["created_at"].endswith("+00:00")
+    page = json.loads(json.dumps(shop.relations("a").to_dict()))
+    assert page["items"][0]["missing"] == ["concept://shop/b"]
+    assert "next_cursor" not in page
+    shop.link("a", "wants", "b")
+    assert shop.relations("a", limit=1).to_dict()["next_cursor"]
+
+
 # Changing.
 
 
@@ -290,8 +337,14 @@ def test_a_node_cannot_move_onto_another(shop: Knowledge) -> None:
     assert caught.value.hint
     with pytest.raises(ConstraintViolation):
         shop.move("a", "https://example.com")
-    with pytest.raises(ConstraintViolation):
-        shop.move("a", "kip:Concept/b")
+    for uri, new in (
+        ("a", "kip:Concept/b"),
+        ("kip:Person/$self", "b"),
+        (shop.get("a").id, "kip:x/y"),
+    ):
+        with pytest.raises(ConstraintViolation, match="URI of their own"):
+            shop.move(uri, new)
+    assert shop.move(shop.get("a").id, "c").uri == "concept://shop/c"
 
 
 def test_a_node_that_moves_to_where_links_lead_already_heals_them(shop: Knowledge) -> None:

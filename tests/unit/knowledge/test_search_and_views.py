@@ -1,11 +1,11 @@
 """Finding nodes by words; and what anyone sees who opens the file with a SQLite tool."""
 
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from mycel import Knowledge, NewRelation
@@ -63,7 +63,8 @@ def test_a_bad_search_is_refused(shop: Knowledge) -> None:
 
 
 def rows(tmp_path: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(tmp_path / "graph.db")) as connection:
+    # Not the standard library's SQLite: two of them in one process break each other's locks.
+    with closing(apsw.Connection(str(tmp_path / "graph.db"))) as connection:
         return connection.execute(query).fetchall()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from mycel.errors import SchemaApplyInProgress
+from mycel.errors import DatabaseError, SchemaApplyInProgress
+from mycel.migration import lock
 from mycel.migration.lock import SUFFIX, schema_apply_lock
 
 HOLD = """
@@ -28,6 +30,31 @@ def test_a_second_holder_is_refused_at_once(tmp_path: Path) -> None:
         assert refused.value.message == "schema apply is already in progress"
     with schema_apply_lock(path):
         pass
+
+
+def test_where_no_file_can_be_made_the_reason_is_told(tmp_path: Path) -> None:
+    path = str(tmp_path / "gone" / "graph.db")
+    with (
+        pytest.raises(DatabaseError, match="No such file or directory") as refused,
+        schema_apply_lock(path),
+    ):
+        raise AssertionError("nobody can hold it")
+    assert not isinstance(refused.value, SchemaApplyInProgress)
+    assert "writable" in refused.value.hint
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_apply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock, "_lock", fail)
+    with (
+        pytest.raises(DatabaseError, match="No locks available"),
+        schema_apply_lock(str(tmp_path / "graph.db")),
+    ):
+        raise AssertionError("nobody can hold it")
 
 
 def test_the_file_of_the_lock_is_gone_afterwards(tmp_path: Path) -> None:

@@ -190,6 +190,27 @@ def test_a_name_that_is_there_wins_over_what_a_rename_says() -> None:
     assert kinds("node Ship { title: String name: String }", text) == ["drop_property"]
 
 
+def test_a_rename_that_means_nothing_although_both_are_there_is_warned_of() -> None:
+    def warned(accepted: str, desired: str) -> list[str]:
+        found = planned(accepted, desired)
+        assert found.to_dict().get("warnings", []) == list(found.warnings)
+        return [each.partition(":")[0] for each in found.warnings]
+
+    both = "node Ship { title: String } node Boat { oars: I32? }"
+    swapped = (
+        'node Ship @rename_from("Boat") { oars: I32? }'
+        ' node Boat @rename_from("Ship") { title: String }'
+    )
+    assert warned(both, swapped) == ["node Ship", "node Boat"]
+    assert warned(both, 'node Ship @rename_from("Boat") { title: String }') == ["node Ship"]
+    assert warned(both, both.replace("Ship {", 'Ship @rename_from("Boat") {')) == []
+    assert warned("node Ship { }", 'node Ship @rename_from("Boat") { title: String? }') == []
+    columns = "a: I32?  b: String?"
+    swapped = 'a: String? @rename_from("b")  b: I32? @rename_from("a")'
+    assert warned(in_node(columns), in_node(swapped)) == ["property Ship.a", "property Ship.b"]
+    assert warned(in_node(columns), in_node('a: I32? @rename_from("b")')) == ["property Ship.a"]
+
+
 def test_an_unknown_source_of_a_rename_is_refused_with_a_name_that_is_close() -> None:
     found = refusals("node Boat { }", 'node Ship @rename_from("Boad") { }')
     assert found.keys() == {"node:Ship"}

@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 from mycel.schema.model import Annotation, Property, PropertyType, Scalar
+from mycel.schema.singles import SINGLE_MAX
 from mycel.schema.values import (
-    F32_MAX,
     BadValue,
     UnknownEnumValue,
     canonical,
@@ -60,8 +60,13 @@ def same(one: object, other: object) -> bool:
         (of("F64"), 0.1, 0.1),
         (of("F64"), 1.7976931348623157e308, 1.7976931348623157e308),
         (of("F32"), 0.1, 0.1),
-        (of("F32"), F32_MAX, F32_MAX),
-        (of("F32"), -F32_MAX, -F32_MAX),
+        (of("F32"), 0.10000000149011612, 0.1),
+        (of("F32"), 0.123456789, 0.12345679),
+        (of("F32"), 16777217, 16777216.0),
+        (of("F32"), -1e-60, 0.0),
+        (of("F32"), SINGLE_MAX, SINGLE_MAX),
+        (of("F32"), -(2.0 - 2.0**-23) * 2.0**127, -SINGLE_MAX),
+        (of("F32", is_list=True), [0.10000000149011612, 2], [0.1, 2.0]),
         (of("Date"), "2024-02-29", "2024-02-29"),
         (of("Date"), "0001-01-01", "0001-01-01"),
         (of("Date"), "9999-12-31", "9999-12-31"),
@@ -74,6 +79,7 @@ def same(one: object, other: object) -> bool:
         (of("Date", is_list=True), ["2024-01-31"], ["2024-01-31"]),
         (vector(3), [1, 2.5, -3], [1.0, 2.5, -3.0]),
         (vector(2), (0.5, 1.5), [0.5, 1.5]),
+        (vector(3), [0.10000000149011612, -0.0, 1e-45], [0.1, 0.0, 1e-45]),
     ],
 )
 def test_what_fits_gets_its_one_spelling(type_: PropertyType, value: Any, stored: Any) -> None:

@@ -220,6 +220,9 @@ def test_a_type_that_there_is_not_is_refused(db: mycel.Nexus, tmp_path: Path) ->
         db.export(tmp_path / "x.jsonl", types=["Persn"])
     with pytest.raises(TypeMismatch):
         db.to_arrow("Persn")
+    with pytest.raises(TypeMismatch) as caught:
+        db.export(tmp_path / "x.jsonl", types=["Zzz"])
+    assert caught.value.hint.startswith("DESCRIBE CONCEPT TYPES lists what there is")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -285,7 +285,7 @@ WRONG: list[tuple[Any, type[MycelError], str]] = [
     ('{"type":"Note","data":{"text":"a"},"metadata":1}', InvalidValueType, "no object"),
     ('{"type":"Note","data":{"text":"a"},"metadata":{"_x":1}}', ConstraintViolation, "reserved"),
     ('{"type":["Note"],"data":{}}', TypeMismatch, "There is no type"),
-    ('{"type":"$ConceptType","name":"X"}', TypeMismatch, "There is no type"),
+    ('{"type":"$ConceptType","name":"X"}', TypeMismatch, "no rows"),
     ('{"edge":"Loves","from":"a","to":"b"}', TypeMismatch, "There is no edge 'Loves'"),
     ('{"type":"Note","id":7,"data":{"text":"a"}}', InvalidValueType, "is text"),
     ('{"type":"Note","id":"","data":{"text":"a"}}', ConstraintViolation, "must not be empty"),

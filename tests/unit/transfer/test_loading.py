@@ -260,6 +260,13 @@ def test_what_is_protected_stays_protected() -> None:
         assert error.data["row"] == 1
 
 
+@pytest.mark.parametrize("name", ["$ConceptType", "$PropositionType"])
+def test_definitions_are_no_rows_and_the_error_says_so(db: mycel.Nexus, name: str) -> None:
+    error = refused(db, [{"type": name, "name": "Drug"}])
+    assert error.message == f"Row 1: {name} holds definitions, which are no rows."
+    assert "schema" in error.hint
+
+
 @pytest.mark.parametrize("mode", ["replace", None, 3])
 def test_a_mode_that_there_is_not_is_refused(db: mycel.Nexus, mode: Any) -> None:
     error = refused(db, [], mode=mode)

@@ -17,6 +17,7 @@ SCHEMA = """
 node Thing {
     text: String  whole: I64  @key(text, whole)
     small: I32?  unsigned: U64?  number: F64?  flag: Bool?  day: Date?  moment: DateTime?
+    single: F32?  singles: [F32]?
     bytes: Blob?  kind: enum(a, b-c, D_1)?  vector: Vector(2)?
     texts: [String]?  wholes: [U32]?  flags: [Bool]?  days: [Date]?  moments: [DateTime]?
 }
@@ -29,7 +30,7 @@ TEXTS = st.text(
 # CSV tells an empty text from none no more than it tells a carriage return from a line end.
 CELLS = TEXTS.map(lambda text: text.replace("\r", "r"))
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-SINGLES = st.floats(width=32, allow_nan=False, allow_infinity=False)
+SINGLES = st.floats(-3.4e38, 3.4e38)
 DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31)).map(date.isoformat)
 MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(  # noqa: DTZ001 - meant as UTC
     lambda moment: moment.isoformat(timespec="milliseconds").replace(".000", "") + "Z"
@@ -46,6 +47,8 @@ THING = st.fixed_dictionaries(
         "bytes": st.sampled_from(["AA==", "AP8=", "+/+/"]),
         "kind": st.sampled_from(["a", "b-c", "D_1"]),
         "vector": st.lists(SINGLES, min_size=2, max_size=2),
+        "single": SINGLES,
+        "singles": st.lists(SINGLES, max_size=3),
         "texts": st.lists(TEXTS, max_size=3),
         "wholes": st.lists(st.integers(0, 2**32 - 1), max_size=3),
         "flags": st.lists(st.booleans(), max_size=3),
@@ -110,3 +113,17 @@ def rows_of(db: mycel.Nexus) -> list[str]:
     out = io.StringIO()
     db.export(out)
     return sorted(out.getvalue().split("\n"))
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet", "arrow"])
+def test_a_single_is_the_same_key_and_within_the_same_range_when_it_comes_back(
+    tmp_path: Path, format_: Any
+) -> None:
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply("node Mark { k: F32 @key  v: Vector(2)  @range(k, 0..0.1) }")
+        db.load([{"type": "Mark", "data": {"k": 0.1, "v": [0.1, 0.123456789]}}])
+        files = db.export(tmp_path / "tables", format=format_).files
+        assert db.load(list(files), mode="merge").unchanged == 1
+        found = db.get_concept("Mark", "0.1")
+        assert found is not None
+        assert found.attributes == {"k": 0.1, "v": [0.1, 0.12345679]}

@@ -1,6 +1,7 @@
 """Vectors that are made on the way in."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy
 import pytest
@@ -89,10 +90,12 @@ def test_required_vectors_are_made_before_they_are_asked_for(db: mycel.Nexus) ->
 def test_without_an_embedder_one_warning_for_each_property_counts_the_rows(
     db: mycel.Nexus,
 ) -> None:
-    warnings = db.load([note("a", text="x"), note("b", title="y"), note("c")]).warnings
+    rows = [note("a", text="x"), note("b", title="y"), note("c", text="z"), note("d", text="")]
+    warnings = db.load(rows).warnings
     assert len(warnings) == 2
-    assert "3 rows of Note have no 'vector'" in warnings[0]
-    assert "'head'" in warnings[1]
+    assert "2 rows of Note have no 'vector'" in warnings[0]
+    assert "1 row of Note has no 'head'" in warnings[1]
+    assert db.load([note("e")]).warnings == (), "there is nothing to embed"
 
 
 def test_vectors_that_do_not_fit_are_refused_before_anything_is_asked(db: mycel.Nexus) -> None:
@@ -111,7 +114,31 @@ def test_an_embedder_that_gives_too_few_vectors_is_told(db: mycel.Nexus) -> None
 
     error = refused(db, [note("a", text="x")], embedder=Lazy())
     assert isinstance(error, InvalidValueType)
-    assert "0 vectors of 1 texts" in error.message
+    assert "0 vectors of 1 text." in error.message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "no list of vectors"),
+        ([None], "no list of vectors"),
+        ([1.0], "no list of vectors"),
+        ([["a", "b", "c"]], "no list of vectors"),
+        (5, "no list of vectors"),
+        ([[1.0, 2.0]], "a vector of 2 numbers, and says that it makes 3"),
+    ],
+)
+def test_an_embedder_that_gives_something_else_is_told(
+    db: mycel.Nexus, given: Any, message: str
+) -> None:
+    class Wrong(Lengths):
+        def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+            return given  # type: ignore[no-any-return]
+
+    error = refused(db, [note("a", text="x")], embedder=Wrong())
+    assert isinstance(error, InvalidValueType)
+    assert message in error.message
+    assert "one vector for each text" in error.hint
 
 
 def test_in_a_merge_only_a_text_that_changes_is_embedded_again(db: mycel.Nexus) -> None:

@@ -60,7 +60,7 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
     """
     source = source.removeprefix(codecs.BOM_UTF8)
     facts = _analyse(source, language)
-    return replace(facts, is_test=is_test_path(path))
+    return replace(facts, is_test=True) if is_test_path(path) else facts
 
 
 def missing_extra(language: str) -> str:
@@ -100,8 +100,12 @@ class _Tools:
             tree, note = self.parser().parse(source), ""
         else:
             tree, note = _parse_in_time(self.parser(), source)
-        captures = _captures(self.facts, tree.root_node)
-        facts = extract(self.syntax, source, captures, self._bound_in)
+        root = tree.root_node
+        seen = self.syntax.look(root, source) if not root.has_error else None
+        if seen is not None:
+            facts = extract(self.syntax, source, seen, self._bound_in, root)
+        else:
+            facts = extract(self.syntax, source, _captures(self.facts, root), self._bound_in)
         return replace(facts, note=note) if note else facts
 
     def _bound_in(self, node: Node) -> list[Node]:

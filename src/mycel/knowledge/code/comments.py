@@ -42,9 +42,9 @@ def comment_above(source: bytes, start: int) -> str:
 
 
 def first_paragraph(comment: str) -> str:
-    """The words of a comment up to the first empty line or tag.
+    r"""The words of a comment up to the first empty line or tag.
 
-    >>> first_paragraph("/** Opens it.\\n *\\n * More.\\n */")
+    >>> first_paragraph("/** Opens it.\n *\n * More.\n */")
     'Opens it.'
     """
     words: list[str] = []

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mycel.knowledge.code.facts import Call, FileFacts, Import, Symbol
 from mycel.knowledge.code.syntax import SIGNATURE_CHARS_MAX, Syntax, one_line, text_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Captures = Mapping[str, list["Node"]]
+Candidate = tuple[int, int, tuple[str, ...]]
+
+PlaceT = TypeVar("PlaceT", bound=tuple[int, Any] | tuple[int, int, Any])
 
 SCOPE_DEPTH_MAX: Final = 24
 """Definitions inside more definitions than this are left out."""
@@ -40,6 +43,7 @@ _WORD: Final = frozenset(
 )
 _JOINED: Final = _WORD | {b".", b"("}
 _FIRST_WORD: Final = re.compile(rb"[\w$\x80-\xff]+")
+_RANGE: Final = attrgetter("byte_range")
 _SYMBOL: Final = "symbol."
 _SIGNATURE_BYTES_MAX: Final = 4 * SIGNATURE_CHARS_MAX
 
@@ -66,8 +70,12 @@ def extract(
     source: bytes,
     captures: Captures,
     bound_in: Callable[[Node], Iterable[Node]],
+    root: Node | None = None,
 ) -> FileFacts:
-    """The facts of a file. `bound_in` runs the query `bindings` over a function."""
+    """The facts of a file. `bound_in` runs the query `bindings` over a function.
+
+    With `root`, the calls are not among the captures: they are looked for there by `syntax`.
+    """
     exports = tuple(
         pair for node in _sorted(captures, "export") for pair in syntax.exports(node, source)
     )
@@ -75,7 +83,7 @@ def extract(
     scopes = list(_nested(syntax, source, _definitions(captures), named_outside))
     symbols = _symbols(syntax, source, scopes)
     imports = _imports(syntax, source, scopes, captures)
-    calls = _Calls(syntax, source, scopes, _known(scopes, imports), bound_in)
+    calls = _Calls(syntax, source, scopes, _known(scopes, imports), bound_in, root)
     packages = _sorted(captures, "package")
     return FileFacts(
         language=syntax.language,
@@ -163,7 +171,7 @@ def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol
         symbol = found.get(qualified)
         if symbol is not None and bases:
             merged = tuple(dict.fromkeys((*symbol.bases, *bases)))
-            found[qualified] = replace(symbol, bases=merged)
+            found[qualified] = symbol._replace(bases=merged)
     return tuple(found.values())
 
 
@@ -175,15 +183,15 @@ def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
     )
     text = source[scope.start : end].decode("utf-8", "replace")
     return Symbol(
-        name=scope.name,
-        qualified=scope.qualified,
-        kind=scope.kind,
-        line=node.start_point[0] + 1,
-        end_line=_last_line(node),
-        signature=one_line(syntax.signature(text)),
-        doc=syntax.doc(node, body, source),
-        exported=scope.exported,
-        bases=tuple(syntax.bases(node, source)) if scope.kind in CLASS_KINDS else (),
+        scope.name,
+        scope.qualified,
+        scope.kind,
+        node.start_point[0] + 1,
+        _last_line(node),
+        one_line(syntax.signature(text)),
+        syntax.doc(node, body, source),
+        scope.exported,
+        tuple(syntax.bases(node, source)) if scope.kind in CLASS_KINDS else (),
     )
 
 
@@ -197,11 +205,13 @@ def _imports(
     syntax: Syntax, source: bytes, scopes: list[Scope], captures: Captures
 ) -> tuple[Import, ...]:
     found: list[Import] = []
-    nodes = _sorted(captures, "import")
-    for node, scope in _with_scopes(nodes, scopes):
-        for imported in syntax.imports(node, source):
-            line = imported.line if imported.line > 1 else node.start_point[0] + 1
-            found.append(replace(imported, line=line, scope=_import_scope(scope)))
+    nodes = ((node.start_byte, node) for node in _sorted(captures, "import"))
+    for (_, node), scope in _with_scopes(nodes, scopes):
+        line, inside = node.start_point[0] + 1, _import_scope(scope)
+        found += [
+            Import(i.module, i.names, line, i.level, i.alias, inside, i.form)
+            for i in syntax.imports(node, source)
+        ]
     return tuple(found)
 
 
@@ -220,12 +230,14 @@ def _known(scopes: list[Scope], imports: tuple[Import, ...]) -> frozenset[str]:
     return frozenset(known)
 
 
-def _with_scopes(nodes: Iterable[Node], scopes: list[Scope]) -> Iterator[tuple[Node, Scope | None]]:
-    """Each node with the innermost definition around it. Both must be in the order of the text."""
+def _with_scopes(
+    places: Iterable[PlaceT], scopes: list[Scope]
+) -> Iterator[tuple[PlaceT, Scope | None]]:
+    """Each place with the innermost definition around it. Both must be in the order of the text."""
     stack: list[Scope] = []
     next_scope = 0
-    for node in nodes:
-        start = node.start_byte
+    for place in places:
+        start = place[0]
         while next_scope < len(scopes) and scopes[next_scope].start <= start:
             scope = scopes[next_scope]
             next_scope += 1
@@ -234,7 +246,7 @@ def _with_scopes(nodes: Iterable[Node], scopes: list[Scope]) -> Iterator[tuple[N
             stack.append(scope)
         while stack and stack[-1].end <= start:
             stack.pop()
-        yield node, stack[-1] if stack else None
+        yield place, stack[-1] if stack else None
 
 
 class _Calls:
@@ -245,12 +257,14 @@ class _Calls:
         scopes: list[Scope],
         known: frozenset[str],
         bound_in: Callable[[Node], Iterable[Node]],
+        root: Node | None,
     ) -> None:
         self._syntax = syntax
         self._source = source
         self._scopes = scopes
         self._known = known
         self._bound_in = bound_in
+        self._root = root
 
     def read(self, captures: Captures, imports: tuple[Import, ...]) -> tuple[Call, ...]:
         star = any(
@@ -258,27 +272,35 @@ class _Calls:
             for imported in imports
             for _, here in imported.names
         )
+        syntax, source, root, known = self._syntax, self._source, self._root, self._known
         found: dict[tuple[str | None, tuple[str, ...]], tuple[Scope | None, int]] = {}
-        nodes = _sorted(captures, "call", "new")
-        if not star and not self._syntax.names_from_elsewhere:
-            nodes = self._of_known_names(nodes)
-        for node, scope in _with_scopes(nodes, self._scopes):
-            parts = self._syntax.callee(node, self._source)
-            if not parts:
-                continue
-            parts, is_object = self._object(parts, scope)
-            if is_object and len(parts) != 2:
-                continue
-            if not is_object and not (star or self._syntax.may_resolve(parts, self._known)):
-                continue
+        receivers, parents, may_resolve = syntax.receivers, syntax.parents, syntax.may_resolve
+        line, counted = 1, 0
+        candidates = self._captured(captures, star) if root is None else self._looked_for(star)
+        for (start, end, parts), scope in _with_scopes(candidates, self._scopes):
             outer = scope.outer_function if scope is not None else None
+            is_object = False
+            head = parts[0]
+            if head in receivers or (outer is not None and head == outer.receiver):
+                is_object, parts = True, ("self", *parts[1:])
+            elif head in parents:
+                is_object, parts = True, ("super", *parts[1:])
+            if len(parts) != 2 if is_object else not (star or may_resolve(parts, known)):
+                continue
+            # Code directly in a class runs with the file.
+            key = (_caller(scope), parts)
+            if key not in found:
+                if root is not None:
+                    around = scope.node if scope is not None else root
+                    if not syntax.is_call(around, start, end):
+                        continue
+                line += source.count(b"\n", counted, start)
+                counted = start
+                found[key] = (outer, line)
             if outer is not None and not is_object:
                 if outer.called is None:
                     outer.called = {}
-                outer.called[parts[0]] = outer.called.get(parts[0], 0) + 1
-            # Code directly in a class runs with the file.
-            caller = _caller(scope)
-            found.setdefault((caller, parts), (outer, node.start_point[0] + 1))
+                outer.called[head] = outer.called.get(head, 0) + 1
         late = _late_names(imports, self._scopes)
         return tuple(
             Call(caller, parts, line)
@@ -288,28 +310,31 @@ class _Calls:
             or not self._is_bound(parts[0], outer, late)
         )
 
+    def _captured(self, captures: Captures, star: bool) -> Iterator[Candidate]:
+        nodes = [*captures.get("call", ()), *captures.get("new", ())]
+        if not star and not self._syntax.names_from_elsewhere:
+            nodes = self._of_known_names(nodes)
+        nodes.sort(key=_RANGE)
+        for node in nodes:
+            parts = self._syntax.callee(node, self._source)
+            if parts:
+                yield *node.byte_range, parts
+
+    def _looked_for(self, star: bool) -> Iterable[Candidate]:
+        syntax = self._syntax
+        heads = None if star else self._known | syntax.receivers | syntax.parents
+        return syntax.calls(self._source, heads)
+
     def _of_known_names(self, nodes: list[Node]) -> list[Node]:
         """Those calls whose first word means something here: most others go without a look."""
         syntax, source = self._syntax, self._source
         heads = {name.encode() for name in (*self._known, *syntax.receivers, *syntax.parents)}
-        found = []
-        for node in nodes:
-            head = _FIRST_WORD.match(source, node.start_byte)
-            if head is not None and head[0] in heads:
-                found.append(node)
-        return found
-
-    def _object(self, parts: tuple[str, ...], scope: Scope | None) -> tuple[tuple[str, ...], bool]:
-        """The call with `self` or `super` for the object, and whether it was one of those."""
-        head = parts[0]
-        if head in self._syntax.receivers:
-            return ("self", *parts[1:]), True
-        if head in self._syntax.parents:
-            return ("super", *parts[1:]), True
-        outer = scope.outer_function if scope is not None else None
-        if outer is not None and head == outer.receiver:
-            return ("self", *parts[1:]), True
-        return parts, False
+        match = _FIRST_WORD.match
+        return [
+            node
+            for node in nodes
+            if (head := match(source, node.start_byte)) is not None and head[0] in heads
+        ]
 
     def _is_bound(self, name: str, outer: Scope, late: frozenset[str]) -> bool:
         """Whether the function has this name for something of its own."""
@@ -320,15 +345,19 @@ class _Calls:
             calls = outer.called.get(name) if outer.called is not None else None
             if self._source.count(word, outer.start, outer.end) == calls:
                 return False
-            if not _stands_alone(word, self._source, outer.start, outer.end):
+            alone = _alone(word, self._source, outer.start, outer.end)
+            if self._root is not None:
+                root, binds, size = self._root, self._syntax.binds, len(word)
+                return any(binds(root, at, at + size) for at in alone)
+            if next(alone, None) is None:
                 return False
             nodes = self._bound_in(outer.node)
             outer.bound = frozenset(text_of(node, self._source) for node in nodes)
         return name in outer.bound
 
 
-def _stands_alone(word: bytes, source: bytes, start: int, end: int) -> bool:
-    """Whether a name occurs other than at the head of a call or of a dotted name."""
+def _alone(word: bytes, source: bytes, start: int, end: int) -> Iterator[int]:
+    """Where a name occurs other than at the head of a call or of a dotted name."""
     at = source.find(word, start, end)
     while at >= 0:
         after = at + len(word)
@@ -336,15 +365,14 @@ def _stands_alone(word: bytes, source: bytes, start: int, end: int) -> bool:
         # Three dots are no attribute but `...rest`.
         is_attribute = before == b"." and source[at - 2 : at] != b".."
         if before not in _WORD and not is_attribute and source[after : after + 1] not in _JOINED:
-            return True
+            yield at
         at = source.find(word, after, end)
-    return False
 
 
 def _sorted(captures: Captures, *names: str) -> list[Node]:
     """What was captured in the order of the text; the query gives no order."""
     nodes = [node for name in names for node in captures.get(name, ())]
-    nodes.sort(key=attrgetter("byte_range"))
+    nodes.sort(key=_RANGE)
     return nodes
 
 

@@ -3,6 +3,9 @@
 Facts are values of plain strings and numbers. They can be pickled, so that worker processes can
 make them, and `encode`d to JSON, so that the facts of unchanged files need not be made again. A
 fact repeats what is written; what a name in it refers to is the business of `resolve`.
+
+There are dozens of them in a file, and making frozen dataclasses would take as long as finding what
+to put into them: the small ones are named tuples.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -18,8 +21,7 @@ FORMAT: Final = 1
 """Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A definition.
 
     `qualified` is the path of names that leads to it within the file, joined by dots; it is unique
@@ -37,8 +39,7 @@ class Symbol:
     bases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """One module, and the names that it brings into the file.
 
     `names` are pairs (name there, name here); `"*"` stands for all of them. `alias` is the name
@@ -57,8 +58,7 @@ class Import:
     form: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call, once per caller and callee.
 
     `callee` is the dotted name in parts; `self` and `super` stand for what the language calls so.
@@ -70,8 +70,7 @@ class Call:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link of a Markdown document; `form` is "link", "image" or "autolink"."""
 
     target: str
@@ -103,7 +102,7 @@ class FileFacts:
 
 def encode(facts: FileFacts) -> bytes:
     """The facts as JSON; `decode` reads them."""
-    return orjson.dumps([FORMAT, *(_row(getattr(facts, name)) for name in _FIELDS)])
+    return orjson.dumps([FORMAT, *(getattr(facts, name) for name in _FIELDS)], default=tuple)
 
 
 def decode(encoded: bytes) -> FileFacts | None:
@@ -113,7 +112,7 @@ def decode(encoded: bytes) -> FileFacts | None:
         if version != FORMAT or len(values) != len(_FIELDS):
             return None
         row: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
-        row["symbols"] = tuple(Symbol(*s[:-1], tuple(s[-1])) for s in row["symbols"])
+        row["symbols"] = tuple(Symbol._make((*s[:-1], tuple(s[-1]))) for s in row["symbols"])
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
         row["calls"] = tuple(Call(c[0], tuple(c[1]), c[2]) for c in row["calls"])
         row["links"] = tuple(Link(*link) for link in row["links"])
@@ -124,19 +123,6 @@ def decode(encoded: bytes) -> FileFacts | None:
 
 
 _FIELDS: Final = tuple(field.name for field in dataclasses.fields(FileFacts))
-_PARTS: Final = {
-    part: tuple(field.name for field in dataclasses.fields(part))
-    for part in (Symbol, Import, Call, Link)
-}
-
-
-def _row(value: object) -> object:
-    if not isinstance(value, tuple):
-        return value
-    return [
-        [getattr(item, name) for name in _PARTS[type(item)]] if type(item) in _PARTS else item
-        for item in value
-    ]
 
 
 def _pairs(rows: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:

@@ -153,7 +153,10 @@ class JavaScript(Syntax):
 
 
 _MEMBERS: Final = frozenset({"method_signature", "abstract_method_signature"})
-_DEFAULT_DECLARATION: Final = r"export\s+default\s+(?:abstract\s+)?(?:async\s+)?(?:class|function)\b\s*\*?\s*(?!extends\b)([\w$]+)?"
+_DEFAULT_DECLARATION: Final = (
+    r"export\s+default\s+(?:abstract\s+)?(?:async\s+)?"
+    r"(?:class|function)\b\s*\*?\s*(?!extends\b)([\w$]+)?"
+)
 
 
 class TypeScript(JavaScript):

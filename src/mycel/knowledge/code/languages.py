@@ -62,10 +62,10 @@ def is_test_path(path: str) -> bool:
     >>> [is_test_path(p) for p in ("a/test_x.py", "x_test.go", "x.spec.ts", "src/contest.py")]
     [True, True, True, False]
     """
-    pure = PurePosixPath(path)
-    if any(part.lower() in _TEST_FOLDERS for part in pure.parts[:-1]):
+    *folders, name = path.split("/")
+    if not _TEST_FOLDERS.isdisjoint(map(str.lower, folders)):
         return True
-    return _TEST_NAME.fullmatch(pure.name) is not None
+    return _TEST_NAME.fullmatch(name) is not None
 
 
 def _suffix(name: str) -> str:
@@ -116,7 +116,7 @@ _CPP_HEADER: Final = re.compile(
     re.MULTILINE,
 )
 
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "testing", "spec", "specs"})
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
 _TEST_NAME: Final = re.compile(
     r"""
       test_\w+\.(?:py|c|cc|cpp|cxx|rb)

@@ -1,7 +1,7 @@
 """Where the modules of a project are: from an import to files, by the rules of each language.
 
-A `Locator` knows only paths, packages and manifests. What a name inside a file refers to is found by
-`resolve` with its help. An answer is a `Unit`, the files that make up a module, or None for what
+A `Locator` knows only paths, packages and manifests. What a name inside a file refers to is found
+by `resolve` with its help. An answer is a `Unit`, the files that make up a module, or None for what
 is not in the project. Where two places fit equally there is no answer: nothing is guessed.
 """
 
@@ -52,7 +52,7 @@ class Files:
         return frozenset(found)
 
     def manifests(self, language: str) -> dict[str, FileFacts]:
-        """The manifests of a kind by their folder; of several in one, the first that says a thing."""
+        """The manifests of a kind by their folder; of several the first that says something."""
         found: dict[str, FileFacts] = {}
         for path in self.of((language,)):
             facts = self.facts[path]

@@ -1,9 +1,16 @@
-"""Python."""
+"""Python.
+
+Most files to be read are written in it, and a query over a whole tree costs a third of parsing it:
+all nodes are visited for the few that matter. So the text says where to look and the tree what is
+there. In a tree without errors every definition has its keyword and every call its parenthesis;
+comments, strings and other uses of the words are told apart by the node that is found.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import shortened
@@ -18,6 +25,55 @@ _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _FROM: Final = re.compile(r"from\s*(\.[.\s]*)?\s*([\w.\s]*?)\s*\bimport\b(.*)", re.DOTALL)
 _ALIAS: Final = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
+
+# Each begins with a literal: such patterns are searched for as fast as fixed strings.
+_KEYWORDS: Final = tuple(
+    re.compile(rb"%b(?<!\w%b)(?!\w)" % (word, word))
+    for word in (b"def", b"class", b"import", b"type")
+)
+_KEYWORD_NODES: Final = {
+    "function_definition": "symbol.function",
+    "class_definition": "symbol.class",
+    "type_alias_statement": "symbol.type",
+    "import_statement": "import",
+    "import_from_statement": "import",
+}
+_CONSTANT: Final = re.compile(rb"[A-Z_\x80-\xff][A-Z0-9_\x80-\xff]*[\s\\]*[:=]")
+# Nodes that bind the name in them; of some, only that in a certain field.
+_BINDING: Final = {
+    "parameters": "",
+    "lambda_parameters": "",
+    "default_parameter": "name",
+    "typed_parameter": "",
+    "typed_default_parameter": "name",
+    "list_splat_pattern": "",
+    "dictionary_splat_pattern": "",
+    "assignment": "left",
+    "pattern_list": "",
+    "tuple_pattern": "",
+    "for_statement": "left",
+    "for_in_clause": "left",
+    "as_pattern_target": "",
+    "named_expression": "name",
+}
+_STATEMENT: Final = "expression_statement"
+_SUPER: Final = b")(repus"
+_BEFORE_DEF: Final = b" \t\r\n\f\\"
+
+# The name before a parenthesis, in the text read from its end: there the parenthesis comes first.
+# A dotted name may stand on several lines; but a line above may be a comment that ends with a dot.
+_CALLED: Final = re.compile(
+    rb"""
+    \( [\s\\]*+
+    ((?: [\w\x80-\xff]++ [ \t]*+ \. [ \t]*+ )*+)
+    ( [\w\x80-\xff]++ | \)\(repus )?+
+    ( \s*+ (?: \. | fed\b | ssalc\b ) )?
+    """,
+    re.VERBOSE,
+)
+_CALLED_ON_LINES: Final = re.compile(
+    rb"(?:[\w\x80-\xff]++\s*+\.\s*+)++([\w\x80-\xff]++|\)\(repus)"
+)
 
 
 class Python(Syntax):
@@ -103,11 +159,7 @@ class Python(Syntax):
         pairs = tuple((name, alias or name) for name, alias in _ALIAS.findall(names))
         return (Import("".join(module.split()), pairs, level=level),)
 
-    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        start, end = node.byte_range
-        if end - start > 240:
-            return ()
-        text = source[start:end].decode("utf-8", "replace")
+    def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():
             return (text,)
         if text.startswith("super()."):
@@ -115,7 +167,78 @@ class Python(Syntax):
         parts = text.split(".")
         if all(map(str.isidentifier, parts)):
             return tuple(parts)
-        return self.parts(text) if "(" not in text else ()
+        return super().parts(text) if "(" not in text else ()
+
+    def look(self, root: Node, source: bytes) -> dict[str, list[Node]] | None:
+        found: dict[str, list[Node]] = {"symbol.constant": list(_constants(root, source))}
+        seen: set[int] = set()
+        for at in chain.from_iterable(word.finditer(source) for word in _KEYWORDS):
+            start, end = at.span()
+            # The byte after the keyword is no longer of it, but of the statement.
+            node = root.descendant_for_byte_range(start, end + 1)
+            capture = _KEYWORD_NODES.get(node.type) if node is not None else None
+            if node is None or capture is None:
+                continue
+            begin = node.start_byte
+            if begin != start and capture != "import":
+                # Not its own keyword but a word in a comment, unless `async` stands before it.
+                if source[begin:start].strip(_BEFORE_DEF) != b"async":
+                    continue
+            if begin not in seen:
+                seen.add(begin)
+                found.setdefault(capture, []).append(node)
+        return found
+
+    def calls(
+        self, source: bytes, heads: frozenset[str] | None
+    ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        size, backwards = len(source), source[::-1]
+        wanted = None
+        if heads is not None:
+            wanted = {head.encode()[::-1] for head in heads}
+            wanted.add(_SUPER)
+        found = []
+        for call in _CALLED.finditer(backwards):
+            rest, head, before = call.groups()
+            if before is None or before[-1:] == b".":
+                if head is not None and (wanted is None or head in wanted):
+                    found.append((size - call.end(2), size - call.start(1)))
+                if before is not None or (head is None and rest):
+                    long = _CALLED_ON_LINES.match(backwards, call.start(1))
+                    if long is not None and (wanted is None or long[1] in wanted):
+                        found.append((size - long.end(), size - call.start(1)))
+        found.sort()
+        known: dict[bytes, tuple[str, ...]] = {}
+        for start, end in found:
+            text = source[start:end]
+            parts = known.get(text)
+            if parts is None:
+                parts = known[text] = self.callee_in(source, start, end)
+            if parts:
+                yield start, end, parts
+
+    def is_call(self, around: Node, start: int, end: int) -> bool:
+        node = around.descendant_for_byte_range(start, end + 1)
+        return node is not None and node.type == "call" and node.start_byte == start
+
+    def binds(self, root: Node, start: int, end: int) -> bool:
+        node = root.descendant_for_byte_range(start, end)
+        parent = node.parent if node is not None and node.type == "identifier" else None
+        if parent is None or parent.type not in _BINDING:
+            return False
+        field = _BINDING[parent.type]
+        name = parent.child_by_field_name(field) if field else node
+        return name is not None and name.start_byte == start
+
+
+def _constants(root: Node, source: bytes) -> Iterator[Node]:
+    for statement in root.named_children:
+        if _CONSTANT.match(source, statement.start_byte) and statement.type == _STATEMENT:
+            inner = statement.named_child(0)
+            left = inner.child_by_field_name("left") if inner is not None else None
+            if inner is not None and inner.type == "assignment":
+                if left is not None and left.type == "identifier":
+                    yield inner
 
 
 def _plain(text: str) -> Iterator[Import]:

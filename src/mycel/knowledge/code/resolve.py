@@ -132,9 +132,8 @@ def outline(facts: FileFacts) -> tuple[object, ...]:
     imports = tuple(
         (i.module, i.names, i.level, i.alias, i.form) for i in facts.imports if not i.scope
     )
-    return (
-        facts.language, symbols, imports, facts.package, facts.exports, facts.settings, facts.is_test
-    )  # fmt: skip
+    rest = (facts.package, facts.exports, facts.settings, facts.is_test)
+    return (facts.language, symbols, imports, *rest)
 
 
 def affected(
@@ -245,6 +244,8 @@ class Project:
         if unit is None:
             return self._crate_file(path, imported)
         locator = self._locator(path)
+        if len(unit.paths) > 1 and not imported.names:
+            return self._used_files(path, imported.alias, unit)
         if not imported.names or (len(unit.paths) == 1 and not unit.folder):
             return self._through(path, imported, unit)
         found: dict[str, None] = {}
@@ -260,6 +261,15 @@ class Project:
             top = unit.rest[0] if unit.rest else name
             found.update((p, None) for p in unit.paths if top in self._symbols[p])
         return tuple(found) if found or name == "*" else None
+
+    def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
+        """Of a package of several files those that are used; all, when that cannot be said."""
+        facts = self._facts[path]
+        names = {c.callee[1] for c in facts.calls if c.callee[0] == alias and len(c.callee) > 1}
+        bases = (base.split(".") for symbol in facts.symbols for base in symbol.bases)
+        names.update(parts[1] for parts in bases if len(parts) > 1 and parts[0] == alias)
+        used = [p for p in unit.paths if not names.isdisjoint(self._symbols[p])]
+        return tuple(used) or unit.paths
 
     def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
         """Rust names modules as it names items: `use a::b` may lead to the file of b."""
@@ -342,17 +352,14 @@ class Project:
 
     def _callee(self, path: str, caller: str, parts: tuple[str, ...]) -> Place | None:
         self._left = LOOKUPS_MAX
-        if parts[0] in ("self", "super"):
-            owner = self._own_class(path, caller)
-            if owner is None or len(parts) != 2:
-                return None
-            if parts[0] == "self":
-                found = self._class_member(owner, parts[1], 0)
-            else:
-                found = self._inherited(owner, parts[1], 0)
-        else:
-            found = self._follow(path, caller, parts)
-        return self._target(found)
+        if parts[0] not in ("self", "super"):
+            return self._target(self._follow(path, caller, parts))
+        owner = self._own_class(path, caller)
+        if owner is None or len(parts) != 2:
+            return None
+        if parts[0] == "super":
+            return self._target(self._inherited(owner, parts[1], 0))
+        return self._target(self._class_member(owner, parts[1], 0))
 
     def _target(self, found: Meaning | None) -> Place | None:
         if not isinstance(found, Place):
@@ -401,12 +408,12 @@ class Project:
         else:
             meaning, rest = self._look_up(path, scope, parts[0], 0), parts[1:]
         for name in rest:
-            meaning = self._member(meaning, name, 0) if meaning is not None else None
+            meaning = self._member(meaning, name, 0)
         return meaning
 
     def _dotted_import(
         self, path: str, scope: str, parts: tuple[str, ...]
-    ) -> tuple[Meaning, tuple[str, ...]] | None:
+    ) -> tuple[Meaning | None, tuple[str, ...]] | None:
         """`import a.b` binds `a`, and `a.b` is reached through it."""
         bindings = self._bound(path)
         for length in range(len(parts) - 1, 1, -1):
@@ -617,7 +624,7 @@ class Project:
     # ------------------------------------------------------------------------------ C and C++
 
     def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> Place | None:
-        """A name of C or C++: from the innermost scope outwards, in the file and what it includes."""
+        """A name of C or C++: from the innermost scope outwards, in all files that are seen."""
         files = (path, *self._includes(path))
         for prefix in _chain(scope):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
@@ -648,7 +655,7 @@ class Project:
         return self._included[path]
 
     def _definition(self, declared: Place) -> Place:
-        """The definition for a declaration of C or C++, if exactly one file that sees it has one."""
+        """The definition of what a header declares, if exactly one file that sees it has one."""
         facts = self._facts[declared.path]
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
             return declared
@@ -696,6 +703,11 @@ class Project:
                     found.setdefault((imported.scope, here), (imported, there))
                 if imported.alias:
                     found.setdefault((imported.scope, imported.alias), (imported, ""))
+                first, dot, _ = imported.alias.partition(".")
+                if dot:
+                    # `import a.b` of Python binds `a`.
+                    package = imported._replace(module=first, alias=first)
+                    found.setdefault((imported.scope, first), (package, ""))
             self._bindings[path] = found
         return self._bindings[path]
 

@@ -137,7 +137,7 @@ def use_paths(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 prefixes.pop()
             # After a closing brace what follows belongs to the list around it.
             path, alias = (prefixes[-1] if prefixes else ()), ""
-        elif token.startswith("as ") or token.startswith("as\t"):
+        elif token.startswith(("as ", "as\t")):
             alias = token.split()[-1]
         elif token != "::":
             path = (*path, token.removeprefix("r#"))

@@ -17,7 +17,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import count
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -118,16 +117,17 @@ def require_predicate(tx: Transaction, relation_type: str) -> str:
 
 def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
     """The predicate for a type of relation, and whether it is defined."""
-    base = as_identifier(relation_type)
-    for number in count(1):
-        name = base if number == 1 else f"{base}_{number}"
+    name = base = as_identifier(relation_type)
+    number = 1
+    while True:
         definition = tx.get_concept(PROPOSITION_TYPE, name)
         if definition is None:
             return name, False
         means = definition.attributes.get(RELATION_KEY, name)
         if means == relation_type and _admits_entities(definition):
             return name, True
-    raise AssertionError  # Numbers do not end.
+        number += 1
+        name = f"{base}_{number}"
 
 
 def _admits_entities(definition: Concept) -> bool:
@@ -145,7 +145,7 @@ def as_identifier(text: str) -> str:
     >>> as_identifier("works_at"), as_identifier("worked on (2024)"), as_identifier("3rd of")
     ('works_at', 'worked_on_2024', '_3rd_of')
     >>> as_identifier("属于")
-    'relation_2a2eb3a3'
+    'relation_541d9758'
     """
     try:
         return check_identifier(text, "relation type")

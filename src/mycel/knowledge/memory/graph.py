@@ -355,9 +355,7 @@ def _every_member(reader: Reader) -> Iterator[Member]:
         after = rows[-1].number
 
 
-def _relations(
-    reader: Reader, shown: Sequence[Member], *, both_ways: bool
-) -> Iterator[Relation]:
+def _relations(reader: Reader, shown: Sequence[Member], *, both_ways: bool) -> Iterator[Relation]:
     """The relations of entities, those that were created first before others."""
     kind = _type_number(reader)
     if kind is None:

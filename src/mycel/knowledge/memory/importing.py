@@ -75,7 +75,7 @@ class Imported:
         """Note a line that is left out."""
         self.skipped_count += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            self.skipped.append(Skipped(place, why))
+            self.skipped.append(Skipped(place, why.rstrip(".")))
 
     @property
     def taken(self) -> int:
@@ -299,9 +299,7 @@ class _Import:
             key = source, number, target
             if key in wanted:
                 self._done.relations_unchanged += 1
-            wanted[key] = PropositionRow(
-                ids.concept_id(source), predicate, ids.concept_id(target)
-            )
+            wanted[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
         there = lookup.links_between(ledger.connection, list(wanted))
         new = [row for key, row in wanted.items() if key not in there]
         self._tx.put_propositions(new)
@@ -361,5 +359,3 @@ def _text(item: dict[str, Any], key: str, default: str | None = None) -> str:
 def _batches(items: Iterator[Any]) -> Iterator[list[Any]]:
     while batch := list(islice(items, BATCH)):
         yield batch
-
-

@@ -3,9 +3,9 @@
 The text index of the graph knows words, and of those only their stems. So this keeps words of its
 own, whole and in lower case, each with the entities that have it. Parted are they by white space
 alone, hence a text without any stands inside one word of every entity that holds it; and of one
-with white space the first part ends a word, the last begins one, and the others are words. All
-words stand in one long text, in which Python finds those that hold a part at about a gigabyte a
-second: a graph has far fewer different words than words.
+with white space the first part ends a word, the last begins one, and the others are words. The
+different words, far fewer than all, stand in blocks of text, and for each three characters in a row
+it is known which blocks may have them: only those that may have all of a part are read.
 
 The answer is a list of candidates that may be too long, never too short. So nothing is ever taken
 out: an entity that no longer has a word is merely looked at in vain.
@@ -18,7 +18,7 @@ learns of what other processes write.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -40,21 +40,77 @@ FEW: Final = 64
 """So few candidates are looked at sooner than made fewer."""
 
 _PAGE: Final = 500
-_RECENT_MAX: Final = 1_000
+_RECENT_MAX: Final = 256
+_CHARACTERS: Final = 3
+_BUCKETS: Final = 1 << 14
+_BLOCK_CHARACTERS: Final = 1 << 10
 
 Texts = Callable[[Member], str]
 """What is searched in an entity."""
+
+
+class _Blocks:
+    """Words in blocks of text, and which blocks may hold a part of a word.
+
+    Three characters in a row fall into one of a few thousand buckets, each with a bit for every
+    block. That is bounded: a script with thousands of characters takes no more than another.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        """Each word stands between line feeds."""
+        self._masks = [0] * _BUCKETS
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words that are not there."""
+        block: list[str] = []
+        room = _BLOCK_CHARACTERS
+        for word in words:
+            block.append(word)
+            room -= len(word) + 1
+            if room <= 0:
+                self._close(block)
+                block, room = [], _BLOCK_CHARACTERS
+        if block:
+            self._close(block)
+
+    def _close(self, block: list[str]) -> None:
+        text = "\n".join(("", *block, ""))
+        bit = 1 << len(self._texts)
+        self._texts.append(text)
+        masks = self._masks
+        for bucket in _buckets(text):
+            masks[bucket] |= bit
+
+    def that_may_hold(self, part: str) -> Iterator[str]:
+        """The blocks that are worth reading."""
+        if len(part) < _CHARACTERS:
+            yield from self._texts
+            return
+        mask = -1
+        for bucket in _buckets(part):
+            mask &= self._masks[bucket]
+        while mask:
+            lowest = mask & -mask
+            mask ^= lowest
+            yield self._texts[lowest.bit_length() - 1]
+
+
+def _buckets(text: str) -> set[int]:
+    return {
+        hash(text[at : at + _CHARACTERS]) % _BUCKETS for at in range(len(text) - _CHARACTERS + 1)
+    }
 
 
 class Words:
     """Words, and in which entities they are."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, list[int]] = {}
-        self._all = "\n"
-        """Every word, between line feeds."""
+        self._numbers: dict[str, int | list[int]] = {}
+        """Most words are in one entity only, and need no list."""
+        self._blocks = _Blocks()
         self._recent: list[str] = []
-        """Words that are not there yet."""
+        """Words that are in no block yet."""
         self.size = 0
         """How often a word was noted."""
 
@@ -64,19 +120,22 @@ class Words:
         for word in set(text.lower().split()):
             having = numbers.get(word)
             if having is None:
-                numbers[word] = [number]
+                numbers[word] = number
                 self._recent.append(word)
-            elif having[-1] != number:
+            elif isinstance(having, list):
+                if having[-1] == number:
+                    continue
                 having.append(number)
+            elif having != number:
+                numbers[word] = [having, number]
             else:
                 continue
             self.size += 1
 
     def settle(self) -> None:
         """Put new words where they are found fast."""
-        if self._recent:
-            self._all += "\n".join((*self._recent, ""))
-            self._recent = []
+        self._blocks.add(self._recent)
+        self._recent = []
 
     def candidates(self, text: str) -> Collection[int] | None:
         """Entities that may hold a text in lower case.
@@ -111,23 +170,27 @@ class Words:
         With `enough`, so many will do; without, None if they are more than can help.
         """
         if starts and ends:
-            return set(self._numbers.get(part, ()))
+            return set(self._of(part))
         found: set[int] = set()
         for word in self._holding(part, starts=starts, ends=ends):
-            found.update(self._numbers[word])
+            found.update(self._of(word))
             if len(found) >= CANDIDATES_ENOUGH:
                 return found if enough else None
         return found
 
-    def _holding(self, part: str, *, starts: bool, ends: bool) -> Iterable[str]:
-        text = self._all
+    def _of(self, word: str) -> Sequence[int]:
+        having = self._numbers.get(word, ())
+        return (having,) if isinstance(having, int) else having
+
+    def _holding(self, part: str, *, starts: bool, ends: bool) -> Iterator[str]:
         wanted = "\n" * starts + part + "\n" * ends
-        at = text.find(wanted)
-        while at >= 0:
-            begin = at + 1 if starts else text.rfind("\n", 0, at) + 1
-            end = text.find("\n", begin)
-            yield text[begin:end]
-            at = text.find(wanted, end)
+        for text in self._blocks.that_may_hold(wanted):
+            at = text.find(wanted)
+            while at >= 0:
+                begin = at + 1 if starts else text.rfind("\n", 0, at) + 1
+                end = text.find("\n", begin)
+                yield text[begin:end]
+                at = text.find(wanted, end)
         for word in self._recent:
             if wanted in f"\n{word}\n":
                 yield word
@@ -166,7 +229,8 @@ class Substrings:
     def begin(self) -> None:
         """Make the words, in a thread, unless they are there or being made."""
         with self._lock:
-            self._begin()
+            if self._words is None:
+                self._begin()
 
     def close(self) -> None:
         """Stop what is under way."""
@@ -185,9 +249,7 @@ class Substrings:
     def _begin(self) -> None:
         if self._thread is None and not self._closed:
             self._words = None
-            self._thread = threading.Thread(
-                target=self._make, name="mycel-substrings", daemon=True
-            )
+            self._thread = threading.Thread(target=self._make, name="mycel-substrings", daemon=True)
             self._thread.start()
 
     def _catch_up(self, reader: Reader, words: Words) -> bool:

@@ -25,6 +25,7 @@ Modules, from what a command stands on to the answer:
 - `merge`        MERGE
 - `describe`     DESCRIBE
 - `export`       EXPORT
+- `traverse`     TRAVERSE
 - `nexus`        one command
 - `envelope`     one request
 """

@@ -25,6 +25,7 @@ from mycel.testing.reference.pages import Pages
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.scopes import misplaced_clauses
 from mycel.testing.reference.targets import targets
+from mycel.testing.reference.traverse import traverse
 from mycel.testing.reference.update import update
 from mycel.testing.reference.upsert import upsert
 
@@ -119,6 +120,9 @@ class ReferenceNexus:
                     query, values, lambda: targets(target, where, self.graph, values)
                 )
                 return _answer(export(page, self.graph), cursor, [*misplaced_clauses(where)])
+            case ast.Traverse():
+                result, warnings = traverse(query, self.graph, values)
+                return _answer(result, None, warnings)
             case _:
                 raise NotImplementedError(f"{type(query).__name__} is beyond the reference.")
 

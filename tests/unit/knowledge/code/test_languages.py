@@ -83,6 +83,7 @@ def test_a_nul_near_the_beginning_makes_a_file_binary() -> None:
         ("src/test/java/ATest.java", True),
         ("ATests.java", True),
         ("src/latest.py", False),
+        ("src/pkg/testing/a.py", False),
         ("contest.go", False),
         ("attest.ts", False),
         ("Testament.java", False),

@@ -117,14 +117,18 @@ CPP = """
         (
             "a.jsx",
             JAVASCRIPT,
-            "function foo, class A, method A.m, method A.#p, method A.s, function f, constant G, "
-            "function gen, constant element",
+            (
+                "function foo, class A, method A.m, method A.#p, method A.s, function f, "
+                "constant G, function gen, constant element"
+            ),
         ),
         (
             "a.ts",
             TYPESCRIPT,
-            "interface I, method I.m, type T, enum E, namespace N.M, function N.M.f, class A, "
-            "method A.constructor, method A.m, method A.g, class default, function f",
+            (
+                "interface I, method I.m, type T, enum E, namespace N.M, function N.M.f, class A, "
+                "method A.constructor, method A.m, method A.g, class default, function f"
+            ),
         ),
         (
             "a.go",
@@ -145,8 +149,10 @@ CPP = """
         (
             "a.cpp",
             CPP,
-            "namespace a.b, class a.b.Foo, method a.b.Foo.Foo, method a.b.Foo.m, method a.b.Foo.n, "
-            "enum E",
+            (
+                "namespace a.b, class a.b.Foo, method a.b.Foo.Foo, method a.b.Foo.m, "
+                "method a.b.Foo.n, enum E"
+            ),
         ),
     ],
 )
@@ -161,8 +167,10 @@ def test_definitions_have_kinds_and_qualified_names(path: str, source: str, expe
             "a.jsx",
             JAVASCRIPT,
             # `c` is a parameter of foo.
-            "foo -> D, foo -> q, foo -> ns.go, A.m -> self.q, A.m -> super.m, gen -> f, gen -> A, "
-            "gen -> z, - -> A.Bar",
+            (
+                "foo -> D, foo -> q, foo -> ns.go, A.m -> self.q, A.m -> super.m, gen -> f, "
+                "gen -> A, gen -> z, - -> A.Bar"
+            ),
         ),
         ("a.ts", TYPESCRIPT, "A.g -> f, - -> X, - -> fs.read"),
         ("a.go", GO, "T.M -> self.x, T.M -> z.F, T.M -> g, T.M -> f.Print, T.M -> T"),
@@ -176,8 +184,10 @@ def test_definitions_have_kinds_and_qualified_names(path: str, source: str, expe
         (
             "a.cpp",
             CPP,
-            "a.b.Foo.m -> self.n, a.b.Foo.m -> n, a.b.Foo.n -> ns.f, a.b.Foo.n -> std.make_unique, "
-            "a.b.Foo.n -> Foo",
+            (
+                "a.b.Foo.m -> self.n, a.b.Foo.m -> n, a.b.Foo.n -> ns.f, "
+                "a.b.Foo.n -> std.make_unique, a.b.Foo.n -> Foo"
+            ),
         ),
     ],
 )

@@ -35,7 +35,7 @@ PYTHON = {
         class Leaf(Base):
             def go(self):
                 self.run(); super().step(); self.unknown(); twig.bud(); c.make()
-                pkg.sub.twig.bud()
+                pkg.sub.twig.bud(); pkg.Base()
     """,
     "src/pkg/sub/twig.py": "def bud(): ...\ndef late():\n    from pkg import make\n    make()\n",
     "tests/test_leaf.py": "from pkg.sub.leaf import Leaf\nfrom pkg import make\nLeaf(); make()\n",
@@ -62,6 +62,7 @@ def test_python_packages_in_a_src_layout_are_resolved() -> None:
         "src/pkg/sub/leaf.py:Leaf.go -> src/pkg/core.py:Base.step",
         "src/pkg/sub/leaf.py:Leaf.go -> src/pkg/sub/twig.py:bud",
         "src/pkg/sub/leaf.py:Leaf.go -> src/pkg/core.py:make",
+        "src/pkg/sub/leaf.py:Leaf.go -> src/pkg/core.py:Base",
         "src/pkg/sub/twig.py:late -> src/pkg/core.py:make",
         "tests/test_leaf.py: -> src/pkg/sub/leaf.py:Leaf",
         "tests/test_leaf.py: -> src/pkg/core.py:make",
@@ -113,8 +114,8 @@ def test_a_method_of_a_class_with_an_unknown_base_before_it_is_left_out() -> Non
 def test_cycles_of_imports_and_bases_end() -> None:
     found = resolved(
         {
-            "a.py": "from b import *\nfrom b import A\nclass B(A):\n    def m(self): self.x()\nq()\n",
-            "b.py": "from a import *\nfrom a import B\nclass A(B):\n    def n(self): self.x()\nq()\n",
+            "a.py": "from b import A, *\nclass B(A):\n    def m(self): self.x()\nq()\n",
+            "b.py": "from a import B, *\nclass A(B):\n    def n(self): self.x()\nq()\n",
             "O.java": "class O extends O.P { void m() { n(); } }\n",
         }
     )
@@ -140,7 +141,7 @@ def test_javascript_modules_are_resolved() -> None:
             "src/deep/x.tsx": "export function deep() {}\n",
             "tsconfig.json": '{"compilerOptions": {"paths": {"@/*": ["./src/*"]}}}',
             "src/a.test.ts": "import { run } from './a';\nrun();\n",
-            "old.js": "const { f } = require('./src/lib/f');\nconst c = require('./c');\nf(); c();\n",
+            "old.js": "const { f } = require('./src/lib/f'), c = require('./c');\nf(); c();\n",
             "c.js": "function only() {}\nmodule.exports = only;\n",
         }
     )
@@ -185,15 +186,13 @@ def test_go_packages_are_folders_of_the_module() -> None:
                 type Store struct { Base }
                 func Open() *Store { return &Store{} }
             """,
-            "store/more.go": "package store\nfunc (s *Store) Run() { s.Close(); s.Walk(); Open() }\n",
+            "store/more.go": "package store\nfunc (s *Store) Run() { s.Close(); s.Walk(); Open() }",
             "store/walk.go": "package store\nfunc (s *Store) Walk() {}\n",
             "store/store_test.go": "package store\nfunc TestOpen() { Open() }\n",
         }
     )
-    assert import_edges(found) == ["main.go -> store/store.go"] or import_edges(found) == [
-        "main.go -> store/more.go",
+    assert import_edges(found) == [
         "main.go -> store/store.go",
-        "main.go -> store/walk.go",
     ]
     assert call_edges(found) == [
         "main.go:main -> store/store.go:Open",
@@ -318,7 +317,7 @@ def test_cpp_names_are_looked_up_through_namespaces_and_bases() -> None:
             "base.hpp": "namespace n { class Base { public: void help(); }; void free_one(); }\n",
             "d.hpp": '#include "base.hpp"\nnamespace n { class D : public Base { void go(); }; }\n',
             "d.cpp": '#include "d.hpp"\nnamespace n {\n'
-            "void D::go() { help(); this->help(); free_one(); n::free_one(); D* d = new D(); }\n}\n",
+            "void D::go() { help(); this->help(); free_one(); n::free_one(); d = new D(); }\n}\n",
             "base.cpp": '#include "base.hpp"\nvoid n::Base::help() {}\n',
         }
     )
@@ -335,7 +334,7 @@ def test_links_of_documents_lead_to_files_and_folders_of_the_project() -> None:
         {
             "docs/a.md": facts(
                 "docs/a.md",
-                "[b](b.md#top) [s](../src/) [i](/logo%20x.png) [w](https://w.org) [no](c.md) [#](#a)",
+                "[b](b.md#top) [s](../src/) [i](/logo%20x.png) [w](https://w.org) [n](c.md) [#](#)",
             ),
             "docs/b.md": facts("docs/b.md", "text"),
         },

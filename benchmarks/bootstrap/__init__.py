@@ -1,0 +1,5 @@
+"""Bringing a project into the graph, and finding that nothing has changed.
+
+- `corpus`  a project of 3,000 files, copied from the standard library and what is installed
+- `runs`    the measures
+"""

@@ -1,0 +1,71 @@
+"""Servers of the memory server's tools, over graphs of so many entities, and clients of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+import mycel
+from benchmarks.loads import package_folder
+from mycel.knowledge.memory.importing import import_memory
+
+KINDS: Final = ("person", "project", "organization", "event", "place")
+RELATIONS: Final = ("knows", "works_at", "part_of", "depends on")
+
+
+def name_of(number: int) -> str:
+    return f"Entity_{number:05d}"
+
+
+def code_of(number: int) -> str:
+    """Something that stands inside a word of one entity."""
+    return f"{number * 2_654_435_761 % 2**32:08x}"
+
+
+def make(path: Path, entities: int) -> None:
+    """A graph, imported from a file that the memory server could have written."""
+    file = path.with_suffix(".jsonl")
+    draw = Random(11)
+    words = ["".join(draw.choices("aeioulnrstdmk", k=draw.randint(3, 9))) for _ in range(5_000)]
+    with file.open("w", encoding="utf-8") as lines:
+        for number in range(entities):
+            observations = [" ".join(draw.choices(words, k=8)) for _ in range(2)]
+            observations.append(f"Ticket ref-{code_of(number)}-x, seen on day {number} of the log")
+            entity = {"name": name_of(number), "entityType": draw.choice(KINDS)}
+            lines.write(json.dumps({"type": "entity", **entity, "observations": observations}))
+            lines.write("\n")
+        for number in range(entities):
+            relation = {"from": name_of(number), "relationType": draw.choice(RELATIONS)}
+            other = name_of((number + 1) % entities)
+            lines.write(json.dumps({"type": "relation", **relation, "to": other}) + "\n")
+    with mycel.open(path) as db:
+        import_memory(db, file)
+    file.unlink()
+
+
+@asynccontextmanager
+async def connected(path: Path) -> AsyncIterator[Client]:
+    """A client of a server that was started for it."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "mycel", "mcp", "--compat", "memory", "--db", str(path)],
+        env={"PYTHONPATH": package_folder()},
+    )
+    async with Client(stdio_client(server)) as client:
+        yield client
+
+
+async def ask(client: Client, tool: str, arguments: dict[str, Any]) -> Any:
+    """The structured part of an answer."""
+    result = await client.call_tool(tool, arguments)
+    if result.is_error:
+        raise RuntimeError(str(result.content))
+    return result.structured_content

@@ -1,0 +1,147 @@
+"""Ready for the first call; a `get` beside an empty call; memory with a large graph open.
+
+The first two are taken with the SDK's own client and with bare pipes: its client takes most of the
+time of a round trip, the same for both servers, and would hide what the server does.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter, perf_counter_ns
+from typing import Any, Final
+
+import anyio
+from mcp import Client, StdioServerParameters
+
+import mycel
+from benchmarks.databases import Databases, Pair, say
+from benchmarks.mcp.servers import EMPTY, Connection, environment, ours
+from benchmarks.report import Bar, Line, Measure, Skipped
+from benchmarks.timing import Summary
+from mycel.knowledge.knowledge import Knowledge
+
+STARTS: Final = 9
+CALLS: Final = 600
+NODES: Final = 100
+READY_S: Final = 1.2
+RATIO: Final = 1.5
+RESIDENT_BYTES: Final = 120 << 20
+
+URIS: Final = [f"concept://bench/notes/{at}" for at in range(NODES)]
+
+
+def measure(databases: Databases) -> Iterator[Line]:
+    if sys.platform == "win32":
+        yield Skipped("mcp", "pipes and /proc are needed")
+        return
+    with tempfile.TemporaryDirectory(prefix="mycel-bench-") as cache:
+        env = environment(cache)
+        for size in databases.sizes:
+            say(f"mcp, {size}")
+            with databases.copies(size) as pair:
+                _prepare(pair.ours)
+                yield from _measure(pair, env)
+
+
+def _prepare(path: Path) -> None:
+    with mycel.open(path, create=False) as db:
+        Knowledge(db, workspace="bench").remember(
+            [
+                {"uri": uri, "name": f"Note {at}", "content": f"What is known about {at}. " * 8}
+                for at, uri in enumerate(URIS)
+            ],
+            [
+                {"source": uri, "relation": "follows", "target": URIS[at - 1], "weight": 0.5}
+                for at, uri in enumerate(URIS)
+            ],
+        )
+
+
+def _measure(pair: Pair, env: dict[str, str]) -> Iterator[Line]:
+    yield _ready(pair, env)
+    with Connection(ours(pair.ours), env) as server, Connection(EMPTY, env) as empty:
+        yield _round_trip(pair, server, empty)
+        server.call("search_knowledge", {"query": "note"})
+        server.call("traverse_graph", {"start": URIS[0], "direction": "both"})
+        yield _memory("mcp memory", pair, server, empty, "after get, search, traverse")
+        # An overview counts the whole graph, and so maps all of its file: the system's cache.
+        server.call("describe_graph", {})
+        yield _memory("mcp memory, own", pair, server, empty, "and describe; no mapped files")
+    plain_s, ours_s = anyio.run(_with_client, pair, env)
+    yield Measure("mcp get, SDK client", pair.size, "s", ours_s, plain_s, bar=Bar(RATIO))
+
+
+def _memory(name: str, pair: Pair, server: Connection, empty: Connection, note: str) -> Measure:
+    own = name.endswith("own")
+    return Measure(
+        name,
+        pair.size,
+        "B",
+        Summary.of([server.resident_bytes(own=own)]),
+        Summary.of([empty.resident_bytes(own=own)]),
+        bar=Bar(RESIDENT_BYTES, "ours"),
+        note=note,
+    )
+
+
+def _ready(pair: Pair, env: dict[str, str]) -> Measure:
+    took = []
+    for _ in range(STARTS + 1):  # The first is for the caches: of bytecode, and of the disk.
+        start = perf_counter()
+        with Connection(ours(pair.ours), env) as server:
+            server.call("get_nodes", {"uris": [URIS[0]]})
+            took.append(perf_counter() - start)
+    return Measure(
+        "mcp ready",
+        pair.size,
+        "s",
+        Summary.of(took[1:]),
+        bar=Bar(READY_S, "ours"),
+        note="from process start to the answer of the first call",
+    )
+
+
+def _round_trip(pair: Pair, server: Connection, empty: Connection) -> Measure:
+    took: tuple[list[int], list[int]] = ([], [])
+    for at in range(CALLS):
+        start = perf_counter_ns()
+        server.call("get_nodes", {"uris": [URIS[at % NODES]]})
+        middle = perf_counter_ns()
+        empty.call("empty", {})
+        end = perf_counter_ns()
+        if at >= NODES:  # Warm.
+            took[0].append(middle - start)
+            took[1].append(end - middle)
+    return Measure(
+        "mcp get, bare pipe",
+        pair.size,
+        "s",
+        Summary.of_ns(took[0]),
+        Summary.of_ns(took[1]),
+        note="beside an empty tool of the same SDK; without the client, which takes the most",
+    )
+
+
+async def _with_client(pair: Pair, env: dict[str, str]) -> tuple[Summary, Summary]:
+    def parameters(command: tuple[str, ...]) -> StdioServerParameters:
+        return StdioServerParameters(command=command[0], args=list(command[1:]), env=env)
+
+    took: dict[str, list[int]] = {"empty": [], "get_nodes": []}
+
+    async def call(client: Client, tool: str, arguments: dict[str, Any]) -> None:
+        start = perf_counter_ns()
+        await client.call_tool(tool, arguments)
+        took[tool].append(perf_counter_ns() - start)
+
+    async with (
+        Client(parameters(ours(pair.ours))) as server,
+        Client(parameters(EMPTY)) as empty,
+    ):
+        for at in range(CALLS):
+            await call(server, "get_nodes", {"uris": [URIS[at % NODES]]})
+            await call(empty, "empty", {})
+    warm = {tool: samples[NODES:] for tool, samples in took.items()}
+    return Summary.of_ns(warm["empty"]), Summary.of_ns(warm["get_nodes"])

@@ -1,0 +1,87 @@
+"""Starting servers, and talking to them with as little as possible in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+from benchmarks.loads import package_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def environment(cache: str) -> dict[str, str]:
+    """What servers run in: bytecode at hand, as in any installed package."""
+    own = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    paths = os.pathsep.join((package_folder(), str(ROOT)))
+    return own | {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": cache}
+
+
+def ours(path: Path) -> tuple[str, ...]:
+    return sys.executable, "-m", "mycel", "mcp", "--db", str(path), "--root", str(path.parent)
+
+
+EMPTY = (sys.executable, "-m", "benchmarks.mcp.empty")
+
+
+class Connection:
+    """A server on two pipes, and requests that wait for their answer."""
+
+    def __init__(self, command: tuple[str, ...], env: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        """Shake hands."""
+        self.request(
+            "initialize",
+            {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "benchmark", "version": "1"},
+            },
+        )
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait(30)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool; it must not fail."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        if result.get("isError"):
+            raise RuntimeError(result["content"][0]["text"])
+        return result
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        if self.process.stdout is None:
+            raise RuntimeError("There is nothing to read from.")
+        answer = json.loads(self.process.stdout.readline())
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if self.process.stdin is None:
+            raise RuntimeError("There is nothing to write to.")
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def resident_bytes(self, *, own: bool = False) -> int:
+        """How much memory the server has now; its own, or with what it maps of files."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        wanted = "RssAnon:" if own else "VmRSS:"
+        (line,) = (each for each in lines if each.startswith(wanted))
+        return int(line.split()[1]) << 10

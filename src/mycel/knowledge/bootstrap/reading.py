@@ -1,0 +1,166 @@
+"""From a file on the disk to what is known about it: size, time, hash, lines, facts of its source.
+
+Everything here works on one file by itself, so that several processes can do it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from mycel.knowledge.bootstrap.limits import PARAGRAPH_CHARACTERS_MAX
+from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, detect, is_binary
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_HEAD_BYTES: Final = 8 << 10
+_FILES_AT_ONCE: Final = 32
+"""How many files a worker is given at a time."""
+
+_README: Final = re.compile(r"readme(\.(md|markdown|rst|txt|adoc))?", re.IGNORECASE)
+_BADGES: Final = re.compile(r"^\s*(\[?!\[|<[!/a-zA-Z]|\.\. |:\w+:|---|===|\|)")
+_UNDERLINE: Final = re.compile(r"[=\-~^#*]{3,}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """What one look at a file gave. `problem` says why there was nothing to see."""
+
+    path: str
+    size: int = 0
+    mtime_ns: int = 0
+    hash: int = 0
+    file_type: str = ""
+    mime_type: str = ""
+    line_count: int | None = None
+    facts: FileFacts | None = None
+    paragraph: str = ""
+    """Of a README, what it begins with."""
+    problem: str = ""
+
+
+def read_all(
+    root: Path, paths: Iterable[str], *, bytes_max: int, jobs: int = 1
+) -> Iterator[FileRead]:
+    """Read files, in the order of their paths, with as many processes as there are jobs."""
+    one = partial(read_file, str(root), bytes_max=bytes_max)
+    if jobs <= 1:
+        yield from map(one, paths)
+        return
+    # Late: only those who ask for it pay for it.
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from multiprocessing import get_context  # noqa: PLC0415
+
+    # Spawned, not forked: a database is open here, and locks are held.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            yield from pool.map(one, list(paths), chunksize=_FILES_AT_ONCE)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
+    """Read a file. Whatever it holds, and whatever happens to it, this does not fail."""
+    try:
+        descriptor = os.open(f"{root}/{path}", _FLAGS)
+    except (OSError, ValueError) as error:
+        return FileRead(path, problem=_reason(error))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return FileRead(path, problem="no regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            if status.st_size > bytes_max:
+                return _large(path, status, file.read(_HEAD_BYTES))
+            # One more than it was: if somebody writes to it now, its time tells the next run.
+            data = file.read(bytes_max + 1)
+    except OSError as error:
+        return FileRead(path, problem=_reason(error))
+    finally:
+        os.close(descriptor)
+    if len(data) > bytes_max:
+        return _large(path, status, data[:_HEAD_BYTES])
+    return _small(path, status, data)
+
+
+def _small(path: str, status: os.stat_result, data: bytes) -> FileRead:
+    kind = detect(path, data[:_HEAD_BYTES])
+    text = not is_binary(data)
+    known = text and kind.language in LANGUAGES
+    return FileRead(
+        path,
+        status.st_size,
+        status.st_mtime_ns,
+        _hash(data),
+        kind.file_type,
+        kind.mime_type,
+        line_count(data) if text else None,
+        analyse(path, data, kind.language) if known else None,
+        first_paragraph(data) if text and is_readme(path) else "",
+    )
+
+
+def _large(path: str, status: os.stat_result, head: bytes) -> FileRead:
+    kind = detect(path, head)
+    # Not its content but what can be seen from outside: that a hash of it all would take too long.
+    seen = f"{status.st_size} {status.st_mtime_ns}".encode()
+    return FileRead(
+        path, status.st_size, status.st_mtime_ns, _hash(seen), kind.file_type, kind.mime_type
+    )
+
+
+def _hash(data: bytes) -> int:
+    """A number, since texts in attributes are indexed for search."""
+    return int.from_bytes(blake2b(data, digest_size=7).digest())
+
+
+def line_count(data: bytes) -> int:
+    r"""How many lines there are; the last need not end.
+
+    >>> line_count(b"a\nb"), line_count(b"a\n"), line_count(b"")
+    (2, 1, 0)
+    """
+    return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+
+
+def is_readme(path: str) -> bool:
+    """Whether a file introduces the folder that it is in."""
+    return _README.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def first_paragraph(data: bytes) -> str:
+    r"""The first lines of prose in a README: no title, no badges.
+
+    >>> first_paragraph(b"# Shop\n\n[![ci](x)](y)\n\nSells things\nto people.\n\nMore.")
+    'Sells things to people.'
+    """
+    found: list[str] = []
+    lines = data[: _HEAD_BYTES * 2].decode("utf-8-sig", "replace").splitlines()
+    for at, line in enumerate(lines):
+        under = lines[at + 1] if at + 1 < len(lines) else ""
+        is_title = line.startswith("#") or bool(_UNDERLINE.fullmatch(line))
+        is_title = is_title or (not found and bool(_UNDERLINE.fullmatch(under)))
+        if not line.strip() or is_title or _BADGES.match(line):
+            if found:
+                break
+            continue
+        found.append(line.strip())
+    text = " ".join(found)
+    return text if len(text) <= PARAGRAPH_CHARACTERS_MAX else text[:PARAGRAPH_CHARACTERS_MAX] + "…"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

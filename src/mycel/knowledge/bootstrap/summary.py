@@ -1,0 +1,129 @@
+"""What a run tells while it goes on, and what it has done in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from mycel.model.values import JsonObject
+
+SKIPPED_TOLD: Final = 100
+"""How many files that were left out are told one by one; all are counted."""
+
+Stage = Literal["reading", "relating", "writing"]
+
+_DOING: Final[dict[Stage, str]] = {
+    "reading": "Reading files",
+    "relating": "Finding relations",
+    "writing": "Writing",
+}
+_UNIT: Final[dict[Stage, str]] = {"reading": "files", "relating": "files", "writing": "rows"}
+
+
+class Progress(NamedTuple):
+    """How far a run is. `done` and `total` count files, or rows while writing."""
+
+    stage: Stage
+    done: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{_DOING[self.stage]}: {self.done:,} of {self.total:,} {_UNIT[self.stage]}"
+
+
+Report = Callable[[Progress], object]
+
+
+class Skipped(NamedTuple):
+    """A path that was left out, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of a folder.
+
+    `added`, `changed`, `removed` and `unchanged` count files. `kept` are nodes that stay although
+    what they stood for is gone, because somebody else wrote there or links to them.
+    """
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    symbols: int = 0
+    """Of the files that were added or changed."""
+    relations_added: int = 0
+    relations_removed: int = 0
+    kept: int = 0
+    skipped_count: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def files(self) -> int:
+        """How many files are in the graph now."""
+        return self.added + self.changed + self.unchanged
+
+    @property
+    def relations(self) -> int:
+        return self.relations_added
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the graph was as it should be."""
+        changes = self.added, self.changed, self.removed, self.kept
+        return not any((*changes, self.relations_added, self.relations_removed))
+
+    def skip(self, path: str, why: str) -> None:
+        """Note a path that is left out."""
+        self.skipped_count += 1
+        if len(self.skipped) < SKIPPED_TOLD:
+            # A name need not be text.
+            shown = path.encode(errors="surrogateescape").decode(errors="replace")
+            self.skipped.append(Skipped(shown, why))
+
+    def note(self, text: str) -> None:
+        """Say something once that concerns the whole."""
+        if text and text not in self.notes and len(self.notes) < SKIPPED_TOLD:
+            self.notes.append(text)
+
+    def to_dict(self) -> JsonObject:
+        """The summary as JSON."""
+        return {
+            "files": self.files,
+            "added": self.added,
+            "changed": self.changed,
+            "removed": self.removed,
+            "unchanged": self.unchanged,
+            "symbols": self.symbols,
+            "relations_added": self.relations_added,
+            "relations_removed": self.relations_removed,
+            "kept": self.kept,
+            "skipped": self.skipped_count,
+            "skipped_files": [each._asdict() for each in self.skipped],
+            "notes": list(self.notes),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        files = f"{_count(self.added, 'file')} added, {self.changed:,} changed"
+        told = [f"{files}, {self.removed:,} removed, {self.unchanged:,} unchanged"]
+        if self.symbols:
+            told.append(_count(self.symbols, "symbol"))
+        if self.relations_added or self.relations_removed:
+            relations = _count(self.relations_added, "relation")
+            told.append(f"{relations} added, {self.relations_removed:,} removed")
+        if self.kept:
+            told.append(f"{_count(self.kept, 'node')} kept for what others wrote there")
+        if self.skipped_count:
+            told.append(f"{self.skipped_count:,} skipped")
+        return f"{'; '.join(told)} ({self.seconds:.1f} s)"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + "s" * (number != 1)

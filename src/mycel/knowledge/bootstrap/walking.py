@@ -1,0 +1,249 @@
+"""Which files belong to a project, with their sizes and times; nothing is read.
+
+Inside a Git repository Git says it: what is tracked, and what is neither tracked nor ignored,
+unless it is in a folder such as `node_modules`, which somebody has just not ignored yet. No hook
+and no helper of the repository's configuration runs. Elsewhere folders are walked, `.gitignore`
+files are honoured the way Git does, and folders that hold no sources are left out.
+
+A symbolic link is never followed: what it leads to is either in the project under its own name, or
+none of its business. A submodule, or a repository inside the repository, is a project of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
+from mycel.knowledge.bootstrap.limits import DEPTH_MAX, FILES_MAX, GIT_SECONDS_MAX
+from mycel.model.names import shorten
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORED_FOLDERS: Final = frozenset(
+    {".git", ".hg", ".svn", ".jj", "node_modules", "bower_components", "__pycache__", ".venv",
+     "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
+     "site-packages", ".eggs", "target", "dist", "build", ".gradle", ".idea", ".vs", ".next",
+     ".nuxt", ".svelte-kit", ".terraform", ".cache", "coverage", "htmlcov", ".direnv"}
+)  # fmt: skip
+"""Left out unless Git tracks what is in them."""
+
+_UNTRACKED: Final = "?"
+
+IGNORED_FILES: Final = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
+
+Skip = Callable[[str, str], object]
+"""Is told of a path that is left out, and why."""
+
+
+class Entry(NamedTuple):
+    """A regular file: how large it is, and when it was last written."""
+
+    size: int
+    mtime_ns: int
+
+
+def check_folder(path: Path) -> Path:
+    """The folder that a path means, symbolic links resolved.
+
+    Raises:
+        NotFound: there is nothing.
+        ConstraintViolation: it is no folder.
+        DatabaseError: it may not be looked into.
+    """
+    try:
+        found = path.resolve()
+        status = found.stat()
+        if not stat.S_ISDIR(status.st_mode):
+            raise ConstraintViolation(
+                f"{_shown(path)} is no folder.", hint="Name the folder of a project."
+            )
+        with os.scandir(found) as entries:
+            next(entries, None)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(
+            f"There is no folder {_shown(path)}.", hint="Name a folder that is there."
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DatabaseError(
+            f"{_shown(path)} cannot be looked into: {reason}.",
+            hint="Check the path and its permissions.",
+        ) from None
+    return found
+
+
+def walk(folder: Path, skip: Skip) -> dict[str, Entry]:
+    """The files below a folder by their paths, which are relative to it and have slashes.
+
+    Raises:
+        ResourceExhausted: there are too many.
+    """
+    listed = _listed_by_git(folder)
+    names = _walked(folder, skip) if listed is None else _unfolded(listed, skip)
+    found: dict[str, Entry] = {}
+    above = str(folder)
+    for name in names:
+        entry = _look(above, name, skip)
+        if entry is not None:
+            found[name] = entry
+            if len(found) > FILES_MAX:
+                raise ResourceExhausted(
+                    f"There are more than {FILES_MAX:,} files below {_shown(folder)}.",
+                    hint="Name the folder of one project, or leave more out with a .gitignore.",
+                )
+    return found
+
+
+def _look(above: str, name: str, skip: Skip) -> Entry | None:
+    """What is known of a file without opening it; None for what is no file to keep."""
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            skip(name, "its name is not UTF-8")
+            return None
+    try:
+        status = os.lstat(f"{above}/{name}")
+    except FileNotFoundError:  # Git still tracks it, or it went just now.
+        return None
+    except (OSError, ValueError) as error:
+        skip(name, _reason(error))
+        return None
+    if stat.S_ISREG(status.st_mode):
+        return Entry(status.st_size, status.st_mtime_ns)
+    if stat.S_ISLNK(status.st_mode):
+        skip(name, "a symbolic link")
+    elif stat.S_ISDIR(status.st_mode):
+        skip(name, "a repository of its own")
+    else:
+        skip(name, "no regular file")
+    return None
+
+
+# Git.
+
+
+def _listed_by_git(folder: Path) -> list[str] | None:
+    """What Git says belongs to the folder; None in no repository, or where all is ignored."""
+    command = ["git", "--no-optional-locks", "-C", str(folder)]
+    # Programs that the repository's own configuration names are not run.
+    command += ["-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"]
+    command += ["ls-files", "-c", "-o", "-t", "--exclude-standard", "-z"]
+    unset = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
+    environment = {key: value for key, value in os.environ.items() if key not in unset}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS_MAX,
+            check=False,
+            env=environment,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None  # No Git here, or one that does not answer.
+    if done.returncode != 0 or not done.stdout:
+        return None
+    # During a merge a file is listed once for each side.
+    listed = dict.fromkeys(os.fsdecode(done.stdout).split("\0")[:-1])
+    return [each[2:] for each in listed if each[0] != _UNTRACKED or not _is_vendored(each[2:])]
+
+
+def _is_vendored(name: str) -> bool:
+    """Whether a file that Git does not track is in a folder that nobody means to track."""
+    return not IGNORED_FOLDERS.isdisjoint(name.split("/")[:-1])
+
+
+def _unfolded(names: list[str], skip: Skip) -> Iterator[str]:
+    """The names that Git listed, but for repositories inside, which it shows as folders."""
+    for name in names:
+        if name.endswith("/"):
+            skip(name.rstrip("/"), "a repository of its own")
+        else:
+            yield name
+
+
+# Without Git.
+
+
+class _Rules(NamedTuple):
+    """A `.gitignore` and the folder that it stands in."""
+
+    folder: str
+    spec: GitIgnoreSpec
+
+
+def _walked(folder: Path, skip: Skip) -> Iterator[str]:
+    """All names below a folder that nothing tells to leave out, folders in order of their names."""
+    waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
+    while waiting:
+        path, depth, rules = waiting.pop()
+        try:
+            with os.scandir(folder / path) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            skip(path, _reason(error))
+            continue
+        if any(entry.name == ".gitignore" for entry in entries):
+            rules = (*rules, *_rules(folder, path))
+        below: list[tuple[str, int, tuple[_Rules, ...]]] = []
+        for entry in entries:
+            name = f"{path}/{entry.name}" if path else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                if entry.name not in IGNORED_FILES and not _is_ignored(name, rules):
+                    yield name
+            elif entry.name in IGNORED_FOLDERS or _is_ignored(f"{name}/", rules):
+                continue
+            elif depth >= DEPTH_MAX:
+                skip(name, f"more than {DEPTH_MAX} folders deep")
+            else:
+                below.append((name, depth + 1, rules))
+        waiting += reversed(below)
+
+
+def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
+    try:
+        text = (folder / path / ".gitignore").read_text("utf-8", errors="replace")
+    except OSError:
+        return ()
+    try:
+        # Late: an extra, and only needed here.
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415
+    except ImportError:
+        raise ConstraintViolation(
+            "Reading .gitignore outside of a Git repository needs a package that is not"
+            " installed: pathspec.",
+            hint="Install it with `pip install 'mycel[code]'`.",
+        ) from None
+    lines = []
+    for line in text.splitlines():
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue  # Git ignores what it cannot read.
+        lines.append(line)
+    return (_Rules(f"{path}/" if path else "", GitIgnoreSpec.from_lines(lines)),)
+
+
+def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
+    """Whether the nearest `.gitignore` that says something about a path says so."""
+    for folder, spec in reversed(rules):
+        said = spec.check_file(name.removeprefix(folder)).include
+        if said is not None:
+            return said
+    return False
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def _shown(path: Path) -> str:
+    text = str(path).encode(errors="surrogateescape").decode(errors="replace")
+    return shorten(text, 200)

@@ -1,0 +1,91 @@
+"""Responses of KIP within the bounds of an answer.
+
+A response is sent twice, as text and as data, so each may take a little less than half. One that is
+larger loses rows from its end: those of all columns alike, so that they still belong together. Its
+cursor goes as well, because it would lead past rows that were never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from mycel.errors import MycelError
+from mycel.kip import ast, parse
+from mycel.mcp.results import CLOSING_TOKENS, Answer, estimate, json_text, size_of, smaller
+from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
+from mycel.model.values import JsonObject
+
+TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 9 // 20
+_SMALL: Final = 4_000
+"""So many characters are never too many; nobody counts them."""
+
+
+def answer(request: Mapping[str, Any], response: Mapping[str, Any]) -> Answer:
+    """A response as an answer: as it is, or with fewer rows and a warning that says so."""
+    told = dict(response)
+    text = json_text(told)
+    if len(text) > _SMALL and estimate(text) > TOKENS_MAX:
+        told = _cut(request, told)
+        text = json_text(told)
+    return Answer(text, told, failed="error" in told)
+
+
+def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
+    commands = request.get("commands")
+    inner = response.get("result")
+    if not isinstance(commands, Sequence) or not isinstance(inner, list):
+        return _fewer(str(request.get("command")), response, TOKENS_MAX)
+    room = TOKENS_MAX - CLOSING_TOKENS
+    told = []
+    for at, (command, each) in enumerate(zip(commands, inner, strict=False)):
+        share = room // (len(inner) - at)
+        text = command.get("command") if isinstance(command, Mapping) else command
+        told.append(each if size_of(each) <= share else _fewer(str(text), each, share))
+        room -= min(size_of(told[-1]), room)
+    said = "The results are too large for one answer: not all of each is shown. Send fewer at once."
+    return response | {"result": told, "warnings": [said]}
+
+
+def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
+    """A response with as much as there is room for."""
+    if "result" not in response:
+        return smaller(response, room)  # type: ignore[no-any-return]
+    rows = response["result"]
+    left = max(room - CLOSING_TOKENS, room // 2)
+    is_table = _is_table(command, rows)
+    shown = _fewer_rows(rows, left) if is_table else smaller(rows, left)
+    of, count = (rows[0], shown[0]) if is_table else (rows, shown)
+    said = "not all of it is shown"
+    if isinstance(of, list) and isinstance(count, list):
+        said = f"{len(count)} of {len(of)} rows are shown, or not all of each"
+    warning = (
+        f"The result is too large for one answer: {said}. Ask for fewer expressions, for single"
+        " attributes instead of whole elements, or page with LIMIT and CURSOR."
+    )
+    others = smaller(list(response.get("warnings", ())), CLOSING_TOKENS // 2)
+    return {"result": shown, "warnings": [warning, *others]}
+
+
+def _is_table(command: str, result: Any) -> bool:
+    """Whether a result is a list of columns: then FIND has several expressions."""
+    if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
+        return False
+    try:
+        read = parse(command)
+    except MycelError:
+        return False
+    return isinstance(read, ast.Find) and len(read.expressions) == len(result) > 1
+
+
+def _fewer_rows(columns: list[list[Any]], tokens: int) -> list[list[Any]]:
+    few, many = 0, len(columns[0])
+    while few < many:
+        middle = (few + many + 1) // 2
+        if size_of([column[:middle] for column in columns]) <= tokens:
+            few = middle
+        else:
+            many = middle - 1
+    if few or not columns[0]:
+        return [column[:few] for column in columns]
+    return [[smaller(column[0], tokens // len(columns))] for column in columns]

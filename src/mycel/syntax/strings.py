@@ -1,0 +1,55 @@
+"""Strings as JSON writes them, and where one breaks."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from mycel.syntax.diagnostics import Error, locate
+from mycel.syntax.source import Span
+from mycel.syntax.tokens import Tokens
+
+_WHOLE: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
+
+
+def is_broken(token: str) -> bool:
+    """Whether a token that starts like a string is not closed. Its escapes are another matter."""
+    return len(token) == 1 or token[-1] != '"' or _WHOLE.fullmatch(token) is None
+
+
+def broken_string(error: type[Error], tokens: Tokens, at: int) -> Error:
+    """The string token at a place is no JSON string: say where it breaks."""
+    start, stop, token = tokens.starts[at], tokens.ends[at], tokens.tokens[at]
+    if not is_broken(token):
+        return _bad_escape(error, tokens, start, token)
+    if stop >= len(tokens.text) or tokens.text[stop] in "\r\n\\":
+        return locate(
+            error,
+            "The string is not closed on its line.",
+            tokens.text,
+            Span(start, stop),
+            'Close it with ". A line feed inside a string is written \\n, a quote \\" and a '
+            "backslash \\\\.",
+        )
+    character = tokens.text[stop]
+    escape = "\\t" if character == "\t" else f"\\u{ord(character):04x}"
+    return locate(
+        error,
+        f"A control character (U+{ord(character):04X}) stands inside the string.",
+        tokens.text,
+        Span(stop, stop + 1),
+        f"Write it as {escape}.",
+    )
+
+
+def _bad_escape(error: type[Error], tokens: Tokens, start: int, token: str) -> Error:
+    wrong = next(found for found in _ESCAPE.finditer(token) if found.group(1) is not None)
+    return locate(
+        error,
+        f"`{wrong.group()}` is not an escape of JSON.",
+        tokens.text,
+        Span(start + wrong.start(), start + wrong.end()),
+        'The escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits; a '
+        "backslash itself, as in patterns, is written \\\\.",
+    )

@@ -1,0 +1,102 @@
+"""A text as tokens, for parsers that take one after the other.
+
+One regular expression splits the whole text at once: three parallel lists hold what each token says
+and where it starts and ends. There are no token objects and no token kinds: a token's first
+character says what it is, and punctuation and keywords are compared as they are. That is what makes
+parsing megabytes a matter of a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from mycel.errors import MycelError, ResourceExhausted
+from mycel.syntax.diagnostics import locate
+from mycel.syntax.source import Span
+
+new_span: Callable[[type[Span], tuple[int, int]], Span] = tuple.__new__
+"""`Span` itself goes through Python code; trees have so many spans that it counts."""
+
+END: Final = "\n"
+"""The token after the last one. White space is never a token, so nothing else can equal it."""
+
+
+class Tokens:
+    """The tokens of a text, and the place of the next one to read."""
+
+    __slots__ = ("at", "ends", "starts", "text", "tokens")
+
+    def __init__(self, text: str, pattern: re.Pattern[str], ahead: int) -> None:
+        """Split a text; the parser looks at most `ahead` tokens beyond the next one.
+
+        The pattern has two groups, what is skipped and the token, and matches the end as an empty
+        token.
+        """
+        # An empty piece, what is skipped, and the token, over and over.
+        pieces = pattern.split(text)
+        offsets = list(accumulate(map(len, pieces)))
+        self.text = text
+        self.tokens: list[str] = pieces[2::3]
+        self.starts: list[int] = offsets[1::3]
+        self.ends: list[int] = offsets[2::3]
+        # The end matches once, or twice when white space stands before it. There are as many ends
+        # as the parser may come across, and they stand right after the last token, where something
+        # that is missing belongs.
+        count = len(self.tokens) - 1
+        if count and not self.tokens[count - 1]:
+            count -= 1
+        last = self.ends[count - 1] if count else 0
+        self.tokens[count:] = (END,) * (ahead + 1)
+        self.starts[count:] = self.ends[count:] = (last,) * (ahead + 1)
+        self.at = 0
+
+    def span(self, first: int) -> Span:
+        """From a token to the one before the next to read."""
+        return new_span(Span, (self.starts[first], self.ends[self.at - 1]))
+
+    def span_at(self, at: int) -> Span:
+        """The span of one token."""
+        return new_span(Span, (self.starts[at], self.ends[at]))
+
+
+class TextRules(NamedTuple):
+    """What texts of a language are called, and what to do about those that are none."""
+
+    what: str
+    error: type[MycelError]
+    if_no_text: str
+    if_no_unicode: str
+    if_too_long: str
+
+
+def checked_text(text: object, bytes_max: int, rules: TextRules) -> str:
+    """A text that may be split into tokens.
+
+    Raises:
+        MycelError: it is no text, or holds a lone surrogate; of the class that `rules` name.
+        ResourceExhausted: it is longer than `bytes_max`.
+    """
+    if not isinstance(text, str):
+        raise rules.error(
+            f"A {rules.what} is text, not {type(text).__name__}.", hint=rules.if_no_text
+        )
+    size = len(text)
+    if size <= bytes_max and not text.isascii():
+        try:
+            size = len(text.encode())
+        except UnicodeEncodeError as problem:
+            raise locate(
+                rules.error,
+                "This is half of a surrogate pair, and no character.",
+                text,
+                Span(problem.start, problem.start + 1),
+                rules.if_no_unicode,
+            ) from None
+    if size > bytes_max:
+        raise ResourceExhausted(
+            f"The {rules.what} is longer than {bytes_max} bytes of UTF-8.", hint=rules.if_too_long
+        )
+    return text

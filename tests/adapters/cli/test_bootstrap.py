@@ -1,0 +1,137 @@
+"""`mycel bootstrap`."""
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import mycel
+from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
+
+HERE = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small project, and the name of a database that is not there yet in MYCEL_DB."""
+    root = tmp_path / "Shop 1"
+    (root / "src").mkdir(parents=True)
+    (root / "README.md").write_text("# Shop\n\nSells things.\n")
+    (root / "src/cart.py").write_text(
+        "def add(item):\n    return check(item)\n\n\ndef check(item): pass\n"
+    )
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "graph.db"))
+    return root
+
+
+def test_a_folder_becomes_part_of_a_graph_that_is_created_for_it(
+    run: Run, project: Path, tmp_path: Path
+) -> None:
+    done = run("bootstrap", project)
+    assert done.status == 0
+    assert done.stdout.startswith(
+        "2 files added, 0 changed, 0 removed, 0 unchanged; 2 symbols; 6 relations added, 0 removed"
+    )
+    with mycel.open(tmp_path / "graph.db", create=False) as db:
+        knowledge = mycel.Knowledge(db, workspace="shop-1")
+        assert knowledge.get("src/cart.py/add").properties["line"] == 1
+        assert knowledge.get("concept://shop-1").content == "Sells things."
+    again = run("bootstrap", project)
+    assert again.stdout.startswith("0 files added, 0 changed, 0 removed, 2 unchanged (")
+    assert run("verify").status == 0
+
+
+def test_programs_are_told_one_object(run: Run, project: Path) -> None:
+    (project / "link").symlink_to(project)
+    told = run("bootstrap", project, "--json").object
+    assert (told["files"], told["added"], told["symbols"]) == (2, 2, 2)
+    assert told["skipped_files"] == [{"path": "link", "why": "a symbolic link"}]
+
+
+def test_what_is_skipped_is_a_warning(run: Run, project: Path) -> None:
+    for number in range(12):
+        (project / f"link{number}").symlink_to(project)
+    done = run("bootstrap", project)
+    assert done.status == 0
+    assert done.stderr.count("Skipped link") == 10
+    assert "2 more files skipped" in done.stderr
+
+
+@pytest.mark.parametrize("jobs", ["0", "65", "x"])
+def test_a_number_of_jobs_that_is_none_is_a_usage_error(run: Run, project: Path, jobs: str) -> None:
+    assert run("bootstrap", project, "--jobs", jobs).status == 2
+
+
+def test_what_is_no_folder_is_an_error_and_creates_nothing(
+    run: Run, project: Path, tmp_path: Path
+) -> None:
+    assert "There is no folder" in run("bootstrap", tmp_path / "absent").stderr
+    done = run("bootstrap", project / "README.md", "--json")
+    assert (done.status, done.error["code"]) == (2, "KIP_2002")
+    assert not (tmp_path / "graph.db").exists()
+
+
+def test_the_current_folder_is_meant_where_none_is_named(spawn: Run, project: Path) -> None:
+    assert spawn("bootstrap", cwd=project).stdout.startswith("2 files added")
+
+
+@needs_posix
+def test_a_terminal_shows_progress_and_the_result(project: Path) -> None:
+    shown = Terminal("bootstrap", str(project)).read_to_end()
+    assert "2 files added" in shown
+
+
+@needs_posix
+def test_watching_follows_changes_until_ctrl_c(project: Path) -> None:
+    terminal = Terminal("bootstrap", str(project), "--watch")
+    terminal.read_until("Watching")
+    (project / "src/more.py").write_text("def more(): pass\n")
+    terminal.read_until("1 file added, 0 changed, 0 removed, 2 unchanged; 1 symbol;")
+    terminal.process.send_signal(signal.SIGINT)
+    assert "Stopped watching" in terminal.read_to_end()
+    assert terminal.process.returncode == 0
+
+
+@needs_posix
+def test_a_run_that_is_interrupted_leaves_a_graph_that_the_next_one_completes(
+    run: Run, project: Path
+) -> None:
+    assert run("bootstrap", project).status == 0
+    for number in range(400):
+        text = "\n".join(f"def f{at}():\n    return f{at + 1}()\n" for at in range(50))
+        (project / f"f{number}.py").write_text(text)
+    process = subprocess.Popen(
+        [*COMMAND, "bootstrap", str(project)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    opened = Path(f"{project.parent}/graph.db-wal")
+    while not opened.exists() and process.poll() is None:
+        pass
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    told = run("bootstrap", project, "--json").object
+    assert told["files"] == 402
+    assert run("bootstrap", project, "--json").object["unchanged"] == 402
+    assert run("verify").status == 0
+
+
+def test_the_sources_of_this_project_can_be_brought_in(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "mycel"
+    shutil.copytree(
+        HERE / "src/mycel/knowledge",
+        root / "src/mycel/knowledge",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "graph.db"))
+    told = run("bootstrap", root, "--json").object
+    assert told["symbols"] > 100
+    with mycel.open(tmp_path / "graph.db") as db:
+        knowledge = mycel.Knowledge(db, workspace="mycel")
+        uris = knowledge.uri("src/mycel/knowledge/uris.py", kind="file").text
+        users = {each.source for each in knowledge.relations(uris, direction="in", limit=1000)}
+        assert "file://mycel/src/mycel/knowledge/knowledge.py" in users
+        assert db.verify().ok

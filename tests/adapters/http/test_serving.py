@@ -1,0 +1,366 @@
+"""Starting and stopping: ports, graphs that vanish, writes in progress, streams without end."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import httpx
+import pytest
+
+import mycel
+from mycel.http.serving import bind, is_loopback, resolve
+from tests.adapters.http.conftest import (
+    NAMES,
+    Server,
+    Start,
+    plant,
+    read_all,
+    read_until,
+    request,
+)
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Nobody else can write to a graph while this lasts."""
+    connection = apsw.Connection(str(path))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+
+
+def serve(*options: str | Path) -> subprocess.CompletedProcess[str]:
+    root = Path(mycel.__file__).parents[1]
+    return subprocess.run(
+        [sys.executable, "-m", "mycel", "serve", *map(str, options)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PYTHONPATH": str(root)},
+    )
+
+
+# Starting.
+
+
+def test_a_port_that_is_taken_is_said(graph: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = serve("--db", graph, "--port", str(taken.getsockname()[1]))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot listen" in done.stderr
+    assert "--port 0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--host", "no.such.host.invalid"),
+        ("--port", "70000"),
+        ("--timeout", "0"),
+        ("--timeout", "nan"),
+        ("--concurrency", "0"),
+        ("--allow-host", "a b"),
+        ("--allow-origin", "example.org"),
+        ("--bootstrap", "no-such-folder"),
+        ("--token-file", "no-such-file"),
+    ],
+    ids=lambda options: options[0],
+)
+def test_an_option_that_cannot_be_is_refused(graph: Path, options: tuple[str, ...]) -> None:
+    done = serve("--db", graph, "--port", "0", *options)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_text("not a graph, " * 100, encoding="utf-8")
+    done = serve("--db", path, "--port", "0")
+    assert done.returncode == 1
+    assert "NotADatabase" in done.stderr
+
+
+def test_a_graph_that_is_not_there_is_created(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    server = Server("-m", "mycel", "serve", "--json", "--db", path, "--port", "0")
+    try:
+        server.wait_until_ready()
+        assert server.ready["path"] == str(path)
+        assert server.ask({"command": "DESCRIBE PRIMER"}).status_code == 200
+    finally:
+        server.end()
+
+
+def test_a_folder_is_brought_in_first(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "wood"
+    folder.mkdir()
+    (folder / "tree.py").write_text("def grow():\n    return 1\n", encoding="utf-8")
+    server = start("--bootstrap", folder)
+    found = server.run('FIND(?r.name) WHERE { ?r {type: "Resource"} }')
+    assert "file://wood/tree.py" in found
+    _, _, complained = server.stop()
+    assert "1 files added" in json.loads(complained)["note"]
+
+
+def test_people_are_told_where_it_is_and_how_to_connect(graph: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mycel", "serve", "--db", str(graph), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(Path(mycel.__file__).parents[1])},
+    )
+    assert process.stdout is not None
+    said = ""
+    try:
+        while "Ctrl-C" not in said:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+        url = re.findall(r"http://127\.0\.0\.1:\d+", said)[-1]
+        assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+    finally:
+        process.terminate()
+        rest, _ = process.communicate(timeout=60)
+    for client in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"):
+        assert client in said
+    assert f"{url}/mcp" in said
+    assert rest == "Stopping: no new requests.\nStopped.\n"
+    assert process.returncode == 0
+
+
+def test_the_other_protocol_answers_beside_it(start: Start) -> None:
+    server = start()
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    accepted = {"accept": "application/json, text/event-stream"}
+    answer = httpx.post(f"{server.url}/mcp", json=hello, headers=accepted, timeout=60)
+    assert answer.status_code == 200
+    assert '"serverInfo"' in answer.text
+    evil = accepted | {"origin": "https://evil.example"}
+    assert httpx.post(f"{server.url}/mcp", json=hello, headers=evil).status_code == 403
+    assert "mcp" in server.get().json()["endpoints"]
+    assert set(server.get("/openapi.json").json()["paths"]["/mcp"]) == {"get", "post", "delete"}
+
+
+# Others at the same file.
+
+
+def test_two_servers_on_one_graph_see_each_other(start: Start) -> None:
+    servers = [start(), start()]
+    names = [f"Tree {number:02}" for number in range(20)]
+
+    def write(at: int) -> int:
+        return servers[at % 2].ask({"command": plant(names[at])}).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(write, range(20))) == [200] * 20
+    for server in servers:
+        assert server.run(NAMES) == ["Fern", "Oak", *names]
+
+
+def test_a_graph_that_is_deleted_is_an_error_and_not_the_end(start: Start, graph: Path) -> None:
+    server = start()
+    assert server.run(NAMES) == ["Fern", "Oak"]
+    aside = graph.with_suffix(".aside")
+    graph.rename(aside)
+    for command in (NAMES, plant("Ivy")):
+        answer = server.ask({"command": command})
+        assert (answer.status_code, answer.json()["error"]["name"]) == (500, "DatabaseError")
+        assert "is gone" in answer.json()["error"]["message"]
+    assert server.get("/healthz").status_code == 503
+    assert server.get().status_code == 500
+    assert not graph.exists()
+    aside.rename(graph)
+    assert server.is_well()
+    assert server.run(NAMES) == ["Fern", "Oak"]
+
+
+def test_another_file_in_the_place_of_the_graph_is_noticed(start: Start, graph: Path) -> None:
+    server = start()
+    for beside in graph.parent.glob(f"{graph.name}*"):
+        beside.unlink()
+    mycel.open(graph).close()
+    answer = server.ask({"command": plant("Ivy")})
+    assert "was replaced" in answer.json()["error"]["message"]
+
+
+# Stopping.
+
+
+@needs_posix
+@pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_when_it_is_told_to(start: Start, graph: Path, with_signal: int) -> None:
+    server = start()
+    server.run(plant("Ivy"))
+    if with_signal == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        pytest.skip("this process ignores Ctrl-C, and so do those it starts")
+    status, said, complained = server.stop(with_signal)
+    assert (status, complained) == (0, "")
+    events = [json.loads(line)["event"] for line in said.splitlines()]
+    assert events == ["stopping", "stopped"]
+    # The last one to close a graph leaves nothing beside it.
+    assert sorted(path.name for path in graph.parent.glob(f"{graph.name}*")) == [graph.name]
+
+
+@needs_posix
+def test_a_write_in_progress_is_finished_and_answered(start: Start, graph: Path) -> None:
+    server = start()
+    with server.connection() as made:
+        with held(graph):
+            body = json.dumps({"command": plant("Ivy")}).encode()
+            made.sendall(request(body, "Expect: 100-continue")[: -len(body)])
+            read_until(made, b"100 Continue")
+            made.sendall(body)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.event() == {"event": "stopping", "in_progress": 1}
+        answer = read_all(made)
+    assert answer.partition(b"\r\n")[0] == b"HTTP/1.1 200 OK"
+    assert server.event() == {"event": "stopped"}
+    assert server.process.wait(60) == 0
+    with mycel.open(graph) as db:
+        assert db.execute(NAMES).value == ["Fern", "Ivy", "Oak"]
+
+
+@needs_posix
+def test_a_write_whose_client_has_gone_is_finished_all_the_same(start: Start, graph: Path) -> None:
+    server = start()
+    with held(graph):
+        with server.connection() as made:
+            body = json.dumps({"command": plant("Ivy")}).encode()
+            made.sendall(request(body, "Expect: 100-continue")[: -len(body)])
+            read_until(made, b"100 Continue")
+            made.sendall(body)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.event()["event"] == "stopping"
+    assert server.event() == {"event": "stopped"}
+    with mycel.open(graph) as db:
+        assert db.execute(NAMES).value == ["Fern", "Ivy", "Oak"]
+
+
+@needs_posix
+def test_after_the_grace_a_client_is_told_and_the_write_is_finished(
+    start: Start, graph: Path
+) -> None:
+    server = start("--grace", "1")
+    with server.connection() as made:
+        with held(graph):
+            body = json.dumps({"command": plant("Ivy")}).encode()
+            made.sendall(request(body, "Expect: 100-continue")[: -len(body)])
+            read_until(made, b"100 Continue")
+            made.sendall(body)
+            server.process.send_signal(signal.SIGTERM)
+            answer = read_all(made)
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"is being stopped" in answer
+    assert server.event()["event"] == "stopping"
+    assert server.event() == {"event": "stopped"}
+    with mycel.open(graph) as db:
+        assert db.execute(NAMES).value == ["Fern", "Ivy", "Oak"]
+
+
+@needs_posix
+def test_a_body_that_is_still_coming_is_not_waited_for(start: Start, graph: Path) -> None:
+    server = start()
+    with server.connection() as made:
+        body = json.dumps({"command": plant("Ivy")}).encode()
+        made.sendall(request(body, "Expect: 100-continue")[: -len(body)])
+        read_until(made, b"100 Continue")
+        made.sendall(body[:-1])
+        server.process.send_signal(signal.SIGTERM)
+        answer = read_all(made)
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert server.process.wait(60) == 0
+    with mycel.open(graph) as db:
+        assert db.execute(NAMES).value == ["Fern", "Oak"]
+
+
+# Doors of other layers.
+
+
+@pytest.fixture
+def streaming(graph: Path) -> Iterator[Server]:
+    server = Server("-m", "tests.adapters.http.streaming", graph)
+    try:
+        server.wait_until_ready()
+        yield server
+    finally:
+        server.end()
+
+
+def test_the_lifespan_of_a_door_runs_and_its_limit_is_its_own(streaming: Server) -> None:
+    answer = httpx.post(f"{streaming.url}/stream", content=b"x" * (5 << 20))
+    assert (answer.status_code, answer.text) == (200, f"alive {5 << 20}")
+    assert httpx.post(f"{streaming.url}/stream", content=b"x" * (9 << 20)).status_code == 413
+
+
+def test_a_failure_behind_a_door_says_nothing_of_the_inside(streaming: Server) -> None:
+    answer = httpx.delete(f"{streaming.url}/stream")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert streaming.is_well()
+
+
+@needs_posix
+def test_a_stream_without_end_is_ended(streaming: Server) -> None:
+    with httpx.stream("GET", f"{streaming.url}/stream", timeout=60) as answer:
+        parts = answer.iter_bytes()
+        assert next(parts) == b"begun\n"
+        streaming.process.send_signal(signal.SIGTERM)
+        assert list(parts) == []
+    events = [streaming.event()["event"] for _ in range(3)]
+    assert events == ["stopping", "door closed", "stopped"]
+    assert streaming.process.wait(60) == 0
+
+
+# Sockets.
+
+
+def test_any_port_is_the_same_one_on_every_address() -> None:
+    bound = bind(resolve("localhost", 0))
+    try:
+        assert len({each.getsockname()[1] for each in bound}) == 1
+        # Without it, small answers would wait for each other.
+        assert {each.proto for each in bound} == {socket.IPPROTO_TCP}
+    finally:
+        for each in bound:
+            each.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("localhost", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("192.0.2.1", False),
+    ],
+)
+def test_who_can_reach_an_address_is_known(host: str, alone: bool) -> None:
+    assert is_loopback(resolve(host, 80)) is alone

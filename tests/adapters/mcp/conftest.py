@@ -1,0 +1,35 @@
+"""One server for each era and module; tests keep to URIs of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.mcp.clients import Session, connected
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with files in it, called shop; so is the workspace."""
+    root = tmp_path_factory.mktemp("projects") / "shop"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "login.py").write_text("def login():\n    return 'token'\n", encoding="utf-8")
+    (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (root.parent / "secret.txt").write_text("nobody may read this", encoding="utf-8")
+    (root / "leak.txt").symlink_to(root.parent / "secret.txt")
+    return root
+
+
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def session(
+    request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
+    """A server of its own for each era of the protocol."""
+    db = tmp_path_factory.mktemp("graph") / "graph.db"
+    with connected(db, "--root", str(project), mode=request.param) as session:
+        yield session
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "graph.db"

@@ -1,0 +1,175 @@
+"""Whatever is sent, the answer is clear, the server lives on, and nothing is lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests.adapters.mcp.clients import Session, connected
+
+
+@pytest.fixture(autouse=True)
+def lives_on(session: Session) -> Any:
+    """After each of these tests the server still answers."""
+    session.ok("remember_knowledge", concepts=[{"uri": "canary", "content": "sings"}])
+    yield
+    assert "sings" in session.ok("get_nodes", uris=["canary"]).text
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "../secret.txt",
+        "file://shop/../secret.txt",
+        "file://shop/%2e%2e/secret.txt",
+        "file://shop/src/%2e%2e%2f%2e%2e%2fsecret.txt",
+        "file:///etc/passwd",
+        "file://shop/leak.txt",
+        "file://shop/src\\login.py",
+        "file://shop/a\0b",
+        "file://other/src/login.py",
+        "concept://shop/../x",
+        "concept:///x",
+        "x" * 5000,
+        "",
+        "file://shop/src",
+        "file://shop/nothing.py",
+    ],
+)
+def test_a_uri_that_leads_out_or_nowhere_is_refused(session: Session, uri: str) -> None:
+    told = session.call("get_nodes", uris=[uri], read_file=True)
+    assert told.error["code"] in ("KIP_1001", "KIP_2002", "KIP_3002")
+    assert "nobody may read this" not in told.text
+    with pytest.raises(MCPError) as refused:
+        session.ask("read_resource", uri or "file://shop/")
+    assert "nobody may read this" not in str(refused.value)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, 1e300, "heavy", True, None])
+def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> None:
+    ends = {"source": "canary", "relation": "weighs", "target": "nest"}
+    told = session.call("relate_nodes", action="set_weight", weight=weight, **ends)
+    assert told.error["code"] in ("KIP_2002", "KIP_2003", "KIP_1001")
+    relation = ends | {"weight": weight}
+    if weight is not None:
+        assert session.call("remember_knowledge", relations=[relation]).failed
+    assert session.call("get_nodes", uris=["nest"]).failed
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "words"),
+    [
+        ("get_nodes", {}, "KIP_1001", "needs the argument 'uris'"),
+        ("get_nodes", {"uris": 5}, "KIP_2003", "a list"),
+        ("get_nodes", {"uris": [5]}, "KIP_2003", "'uris[0]'"),
+        ("get_nodes", {"uri": "x"}, "KIP_1001", "Did you mean 'uris'"),
+        ("get_nodes", {"uris": ["canary"], "detail": "all"}, "KIP_2002", "concise"),
+        ("get_nodes", {"uris": ["canary"], "relations": 10**9}, "KIP_2002", "200"),
+        ("get_nodes", {"uris": ["canary"], "cursor": "nonsense"}, "KIP_2002", "cursor"),
+        ("get_nodes", {"uris": ["canary"], "cursor": "relations:x.y.z"}, "KIP_1001", "cursor"),
+        ("get_nodes", {"uris": ["canary"], "cursor": "content:-1"}, "KIP_2002", "cursor"),
+        ("search_knowledge", {"query": "x", "limit": 0}, "KIP_2002", "1 to 50"),
+        ("search_knowledge", {"query": "x", "cursor": "x"}, "KIP_2002", "cursor"),
+        ("search_knowledge", {"query": "x", "type": "Nope"}, "KIP_2001", "Nope"),
+        ("traverse_graph", {"start": "nowhere"}, "KIP_3002", "nowhere"),
+        ("traverse_graph", {"start": "canary", "max_cost": -1}, "KIP_2002", "max_cost"),
+        ("traverse_graph", {"start": "canary", "direction": "up"}, "KIP_2002", "both"),
+        ("traverse_graph", {"start": "canary", "relation_types": ["no"]}, "KIP_2001", "no"),
+        ("remember_knowledge", {}, "KIP_1001", "nothing to remember"),
+        ("remember_knowledge", {"concepts": ["x"]}, "KIP_2003", "'concepts[0]'"),
+        ("remember_knowledge", {"concepts": [{"name": "x"}]}, "KIP_1001", "concepts[0].uri"),
+        ("remember_knowledge", {"concepts": [{"uri": "x", "body": "y"}]}, "KIP_1001", "body"),
+        ("update_node", {"uri": "canary"}, "KIP_1001", "nothing to change"),
+        ("update_node", {"uri": "nowhere", "content": "x"}, "KIP_3002", "nowhere"),
+        ("update_node", {"uri": "canary", "content": "x", "append": "y"}, "KIP_2002", "append"),
+        ("relate_nodes", {"source": "a", "relation": "r"}, "KIP_1001", "target"),
+        (
+            "relate_nodes",
+            {"source": "canary", "relation": "is", "target": "canary"},
+            "KIP_2002",
+            "itself",
+        ),
+        ("describe_graph", {"topic": "type", "name": "Nope"}, "KIP_3002", "Nope"),
+        ("manage_context", {"action": "add", "uris": ["nowhere"]}, "KIP_3002", "nowhere"),
+        ("manage_context", {"context_id": "x"}, "KIP_1001", "context_id"),
+        ("execute_kip", {}, "KIP_1001", "command"),
+        ("execute_kip", {"command": "FIND", "dryRun": True}, "KIP_1001", "dry_run"),
+        ("bootstrap_workspace", {"path": "../.."}, "KIP_1001", ".."),
+    ],
+)
+def test_an_argument_that_is_wrong_is_named_with_what_would_be_right(
+    session: Session, tool: str, arguments: dict[str, Any], code: str, words: str
+) -> None:
+    told = session.call(tool, **arguments)
+    assert told.failed
+    assert told.data["error"]["code"] == code, told.text
+    assert words in told.text + str(told.data)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("remember_knowledge", {"concepts": '[{"uri": "meant", "content": "x"}]'}),
+        ("remember_knowledge", {"concepts": {"uri": "meant", "content": "x"}}),
+        ("get_nodes", {"uris": "canary"}),
+        ("get_nodes", {"uris": '["canary"]'}),
+        ("search_knowledge", {"query": "canary", "limit": 5.0}),
+        ("get_nodes", {"uris": ["canary"], "cursor": None}),
+    ],
+)
+def test_what_is_plainly_meant_is_taken(
+    session: Session, tool: str, arguments: dict[str, Any]
+) -> None:
+    session.ok(tool, **arguments)
+
+
+def test_an_argument_of_ten_megabytes_gets_a_clear_error(session: Session) -> None:
+    told = session.call(
+        "remember_knowledge", concepts=[{"uri": "huge", "content": "x" * 10_000_000}]
+    )
+    assert told.error["code"] == "KIP_4002"
+    assert "10.0 MB" in told.error["message"]
+    assert session.call("get_nodes", uris=["huge"]).failed
+
+
+def test_content_that_is_too_large_for_one_node_gets_a_clear_error(session: Session) -> None:
+    told = session.call(
+        "remember_knowledge", concepts=[{"uri": "large", "content": "x" * 2_000_000}]
+    )
+    assert told.error["code"] == "KIP_4002"
+
+
+def test_a_graph_file_that_is_gone_is_reported_until_it_is_back(tmp_path: Path) -> None:
+    path, away = tmp_path / "graph.db", tmp_path / "away.db"
+    with connected(path) as session:
+        session.ok("remember_knowledge", concepts=[{"uri": "kept", "content": "x"}])
+        path.rename(away)
+        for tool, arguments in (
+            ("get_nodes", {"uris": ["kept"]}),
+            ("remember_knowledge", {"concepts": [{"uri": "lost"}]}),
+            ("execute_kip_readonly", {"command": "DESCRIBE PRIMER"}),
+        ):
+            told = session.call(tool, **arguments)
+            assert told.error["code"] == "KIP_4003"
+            assert "is gone" in told.text
+        with pytest.raises(MCPError, match="is gone"):
+            session.ask("list_resources")
+        path.write_bytes(b"something else")
+        assert "replaced" in session.call("get_nodes", uris=["kept"]).text
+        path.unlink()
+        away.rename(path)
+        session.ok("get_nodes", uris=["kept"])
+        assert session.call("get_nodes", uris=["lost"]).error["code"] == "KIP_3002"
+
+
+def test_a_path_in_the_graph_never_lets_a_file_outside_be_read(
+    session: Session, project: Path
+) -> None:
+    # A folder that is a link: the file in it is outside, whatever its name says.
+    link = project / "linked"
+    if not link.exists():
+        link.symlink_to(project.parent)
+    told = session.call("get_nodes", uris=["file://shop/linked/secret.txt"], read_file=True)
+    assert told.failed
+    assert "nobody may read this" not in told.text

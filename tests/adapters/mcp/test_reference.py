@@ -1,0 +1,84 @@
+"""What a model has to read before it does anything, and what people can read about it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.mcp.language import CHEAT_SHEET
+from mycel.mcp.prompts import instructions
+from mycel.mcp.reference import reference
+from mycel.mcp.tools import TOOLS, offered
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "mcp.md"
+
+
+def test_the_document_is_the_one_that_the_tools_make() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == reference(), (
+        "Run `python -m mycel.mcp.reference > docs/mcp.md`."
+    )
+
+
+def test_the_reference_writes_itself_without_loading_the_protocol() -> None:
+    code = (
+        "import runpy, sys; runpy.run_module('mycel.mcp.reference', run_name='__main__');"
+        "sys.stderr.write(' '.join({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert done.stdout == reference()
+    assert not {"mcp", "mcp_types", "starlette", "anyio"} & set(done.stderr.split())
+
+
+@pytest.mark.parametrize("by_handle", [False, True])
+def test_the_tools_are_few_and_cost_few_tokens(by_handle: bool) -> None:
+    assert len(TOOLS) <= 12
+    wire = [tool.to_wire(by_handle=by_handle) for tool in TOOLS]
+    assert len(json.dumps(wire, ensure_ascii=False)) / 4 < 3_000
+
+
+def test_what_every_session_begins_with_fits_the_clients() -> None:
+    for readonly in (False, True):
+        assert len(instructions("w" * 63, readonly=readonly).encode()) < 2_048
+    assert all(len(tool.description.encode()) < 2_048 for tool in TOOLS)
+
+
+def test_tools_are_called_by_a_verb_and_a_noun() -> None:
+    names = [tool.name for tool in TOOLS]
+    assert len(set(names)) == len(names)
+    assert all(name.count("_") >= 1 and name.islower() for name in names)
+    assert {"execute_kip", "execute_kip_readonly"} <= set(names)
+
+
+def test_what_instructions_and_prompts_name_is_offered() -> None:
+    for readonly in (False, True):
+        told = instructions("shop", readonly=readonly)
+        known = {tool.name for tool in offered(readonly=readonly)}
+        named = {tool.name for tool in TOOLS if tool.name in told}
+        assert named
+        assert named <= known
+
+
+def test_every_command_of_the_cheat_sheet_runs() -> None:
+    words = ("FIND", "SEARCH", "UPSERT", "UPDATE", "DELETE", "DESCRIBE")
+    commands: list[str] = []
+    for line in CHEAT_SHEET.splitlines():
+        if line.startswith("  ") and line.strip().startswith(words):
+            commands += [each for each in line.split("    ") if each.strip()] or []
+        elif line.startswith(("    ", "  }")):
+            commands[-1] += "\n" + line
+    assert len(commands) > 10
+    with mycel.open(":memory:") as db:
+        db.execute(
+            'UPSERT { CONCEPT { {type: "$ConceptType", name: "Concept"} } '
+            'CONCEPT { {type: "$PropositionType", name: "depends_on"} } '
+            'CONCEPT { {type: "$PropositionType", name: "calls"} } '
+            'CONCEPT { {type: "Concept", name: "concept://shop/auth/login"} } }'
+        )
+        for command in commands:
+            response = db.request({"command": command.strip()})
+            assert "error" not in response, (command, response)

@@ -1,0 +1,304 @@
+"""Every tool, through the SDK's own client, in both eras of the protocol."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from mycel.mcp.tools import TOOLS
+from tests.adapters.mcp.clients import Session
+
+
+def test_the_era_is_the_one_that_the_client_began_with(
+    session: Session, request: pytest.FixtureRequest
+) -> None:
+    version = session.client.protocol_version
+    is_newer = "auto" in request.node.name
+    assert version == "2026-07-28" if is_newer else version < "2026"
+    assert session.client.server_info.name == "mycel"
+    assert "search_knowledge" in (session.client.instructions or "")
+
+
+def test_all_tools_are_listed_with_their_hints(session: Session) -> None:
+    listed = {tool.name: tool for tool in session.ask("list_tools").tools}
+    assert list(listed) == [tool.name for tool in TOOLS]
+    for tool in TOOLS:
+        hints = listed[tool.name].annotations
+        assert hints.read_only_hint is not tool.writes
+        assert hints.open_world_hint is False
+        assert hints.destructive_hint is (tool.destroys if tool.writes else None)
+        assert listed[tool.name].input_schema == tool.schema()
+
+
+def test_what_is_remembered_is_found_read_and_traversed(session: Session) -> None:
+    made = session.ok(
+        "remember_knowledge",
+        concepts=[
+            {"uri": "story/login", "name": "Login", "content": "Gatekeepers check tokens."},
+            {"uri": "story/session", "content": "Lasts a day.", "properties": {"days": 1}},
+        ],
+        relations=[
+            {
+                "source": "story/login",
+                "relation": "depends_on",
+                "target": "story/session",
+                "weight": 0.25,
+            },
+            {
+                "source": "story/login",
+                "relation": "implemented_in",
+                "target": "file://shop/src/login.py",
+                "weight": 0,
+            },
+        ],
+    )
+    assert made.data["created"] == 4
+    assert "warnings" not in made.data
+
+    found = session.ok("search_knowledge", query="gatekeepers")
+    assert found.data["hits"][0]["uri"] == "concept://shop/story/login"
+    assert "Gatekeepers check tokens." in found.text
+
+    read = session.ok("get_nodes", uris=["story/login"])
+    assert read.text.splitlines()[0] == "concept://shop/story/login — Login"
+    assert "→ depends_on concept://shop/story/session (0.25)" in read.text
+    assert "→ implemented_in file://shop/src/login.py (0)" in read.text
+
+    near = session.ok("traverse_graph", start="story/login")
+    assert near.data["nodes"] == [
+        {"uri": "concept://shop/story/login", "cost": 0.0},
+        {"uri": "file://shop/src/login.py", "cost": 0.0},
+        {"uri": "concept://shop/story/session", "cost": 0.25},
+    ]
+    assert "reached over depends_on" in near.text
+
+
+def test_remembering_again_changes_nothing_and_says_so(session: Session) -> None:
+    concept = {"uri": "again", "content": "Once."}
+    assert session.ok("remember_knowledge", concepts=[concept]).data["created"] == 1
+    again = session.ok("remember_knowledge", concepts=[concept])
+    assert (again.data["created"], again.data["changed"]) == (0, 0)
+    assert "as it was" in again.text
+
+
+def test_what_cannot_be_written_leaves_nothing_of_the_call_behind(session: Session) -> None:
+    error = session.call(
+        "remember_knowledge",
+        concepts=[{"uri": "half/one", "content": "x"}],
+        relations=[{"source": "half/one", "relation": "is not a name", "target": "half/two"}],
+    ).error
+    assert error["code"] == "KIP_1002"
+    assert session.call("get_nodes", uris=["half/one"]).error["code"] == "KIP_3002"
+
+
+def test_a_link_to_a_concept_nobody_has_written_is_kept_reported_and_heals(
+    session: Session,
+) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "broken/a", "content": "x"}])
+    made = session.ok(
+        "relate_nodes", source="broken/a", relation="depends_on", target="broken/later"
+    )
+    assert made.data["created"]
+    assert "concept://shop/broken/later" in made.data["warnings"][0]
+    listed = session.ok("describe_graph", topic="broken_links")
+    assert "concept://shop/broken/later" in listed.data["missing"]
+    assert "[missing: not written yet]" in session.ok("get_nodes", uris=["broken/a"]).text
+    session.ok("remember_knowledge", concepts=[{"uri": "broken/later", "content": "Here I am."}])
+    healed = session.ok("describe_graph", topic="broken_links")
+    assert "concept://shop/broken/later" not in healed.data["missing"]
+
+
+def test_a_node_is_updated_appended_to_and_moved(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "move/me", "content": "One."}])
+    session.ok("relate_nodes", source="move/friend", relation="knows", target="move/me")
+    told = session.ok(
+        "update_node", uri="move/me", append="Two.", properties={"importance": "high"}
+    )
+    assert (told.data["changed"], told.data["version"]) == (True, 2)
+    text = session.ok("get_nodes", uris=["move/me"]).text
+    assert "One.\nTwo." in text
+    assert "importance: high" in text
+    moved = session.ok("update_node", uri="move/me", drop=["importance"], new_uri="move/there")
+    assert moved.data["uri"] == "concept://shop/move/there"
+    text = session.ok("get_nodes", uris=["move/there"]).text
+    assert "← knows concept://shop/move/friend" in text
+    assert "importance" not in text
+
+
+def test_an_update_of_another_version_than_the_expected_one_is_refused(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "race", "content": "One."}])
+    session.ok("update_node", uri="race", content="Two.", expect_version=1)
+    error = session.call("update_node", uri="race", content="Three.", expect_version=1).error
+    assert error["code"] == "KIP_3005"
+
+
+def test_relations_are_made_weighed_and_removed(session: Session) -> None:
+    ends = {"source": "link/a", "relation": "touches", "target": "link/b"}
+    session.ok("remember_knowledge", concepts=[{"uri": "link/a"}, {"uri": "link/b"}])
+    assert session.ok("relate_nodes", **ends).data["created"]
+    assert not session.ok("relate_nodes", **ends).data["created"]
+    assert session.ok("relate_nodes", action="set_weight", weight=0.5, **ends).data["changed"]
+    assert "(0.5)" in session.ok("get_nodes", uris=["link/a"]).text
+    assert session.ok("relate_nodes", action="unlink", **ends).data == {"removed": True}
+    assert session.ok("relate_nodes", action="unlink", **ends).data == {"removed": False}
+
+
+def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "gone/a"}, {"uri": "gone/b"}])
+    told = session.ok("forget_nodes", uris=["gone/a", "gone/never"], reason="a test")
+    assert told.data == {"removed": ["gone/a"], "failed": ["gone/never"]}
+    assert session.call("get_nodes", uris=["gone/a"]).error["code"] == "KIP_3002"
+    assert session.call("forget_nodes", uris=["gone/never"]).error["code"] == "KIP_3002"
+
+
+def test_several_nodes_are_read_at_once_and_those_missing_are_named(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "many/a"}, {"uri": "many/b"}])
+    told = session.ok("get_nodes", uris=["many/a", "many/c", "many/b"])
+    assert [node["uri"] for node in told.data["nodes"]] == [
+        "concept://shop/many/a",
+        "concept://shop/many/b",
+    ]
+    assert told.data["not_found"] == ["concept://shop/many/c"]
+    assert "Did you mean" in told.text
+
+
+def test_details_are_given_when_asked_for(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[{"uri": "details", "content": "x", "metadata": {"source": "a talk"}}],
+    )
+    concise = session.ok("get_nodes", uris=["details"])
+    detailed = session.ok("get_nodes", uris=["details"], detail="detailed")
+    assert "a talk" not in concise.text
+    assert "a talk" in detailed.text
+    assert detailed.data["nodes"][0]["metadata"]["source"] == "a talk"
+
+
+def test_a_file_is_read_with_a_tool_whether_the_graph_knows_it_or_not(session: Session) -> None:
+    told = session.ok("get_nodes", uris=["file://shop/src/login.py"], read_file=True)
+    assert "return 'token'" in told.text
+    bare = session.ok("get_nodes", uris=["src/login.py"], read_file=True)
+    assert "return 'token'" in bare.text
+    picture = session.ok("get_nodes", uris=["logo.png"], read_file=True)
+    assert picture.data["nodes"][0]["mime_type"] == "image/png"
+    assert "no text" in picture.text
+
+
+def test_the_active_context_shows_what_a_traversal_loaded(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[{"uri": "context/a"}, {"uri": "context/b"}],
+        relations=[{"source": "context/a", "relation": "near", "target": "context/b"}],
+    )
+    session.ok("manage_context", action="clear")
+    assert session.ok("manage_context").data["loaded"] == 0
+    session.ok("traverse_graph", start="context/a")
+    shown = session.ok("manage_context")
+    assert (shown.data["loaded"], shown.data["size_max"]) == (2, 100)
+    assert "concept://shop/context/b" in shown.text
+    assert "reached over near" in shown.text
+    session.ok("manage_context", action="remove", uris=["context/b"])
+    assert session.ok("manage_context").data["loaded"] == 1
+    assert session.ok("manage_context", action="add", uris=["context/b"]).data["loaded"] == 2
+    assert "context_id" not in shown.data
+
+
+def test_what_a_budget_left_out_of_a_traversal_is_said(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        relations=[
+            {"source": "budget/hub", "relation": "has", "target": f"budget/{at}", "weight": 0.5}
+            for at in range(5)
+        ],
+        concepts=[{"uri": "budget/hub"}],
+    )
+    told = session.ok("traverse_graph", start="budget/hub", max_nodes=3)
+    assert len(told.data["nodes"]) == 3
+    assert told.data["cut_off"] == [{"budget": "nodes", "limit": 3, "remaining": 3}]
+    assert "budget of 3 nodes" in told.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "Workspace shop"),
+        ({"detail": "detailed"}, "domain_map"),
+        ({"topic": "types"}, "Person"),
+        ({"topic": "relation_types"}, "belongs_to_domain"),
+        ({"topic": "type", "name": "Person"}, "instance_schema"),
+        ({"topic": "relation_type", "name": "belongs_to_domain"}, "belongs_to_domain"),
+        ({"topic": "kip"}, "FIND("),
+        ({"topic": "broken_links"}, "lead"),
+    ],
+)
+def test_the_graph_describes_itself(
+    session: Session, arguments: dict[str, Any], words: str
+) -> None:
+    session.ok("relate_nodes", source="describe/a", relation="leads_to", target="describe/b")
+    assert words in session.ok("describe_graph", **arguments).text
+
+
+def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(
+    session: Session, project: Path
+) -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    async def progress(done: float, total: float | None, _words: str | None) -> None:
+        seen.append((done, total))
+
+    result = session.ask("call_tool", "bootstrap_workspace", {}, progress_callback=progress)
+    assert not result.is_error, result.content
+    assert result.structured_content["files"] >= 2
+    assert seen
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert {total for _, total in seen} == {3.0}
+    assert "defines" in session.ok("get_nodes", uris=["file://shop/src/login.py"]).text
+    again = session.ok("bootstrap_workspace", path="src")
+    assert again.data["unchanged"] == 1
+    assert "1 unchanged" in again.text
+
+
+def test_kip_is_answered_with_its_envelope_as_text_and_as_data(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "kip/a", "content": "x"}])
+    told = session.ok(
+        "execute_kip_readonly",
+        command="FIND(?c.attributes.content) WHERE { ?c {name: :uri} }",
+        parameters={"uri": "concept://shop/kip/a"},
+    )
+    assert told.data == {"result": ["x"]}
+    assert told.text == '{"result":["x"]}'
+    batch = session.ok(
+        "execute_kip",
+        commands=["DESCRIBE CONCEPT TYPES", {"command": "FIND(", "parameters": {}}],
+    )
+    assert "result" in batch.data["result"][0]
+    assert batch.data["result"][1]["error"]["code"] == "KIP_1001"
+
+
+def test_kip_that_writes_is_written_and_a_dry_run_is_not(session: Session) -> None:
+    command = (
+        'UPSERT { CONCEPT { {type: "Concept", name: :uri} SET ATTRIBUTES { content: "by KIP" } } }'
+    )
+    session.ok("remember_knowledge", concepts=[{"uri": "kip/first"}])
+    how: dict[str, Any] = {"command": command, "parameters": {"uri": "concept://shop/kip/new"}}
+    session.ok("execute_kip", dry_run=True, **how)
+    assert session.call("get_nodes", uris=["kip/new"]).failed
+    session.ok("execute_kip", **how)
+    assert "by KIP" in session.ok("get_nodes", uris=["kip/new"]).text
+
+
+def test_kip_that_fails_is_a_tool_error_with_its_envelope(session: Session) -> None:
+    for tool in ("execute_kip", "execute_kip_readonly"):
+        told = session.call(tool, command="FIND(?x) WHERE { ?x {type: 'Nothing'} }")
+        assert told.failed
+        assert told.data["error"]["code"].startswith("KIP_")
+    refused = session.call(
+        "execute_kip_readonly", command="DELETE CONCEPT ?c DETACH WHERE { ?c {} }"
+    )
+    assert refused.data["error"]["code"] in ("KIP_3004", "KIP_1001")
+
+
+def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(session: Session) -> None:
+    with pytest.raises(MCPError, match="Did you mean 'get_nodes'"):
+        session.call("get_node")

@@ -1,0 +1,92 @@
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Write = Callable[..., Path]
+
+
+def git(folder: Path, *words: str) -> str:
+    environment = os.environ | {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.org",
+    }
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], check=True, capture_output=True, env=environment
+    )
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def repository(root: Path) -> Path:
+    """A Git repository without any files."""
+    git(root, "init", "-q")
+    return root
+
+
+@pytest.fixture
+def write(root: Path) -> Write:
+    """Write a file of the project; each has a later time than the one before."""
+    moment = [1_700_000_000]
+
+    def write(path: str, text: str | bytes = "") -> Path:
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        moment[0] += 60
+        os.utime(file, (moment[0], moment[0]))
+        return file
+
+    return write
+
+
+CART = '''"""The cart."""
+
+
+class Cart:
+    """What a customer is about to buy."""
+
+    def add(self, item):
+        """Put an item into the cart."""
+        return check(item)
+
+
+def check(item):
+    return item
+'''
+
+SHOP = """from shop.cart import Cart
+
+
+def sell():
+    return Cart().add(1)
+
+
+class BigCart(Cart):
+    pass
+"""
+
+TEST = """from shop.cart import Cart
+
+
+def test_a_cart_takes_items():
+    assert Cart().add(1)
+"""
+
+
+@pytest.fixture
+def project(repository: Path, write: Write) -> Path:
+    """A small project in Python, in a Git repository."""
+    write("README.md", "# Shop\n\nSells.\n\nSee [the cart](src/shop/cart.py) and [src](src).\n")
+    write("src/shop/__init__.py")
+    write("src/shop/cart.py", CART)
+    write("src/shop/main.py", SHOP)
+    write("tests/test_cart.py", TEST)
+    write("docs/README.md", "# Docs\n\nHow it works.\n")
+    return repository

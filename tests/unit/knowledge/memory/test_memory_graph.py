@@ -1,0 +1,192 @@
+"""Entities and relations as the memory server has them, over a real graph."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, NotFound
+from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.graph import Memory
+
+ADA = Entity("Ada", "person", ("likes tea", "wrote the first program"))
+BABBAGE = Entity("Babbage", "person", ("designed an engine",))
+ENGINE = Entity("Analytical_Engine", "machine")
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open() as db:
+        yield db
+
+
+@pytest.fixture
+def memory(db: mycel.Nexus) -> Iterator[Memory]:
+    memory = Memory(db)
+    memory.create_entities([ADA, BABBAGE, ENGINE])
+    yield memory
+    memory.close()
+
+
+def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.Nexus) -> None:
+    empty = Memory(db)
+    assert empty.read_graph().to_dict() == {"entities": [], "relations": []}
+    assert empty.search_nodes("x").entities == ()
+    assert empty.open_nodes(["x"]).entities == ()
+    assert empty.delete_entities(["x"]).missing == ("x",)
+    assert empty.delete_relations([Relation("x", "y", "z")]) == 0
+    assert empty.delete_observations([("x", ["y"])]) == (0, ("x",))
+
+
+def test_entities_are_created_once_whatever_their_type(memory: Memory) -> None:
+    again = Entity("Ada", "programmer", ("other",))
+    new = Entity("Byron", "poet")
+    assert memory.create_entities([again, new, Entity("Byron", "lord")]) == [new]
+    assert memory.open_nodes(["Ada"]).entities == (ADA,)
+
+
+def test_relations_are_created_once_and_need_both_ends(memory: Memory) -> None:
+    relation = Relation("Babbage", "Analytical_Engine", "designed")
+    assert memory.create_relations([relation, relation]) == [relation]
+    assert memory.create_relations([relation]) == []
+    with pytest.raises(NotFound, match="no entity named 'Nobody'"):
+        memory.create_relations(
+            [Relation("Ada", "Babbage", "knows"), Relation("Ada", "Nobody", "x")]
+        )
+    assert memory.read_graph().relations == (relation,)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("works at", "works_at", "works-at"),
+        ("属于", "принадлежит", ""),
+        ("3rd of", "_3rd_of"),
+        # These predicates are for other types.
+        ("involves", "belongs_to_domain"),
+        ("x" * 300, "x" * 299),
+    ],
+)
+def test_a_type_of_relation_may_be_any_text_and_comes_back_as_it_was(
+    memory: Memory, texts: tuple[str, ...]
+) -> None:
+    relations = [Relation("Ada", "Babbage", text) for text in texts]
+    assert memory.create_relations(relations) == relations
+    assert memory.create_relations(relations) == []
+    assert memory.open_nodes(["Ada"]).relations == tuple(relations)
+    assert memory.delete_relations(relations[:1]) == 1
+    assert memory.open_nodes(["Ada"]).relations == tuple(relations[1:])
+
+
+def test_an_entity_may_be_related_to_itself(memory: Memory) -> None:
+    itself = Relation("Ada", "Ada", "knows")
+    assert memory.create_relations([itself]) == [itself]
+    assert memory.create_relations([itself]) == []
+    assert memory.search_nodes("tea").relations == (itself,)
+    assert memory.read_graph().relations == (itself,)
+    assert memory.delete_relations([itself]) == 1
+    assert memory.delete_relations([itself]) == 0
+    assert memory.open_nodes(["Ada"]).to_dict()["entities"] == [ADA.to_dict()]
+
+
+def test_observations_that_are_known_are_not_added_again(memory: Memory) -> None:
+    added = memory.add_observations([("Ada", ["likes tea", "plays the harp"]), ("Babbage", [])])
+    assert added == [("Ada", ["plays the harp"]), ("Babbage", [])]
+    (ada,) = memory.open_nodes(["Ada"]).entities
+    assert ada.observations == (*ADA.observations, "plays the harp")
+
+
+def test_observations_about_nobody_are_refused_and_none_is_added(memory: Memory) -> None:
+    with pytest.raises(NotFound):
+        memory.add_observations([("Ada", ["new"]), ("Nobody", ["new"])])
+    assert memory.open_nodes(["Ada"]).entities == (ADA,)
+
+
+def test_an_entity_goes_with_its_relations_and_comes_back_without_them(memory: Memory) -> None:
+    memory.create_relations([Relation("Ada", "Babbage", "knows")])
+    assert memory.delete_entities(["Ada", "Nobody"]) == (("Ada",), ("Nobody",))
+    assert memory.read_graph().to_dict() == {
+        "entities": [BABBAGE.to_dict(), ENGINE.to_dict()],
+        "relations": [],
+    }
+    memory.create_entities([Entity("Ada", "ghost")])
+    assert memory.read_graph().entities == (BABBAGE, ENGINE, Entity("Ada", "ghost"))
+
+
+def test_observations_are_taken_back_word_for_word(memory: Memory) -> None:
+    taken = memory.delete_observations([("Ada", ["likes tea", "likes"]), ("Nobody", ["x"])])
+    assert taken == (1, ("Nobody",))
+    assert memory.open_nodes(["Ada"]).entities[0].observations == ("wrote the first program",)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("ada", ["Ada"]),
+        ("IKES TE", ["Ada"]),
+        ("person", ["Ada", "Babbage"]),
+        ("tical_eng", ["Analytical_Engine"]),
+        ("engine", ["Babbage", "Analytical_Engine"]),
+        ("likes  tea", []),
+        ("tea\nwrote", []),
+        ("", ["Ada", "Babbage", "Analytical_Engine"]),
+        ("observations", []),
+    ],
+)
+def test_a_search_finds_a_text_anywhere_and_nothing_else(
+    memory: Memory, query: str, found: list[str]
+) -> None:
+    assert [each.name for each in memory.search_nodes(query).entities] == found
+
+
+def test_what_is_found_or_opened_comes_with_relations_at_either_end(memory: Memory) -> None:
+    out, back = Relation("Ada", "Babbage", "knows"), Relation("Analytical_Engine", "Ada", "made")
+    memory.create_relations([out, back, Relation("Babbage", "Analytical_Engine", "built")])
+    assert memory.search_nodes("tea").relations == (out, back)
+    assert memory.open_nodes(["Ada", "Nobody"]).relations == (out, back)
+
+
+def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: Memory) -> None:
+    with db.transaction() as tx:
+        tx.define_type("Drug")
+        tx.define_predicate("cures")
+        drug = tx.put_concept("Drug", "Ada")
+        tx.add_edge(db.get_concept("Entity", "Ada"), "cures", drug)
+    assert memory.open_nodes(["Ada"]).to_dict() == {"entities": [ADA.to_dict()], "relations": []}
+
+
+def test_entities_are_concepts_that_the_language_knows(db: mycel.Nexus, memory: Memory) -> None:
+    memory.create_relations([Relation("Ada", "Babbage", "worked with")])
+    found = db.execute(
+        'FIND(?b.attributes.entityType) WHERE { ?a {type: "Entity", name: "Ada"}'
+        ' (?a, "worked_with", ?b) }'
+    )
+    assert found.value == ["person"]
+
+
+def test_what_no_concept_can_be_called_is_refused(memory: Memory) -> None:
+    with pytest.raises(ConstraintViolation):
+        memory.create_entities([Entity("New", "x"), Entity("", "x")])
+    assert memory.open_nodes(["New"]).entities == ()
+
+
+def test_what_others_wrote_into_an_entity_does_no_harm(db: mycel.Nexus, memory: Memory) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Entity", "Odd", {"observations": ["good", 3], "more": {"a": 1}})
+    assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("good",)),)
+    assert memory.search_nodes("oo").entities == (Entity("Odd", "", ("good",)),)
+    memory.add_observations([("Odd", ["new"])])
+    assert db.get_concept("Entity", "Odd").attributes["more"] == {"a": 1}
+
+
+def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Nexus) -> None:
+    memory = Memory(db, characters_max=2_000)
+    memory.create_entities(Entity(f"e{n}", "thing", ("x" * 50,)) for n in range(100))
+    memory.create_relations(Relation(f"e{n}", f"e{n + 1}", "before") for n in range(99))
+    for graph in (memory.read_graph(), memory.search_nodes("x"), memory.search_nodes("thing")):
+        assert 0 < len(graph.entities) < 20
+        assert graph.relations
+        assert graph.cut is not None
+        assert "not complete" in graph.cut
+    assert memory.open_nodes(["e5"]).cut is None
+    assert len(memory.read_graph(characters_max=10**6).entities) == 100

@@ -1,0 +1,154 @@
+"""Files of the memory server, as it writes them and as people leave them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation
+from mycel.knowledge.memory import importing
+from mycel.knowledge.memory.entities import Entity, Relation
+from mycel.knowledge.memory.graph import Memory
+from mycel.knowledge.memory.importing import import_memory
+
+ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+BOB = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
+KNOWS = {"type": "relation", "from": "Ada", "to": "Bob", "relationType": "knows well"}
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open() as db:
+        yield db
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.jsonl"
+
+
+def write(path: Path, *lines: Any) -> Path:
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in lines]
+    path.write_text("\n".join(texts), encoding="utf-8")
+    return path
+
+
+def graph(db: mycel.Nexus) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+    read = Memory(db).read_graph()
+    return read.entities, read.relations
+
+
+def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
+    done = import_memory(db, write(path, ADA, BOB, KNOWS))
+    assert (done.entities_created, done.relations_created, done.skipped_count) == (2, 1, 0)
+    assert graph(db) == (
+        (Entity("Ada", "person", ("likes tea",)), Entity("Bob", "person")),
+        (Relation("Ada", "Bob", "knows well"),),
+    )
+
+
+def test_importing_twice_changes_nothing(
+    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+    itself = KNOWS | {"to": "Ada"}
+    lines = [KNOWS, itself, ADA, BOB, KNOWS, ADA | {"observations": ["sings"]}, itself, KNOWS]
+    first = import_memory(db, write(path, *lines))
+    assert (first.entities_created, first.entities_updated, first.observations_added) == (2, 1, 1)
+    assert (first.relations_created, first.relations_unchanged) == (2, 3)
+    before = db.snapshot()
+    again = import_memory(db, path)
+    assert db.snapshot() == before
+    assert (again.entities_unchanged, again.relations_unchanged, again.taken) == (3, 5, 8)
+
+
+def test_entities_that_are_there_get_what_they_lack(db: mycel.Nexus, path: Path) -> None:
+    memory = Memory(db)
+    memory.create_entities([Entity("Ada", "genius", ("sings", "likes tea"))])
+    import_memory(db, write(path, ADA | {"observations": ["likes tea", "dances", "dances"]}))
+    assert memory.read_graph().entities == (
+        Entity("Ada", "genius", ("sings", "likes tea", "dances")),
+    )
+
+
+def test_one_object_with_two_lists_is_read_too(db: mycel.Nexus, path: Path) -> None:
+    whole = {"entities": [ADA, BOB, 7], "relations": [KNOWS]}
+    for entity in (ADA, BOB):
+        whole["entities"].append({k: v for k, v in entity.items() if k != "type"})
+    done = import_memory(db, write(path, json.dumps(whole, indent=2)))
+    assert (done.entities_created, done.entities_unchanged, done.relations_created) == (2, 2, 1)
+    assert done.skipped == [("entities[2]", "it is neither an entity nor a relation")]
+
+
+def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -> None:
+    done = import_memory(
+        db,
+        write(
+            path,
+            "\ufeff" + json.dumps(ADA),
+            "",
+            "{broken",
+            "[1, 2]",
+            {"type": "entity", "entityType": "x", "observations": []},
+            {"type": "entity", "name": "", "entityType": "x", "observations": []},
+            {"type": "entity", "name": "x", "entityType": 3, "observations": []},
+            {"type": "entity", "name": "x", "entityType": "x", "observations": [1]},
+            {"type": "entity", "name": "x", "entityType": "x", "observations": ["y" * (1 << 20)]},
+            {"type": "relation", "from": "Ada", "to": "Nobody", "relationType": "knows"},
+            {"type": "relation", "from": "Ada", "to": "Bob"},
+            {"type": "note"},
+            {"type": "entity", "name": "Bob"},
+        ),
+    )
+    assert (done.entities_created, done.relations_created) == (2, 0)
+    places = sorted(int(each.place.removeprefix("line ")) for each in done.skipped)
+    assert places == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    assert ("line 10", "there is no entity named 'Nobody'") in done.skipped
+    assert [each.name for each in graph(db)[0]] == ["Ada", "Bob"]
+
+
+def test_long_lists_of_skipped_lines_are_counted_and_not_told(db: mycel.Nexus, path: Path) -> None:
+    done = import_memory(db, write(path, ADA, *(["nothing"] * 250)))
+    assert done.skipped_count == 250
+    assert len(done.skipped) == importing.SKIPPED_TOLD
+
+
+def test_a_line_that_is_too_long_is_skipped(
+    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "LINE_BYTES_MAX", 200)
+    done = import_memory(db, write(path, ADA, ADA | {"name": "x" * 1000}, BOB))
+    assert done.entities_created == 2
+    assert [each.place for each in done.skipped] == ["line 2"]
+
+
+@pytest.mark.parametrize("text", ["garbage", "{}", '{"a": 1}\n{"b": 2}', "name,type\nAda,person"])
+def test_a_file_of_something_else_is_refused_and_leaves_no_trace(
+    db: mycel.Nexus, path: Path, text: str
+) -> None:
+    before = db.snapshot()
+    with pytest.raises(ConstraintViolation, match="no file of the memory server"):
+        import_memory(db, write(path, text))
+    assert db.snapshot() == before
+
+
+def test_an_empty_file_is_an_empty_memory(db: mycel.Nexus, path: Path) -> None:
+    assert import_memory(db, write(path)).taken == 0
+
+
+def test_a_failure_halfway_leaves_nothing(
+    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+
+    def fail(lines: int) -> None:
+        if lines == 2:
+            raise KeyboardInterrupt
+
+    before = db.snapshot()
+    with pytest.raises(KeyboardInterrupt):
+        import_memory(db, write(path, ADA, BOB, KNOWS), progress=fail)
+    assert db.snapshot() == before
