@@ -32,6 +32,7 @@ class Corpus(NamedTuple):
 
 def make(root: Path) -> Corpus:
     """Copy the files and make a repository of them."""
+    root.mkdir(parents=True)
     size = count = 0
     for base in ("stdlib", "purelib"):
         above = Path(sysconfig.get_path(base))
@@ -43,7 +44,8 @@ def make(root: Path) -> Corpus:
             shutil.copyfile(path, target)
             size += target.stat().st_size
             count += 1
-    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    for words in (["init", "-q"], ["add", "-f", "."]):
+        subprocess.run(["git", "-C", str(root), *words], check=True)
     return Corpus(root, count, size)
 
 

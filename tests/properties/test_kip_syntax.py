@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format, is_write, parse  # noqa: A004  The verb of the stage.
 from mycel.kip.foreign import KEYWORDS
-from mycel.kip.lexer import END, Tokens
+from mycel.kip.lexer import Tokens
 from mycel.model.limits import CAPSULE_BYTES_MAX
+from mycel.syntax.tokens import END
 from tests.properties import kip_trees
 
 REFUSALS = (InvalidSyntax, InvalidIdentifier, ResourceExhausted)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mycel.errors import SchemaError
 from mycel.schema import Catalog, ast, format, load, parse  # noqa: A004  The verb of the stage.
-from mycel.schema.lexer import END, Tokens
+from mycel.schema.lexer import Tokens
+from mycel.syntax.tokens import END
 from tests.properties import schemas
 
 WORDS = (

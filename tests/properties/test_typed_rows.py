@@ -243,7 +243,9 @@ ONE: dict[str, st.SearchStrategy[Any]] = {
         | st.integers(-5, 5)
         for scalar, all_ in INTEGERS.items()
     },
-    "F32": st.floats() | st.integers() | st.sampled_from((3.4028234663852886e38, 3.4028235e38, 3.5e38)),
+    "F32": st.floats()
+    | st.integers()
+    | st.sampled_from((3.4028234663852886e38, 3.4028235e38, 3.5e38)),
     "F64": st.floats() | st.integers(-(2**70), 2**70) | st.sampled_from((-0.0, 0.0)),
     "Date": st.dates().map(str) | st.sampled_from(("2023-02-29", "20240101", "0000-01-01")),
     "DateTime": MOMENTS | st.datetimes().map(lambda at: at.isoformat("T", "seconds") + "Z"),

@@ -22,6 +22,7 @@ Modules, in the order in which a call passes through them:
 - `traversal`   traverse
 - `history`     log, history, snapshot, purge
 - `proofs`      prove, verify
+- `mcp`         mcp: the graph for agents, on stdin and stdout
 - `serve`       serve: the graph over HTTP
 - `clients`     how programs that speak MCP are told about a graph
 - `labels`      ids with the names that people know

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from mycel.errors import MycelError
 from mycel.kip.foreign import KEYWORDS, STATEMENTS
-from mycel.kip.lexer import END, Tokens
+from mycel.kip.lexer import Tokens
 from mycel.kip.meta import DIRECTIONS
 from mycel.kip.parser import parse
 from mycel.syntax.source import Source
+from mycel.syntax.tokens import END
 
 FIELDS = ("id", "type", "name", "attributes", "metadata", "subject", "predicate", "object")
 

@@ -291,8 +291,8 @@ _MEMORY: Final = (
 _USE: Final = (
     (
         "FIND asks for patterns, SEARCH for words when the exact name is not known, TRAVERSE for"
-        " what is near a concept, DESCRIBE for types. UPSERT writes, UPDATE changes many at once, MERGE joins duplicates, DELETE"
-        " removes."
+        " what is near a concept, DESCRIBE for types. UPSERT writes, UPDATE changes many at once,"
+        " MERGE joins duplicates, DELETE removes."
     ),
     (
         "Types and predicates are case-sensitive and must be defined before they are used. Look at"

@@ -7,7 +7,6 @@ open? Every function returns the error, for the parser to raise.
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from unicodedata import category
 from unicodedata import name as character_name
@@ -16,15 +15,16 @@ from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast
 from mycel.kip.foreign import BOUNDS, CHARACTERS, FUNCTIONS, KEYWORDS, STATEMENTS, WORDS
 from mycel.kip.idioms import subscript
-from mycel.kip.lexer import END, Tokens
+from mycel.kip.lexer import Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
+from mycel.syntax import strings
 from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import Source, Span
+from mycel.syntax.strings import is_broken
+from mycel.syntax.tokens import END
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_WHOLE_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
 _QUERY_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
 
 
@@ -253,45 +253,6 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
 # Strings.
 
 
-def is_broken(token: str) -> bool:
-    """Whether a token that starts like a string is not closed. Its escapes are another matter."""
-    return len(token) == 1 or token[-1] != '"' or _WHOLE_STRING.fullmatch(token) is None
-
-
 def broken_string(tokens: Tokens, at: int) -> MycelError:
     """The string token at a place is no JSON string: say where it breaks."""
-    start = tokens.starts[at]
-    token = tokens.tokens[at]
-    if not is_broken(token):
-        return _bad_escape(tokens, start, token)
-    stop = tokens.ends[at]
-    if stop >= len(tokens.text) or tokens.text[stop] in "\r\n\\":
-        return locate(
-            InvalidSyntax,
-            "The string is not closed on its line.",
-            tokens.text,
-            Span(start, stop),
-            'Close it with ". A line feed inside a string is written \\n, a quote \\" and a '
-            "backslash \\\\.",
-        )
-    character = tokens.text[stop]
-    escape = "\\t" if character == "\t" else f"\\u{ord(character):04x}"
-    return locate(
-        InvalidSyntax,
-        f"A control character (U+{ord(character):04X}) stands inside the string.",
-        tokens.text,
-        Span(stop, stop + 1),
-        f"Write it as {escape}.",
-    )
-
-
-def _bad_escape(tokens: Tokens, start: int, token: str) -> MycelError:
-    wrong = next(found for found in _ESCAPE.finditer(token) if found.group(1) is not None)
-    return locate(
-        InvalidSyntax,
-        f"`{wrong.group()}` is not an escape of JSON.",
-        tokens.text,
-        Span(start + wrong.start(), start + wrong.end()),
-        'The escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits; a '
-        "backslash itself is written \\\\.",
-    )
+    return strings.broken_string(InvalidSyntax, tokens, at)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from mycel.kip.lexer import END, Tokens
+from mycel.kip.lexer import Tokens
 from mycel.model.names import shorten
+from mycel.syntax.tokens import END
 
 _SCALAR = re.compile(r'".*"|[-+]?[0-9.]+|true|false|null', re.ASCII)
 _HOPS = re.compile(

@@ -16,11 +16,12 @@ from mycel.kip.complaints import trailing, unexpected
 from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
-from mycel.kip.lexer import END, Tokens, read
+from mycel.kip.lexer import Tokens, read
 from mycel.kip.meta import describe, export, search, traverse
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.collecting import collector_paused
+from mycel.syntax.tokens import END
 
 _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {
     "FIND": find,

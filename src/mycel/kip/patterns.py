@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, too_deep, unexpected
-from mycel.kip.lexer import Tokens, new_span
+from mycel.kip.lexer import Tokens
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.source import Span
+from mycel.syntax.tokens import new_span
 
 _MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
 _EXACT_MATCHERS = '`{type: "…", name: "…"}` or `{id: "…"}`'

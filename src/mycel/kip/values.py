@@ -14,11 +14,13 @@ from typing import Any, Final
 
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.kip import ast
-from mycel.kip.complaints import broken_string, fail, is_broken, too_deep, unexpected
-from mycel.kip.lexer import Tokens, new_span
+from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
+from mycel.kip.lexer import Tokens
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.source import Span
+from mycel.syntax.strings import is_broken
+from mycel.syntax.tokens import new_span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -6,10 +6,11 @@ from mycel.kip import ast, idioms, values
 from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
 from mycel.kip.conditions import TESTS, condition
 from mycel.kip.foreign import CLAUSES
-from mycel.kip.lexer import END, Tokens
+from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
+from mycel.syntax.tokens import END
 
 _BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
     "NOT": ast.Not,

@@ -190,8 +190,8 @@ def _kind(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])
     if schema["type"] == "array":
-        inner = schema.get("items", {}).get("type", "any")
-        return f"array of {inner}"
+        kinds = schema["items"].get("anyOf", [schema["items"]])
+        return f"array of {' or '.join(each['type'] for each in kinds)}"
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is None:
         return str(schema["type"])

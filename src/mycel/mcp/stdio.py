@@ -27,6 +27,7 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
+import orjson
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
@@ -41,7 +42,6 @@ from mcp_types import (
     JSONRPCResponse,
     jsonrpc_message_adapter,
 )
-from pydantic import ValidationError
 
 from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
@@ -173,14 +173,11 @@ class _Connection:
             return None
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValidationError as error:
-            is_json = not any(each["type"] == "json_invalid" for each in error.errors())
-            code, said = (
-                (INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
-                if is_json
-                else (PARSE_ERROR, "This line is no JSON.")
-            )
-            await self._refuse(line, code, said)
+        except ValueError:
+            if _is_json(line):
+                await self._refuse(line, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
+            else:
+                await self._refuse(line, PARSE_ERROR, "This line is no JSON.")
             return None
         match message:
             case JSONRPCRequest():
@@ -221,6 +218,14 @@ class _Connection:
                 _log.info("The client has gone: %s.", error.strerror)
                 self._broken = True
                 self._answered.set()
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 async def _write_all(descriptor: int, data: bytes) -> None:

@@ -102,6 +102,8 @@ _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
     "commands": {
         "type": "array",
+        # Some clients refuse a list that does not say what is in it.
+        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
         "description": 'Several, in order: texts or {"command", "parameters"}',
     },
     "parameters": _object("Values of :placeholders"),

@@ -105,7 +105,7 @@ class _Values:
 
 def _is(scalar: Scalar, text: str) -> bool:
     try:
-        return canonical(PropertyType(scalar), text) == text
+        return bool(canonical(PropertyType(scalar), text) == text)
     except BadValue:
         return False
 

@@ -70,9 +70,7 @@ def accepting(declared: InstanceType) -> Accepts:
     return made
 
 
-def _question(
-    property_: Property, limits: Sequence[Range | Check], names: dict[str, Any]
-) -> str:
+def _question(property_: Property, limits: Sequence[Range | Check], names: dict[str, Any]) -> str:
     parts = [_of_type(property_, limits, names), *_patterns(limits, names)]
     value = f"(v := get({property_.name!r}))"
     fits = " and ".join(parts)

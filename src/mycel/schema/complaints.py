@@ -16,9 +16,12 @@ from mycel.errors import SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
 from mycel.schema.foreign import DECLARATIONS, EXTENDING, MODIFIERS, OPENINGS, SCALARS
-from mycel.schema.lexer import END, Tokens
+from mycel.schema.lexer import Tokens
+from mycel.syntax import strings
 from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import Source, Span
+from mycel.syntax.strings import is_broken
+from mycel.syntax.tokens import END
 
 KEYWORDS: Final = ("node", "edge", "interface")
 CONSTRAINTS: Final = ("key", "unique", "index", "range", "check")
@@ -31,8 +34,6 @@ _NAMES_OF_TYPES: Final = (
     "String Blob Bool I32 I64 U32 U64 F32 F64 Date DateTime Vector enum".split()  # noqa: SIM905
 )
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
-_WHOLE_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"')
-_ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
 
 
 def fail(
@@ -522,43 +523,6 @@ def bad_number(tokens: Tokens, at: int) -> SchemaError:
     )
 
 
-def is_broken(token: str) -> bool:
-    """Whether a token that starts like a string is not closed. Its escapes are another matter."""
-    return len(token) == 1 or token[-1] != '"' or _WHOLE_STRING.fullmatch(token) is None
-
-
 def broken_string(tokens: Tokens, at: int) -> SchemaError:
     """The string token at a place is no JSON string: say where it breaks."""
-    start, stop, token = tokens.starts[at], tokens.ends[at], tokens.tokens[at]
-    if not is_broken(token):
-        return _bad_escape(tokens, start, token)
-    if stop >= len(tokens.text) or tokens.text[stop] in "\r\n\\":
-        return locate(
-            SchemaError,
-            "The string is not closed on its line.",
-            tokens.text,
-            Span(start, stop),
-            'Close it with ". A line feed inside a string is written \\n, a quote \\" and a '
-            "backslash \\\\.",
-        )
-    character = tokens.text[stop]
-    escape = "\\t" if character == "\t" else f"\\u{ord(character):04x}"
-    return locate(
-        SchemaError,
-        f"A control character (U+{ord(character):04X}) stands inside the string.",
-        tokens.text,
-        Span(stop, stop + 1),
-        f"Write it as {escape}.",
-    )
-
-
-def _bad_escape(tokens: Tokens, start: int, token: str) -> SchemaError:
-    wrong = next(found for found in _ESCAPE.finditer(token) if found.group(1) is not None)
-    return locate(
-        SchemaError,
-        f"`{wrong.group()}` is not an escape of JSON.",
-        tokens.text,
-        Span(start + wrong.start(), start + wrong.end()),
-        'The escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits; a '
-        "backslash itself, as in patterns, is written \\\\.",
-    )
+    return strings.broken_string(SchemaError, tokens, at)

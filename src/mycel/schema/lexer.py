@@ -1,7 +1,4 @@
-r"""A schema's text as tokens.
-
-One regular expression splits the whole text: three parallel lists hold what each token says and
-where it starts and ends. A token's first character says what it is.
+r"""A schema's text as tokens. The first character of a token says what it is.
 
     first character      the token is
     "                    a string, or what there is of one that is broken
@@ -18,21 +15,22 @@ White space and comments are dropped. A byte order mark at the start is as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import accumulate
 from typing import Final
 
-from mycel.errors import ResourceExhausted, SchemaError
+from mycel.errors import SchemaError
 from mycel.model.limits import SCHEMA_BYTES_MAX
-from mycel.syntax.diagnostics import locate
-from mycel.syntax.source import Span
+from mycel.syntax import tokens
+from mycel.syntax.tokens import TextRules, checked_text
 
-new_span: Callable[[type[Span], tuple[int, int]], Span] = tuple.__new__
-"""`Span` itself goes through Python code; trees have so many spans that it counts."""
-
-END: Final = "\n"
-"""The token after the last one. White space is never a token, so nothing else can equal it."""
 BYTE_ORDER_MARK: Final = "\ufeff"
+
+_RULES: Final = TextRules(
+    "schema",
+    SchemaError,
+    if_no_text="Pass the text of the schema.",
+    if_no_unicode="Save the schema as valid UTF-8.",
+    if_too_long="Declare fewer types, or say less in their annotations.",
+)
 
 # A word takes more than the rules allow, so that `foo.bar` is one wrong name; but a dot before
 # another dot belongs to a range, and a dash before `>` to an arrow. A comment that is not closed
@@ -55,37 +53,13 @@ _TOKEN = re.compile(
 )
 
 
-class Tokens:
-    """The tokens of a text, and the place of the next one to read."""
+class Tokens(tokens.Tokens):
+    """The tokens of a schema; the parser looks up to three of them ahead."""
 
-    __slots__ = ("at", "ends", "starts", "text", "tokens")
+    __slots__ = ()
 
     def __init__(self, text: str) -> None:
-        # An empty piece, what is skipped, and the token, over and over.
-        pieces = _TOKEN.split(text)
-        offsets = list(accumulate(map(len, pieces)))
-        self.text = text
-        self.tokens: list[str] = pieces[2::3]
-        self.starts: list[int] = offsets[1::3]
-        self.ends: list[int] = offsets[2::3]
-        # The end matches as an empty token: once, or twice when white space stands before it. The
-        # parser looks up to three tokens ahead. The end stands right after the last token, where
-        # something that is missing belongs.
-        count = len(self.tokens) - 1
-        if count and not self.tokens[count - 1]:
-            count -= 1
-        last = self.ends[count - 1] if count else 0
-        self.tokens[count:] = (END,) * 4
-        self.starts[count:] = self.ends[count:] = (last,) * 4
-        self.at = 0
-
-    def span(self, first: int) -> Span:
-        """From a token to the one before the next to read."""
-        return new_span(Span, (self.starts[first], self.ends[self.at - 1]))
-
-    def span_at(self, at: int) -> Span:
-        """The span of one token."""
-        return new_span(Span, (self.starts[at], self.ends[at]))
+        super().__init__(text, _TOKEN, 3)
 
 
 def read(text: object) -> Tokens:
@@ -95,25 +69,4 @@ def read(text: object) -> Tokens:
         SchemaError: it is no text, or holds a lone surrogate.
         ResourceExhausted: it is too long.
     """
-    if not isinstance(text, str):
-        raise SchemaError(
-            f"A schema is text, not {type(text).__name__}.", hint="Pass the text of the schema."
-        )
-    size = len(text)
-    if size <= SCHEMA_BYTES_MAX and not text.isascii():
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError as problem:
-            raise locate(
-                SchemaError,
-                "This is half of a surrogate pair, and no character.",
-                text,
-                Span(problem.start, problem.start + 1),
-                "Save the schema as valid UTF-8.",
-            ) from None
-    if size > SCHEMA_BYTES_MAX:
-        raise ResourceExhausted(
-            f"The schema is longer than {SCHEMA_BYTES_MAX} bytes of UTF-8.",
-            hint="Declare fewer types, or say less in their annotations.",
-        )
-    return Tokens(text.removeprefix(BYTE_ORDER_MARK))
+    return Tokens(checked_text(text, SCHEMA_BYTES_MAX, _RULES).removeprefix(BYTE_ORDER_MARK))

@@ -16,9 +16,11 @@ from typing import Final, Literal, cast
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 from mycel.schema import ast, complaints
 from mycel.schema.complaints import CONSTRAINTS, fail, is_ident, too_long, unexpected
-from mycel.schema.lexer import END, Tokens, new_span, read
+from mycel.schema.lexer import Tokens, read
 from mycel.syntax.collecting import collector_paused
 from mycel.syntax.source import Span
+from mycel.syntax.strings import is_broken
+from mycel.syntax.tokens import END, new_span
 
 SCALARS: Final = frozenset(
     ("String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime")
@@ -359,7 +361,7 @@ def _expect(tokens: Tokens, sign: str, hint: str | None) -> None:
 def _string(tokens: Tokens) -> ast.Literal:
     at = tokens.at
     token = tokens.tokens[at]
-    if complaints.is_broken(token):
+    if is_broken(token):
         raise complaints.broken_string(tokens, at)
     value = token[1:-1]
     if "\\" in token:

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from mycel.schema import ast
 from mycel.schema.formatter import INDENT, head, member
-from mycel.schema.lexer import BYTE_ORDER_MARK, END, Tokens
+from mycel.schema.lexer import BYTE_ORDER_MARK, Tokens
 from mycel.schema.parser import parse
+from mycel.syntax.tokens import END
 
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _GAP: Final = re.compile(r"\n[ \t\r]*\n")

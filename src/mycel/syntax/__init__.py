@@ -5,6 +5,8 @@ Modules, lowest first:
 - `source`       a text, places in it, lines, columns, and excerpts with a caret
 - `nodes`        classes of a syntax tree
 - `diagnostics`  errors that show where in a text they are
+- `tokens`       a text as tokens
+- `strings`      strings as JSON writes them, and where one breaks
 - `collecting`   pausing the collector of cycles for large trees
 - `regex`        regular expressions in linear time
 """

@@ -13,10 +13,10 @@ from typing import Any, Final
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.schema.values import BadValue, from_text
-from mycel.transfer.complaints import Unit, placed, placed_once
+from mycel.transfer.complaints import placed, placed_once
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
-from mycel.transfer.streams import Stream
+from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, Target, Targets
 
 _IDENTITY: Final = ("id", "src", "dst", "from", "to", "weight")
@@ -24,22 +24,13 @@ _IDENTITY: Final = ("id", "src", "dst", "from", "to", "weight")
 Cell = Callable[[str], Any]
 
 
-class Delimited:
+class Delimited(LineSource):
     """A file of delimited cells, the first line of which names the columns."""
 
-    unit: Unit = "line"
-
     def __init__(self, stream: Stream, type_name: str, delimiter: str) -> None:
-        self._stream: Final = stream
+        super().__init__(stream)
         self.type_name: Final = type_name
         self._delimiter: Final = delimiter
-        self.name: Final = stream.name
-        self.can_reread: Final = stream.can_reread
-        self.total: Final = stream.total
-
-    @property
-    def position(self) -> int | None:
-        return self._stream.position
 
     def rows(self, targets: Targets) -> Generator[Row, None, None]:
         """Every record below the header as a row; empty lines are left out."""

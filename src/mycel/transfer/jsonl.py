@@ -24,7 +24,7 @@ from mycel.model.values import JsonObject
 from mycel.schema.values import BadValue, from_python, shown
 from mycel.transfer.complaints import Unit, placed_once
 from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
-from mycel.transfer.streams import Stream
+from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
 
 _NODE_KEYS: Final = frozenset(("type", "data", "id", "name", "metadata"))
@@ -39,21 +39,12 @@ _EXPORTED: Final = frozenset(("id", "src", "dst", ATTRIBUTES))
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
-class JsonLines:
+class JsonLines(LineSource):
     """A file with a JSON object on each line."""
 
-    unit: Unit = "line"
-
     def __init__(self, stream: Stream, type_name: str | None) -> None:
-        self._stream: Final = stream
+        super().__init__(stream)
         self.type_name: Final = type_name
-        self.name: Final = stream.name
-        self.can_reread: Final = stream.can_reread
-        self.total: Final = stream.total
-
-    @property
-    def position(self) -> int | None:
-        return self._stream.position
 
     def rows(self, targets: Targets) -> Generator[Row, None, None]:
         """Every line as a row; empty lines are left out."""

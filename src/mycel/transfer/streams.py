@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 
 from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
-from mycel.transfer.complaints import placed
+from mycel.transfer.complaints import Unit, placed
 from mycel.transfer.formats import GZIP, is_gzip
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -149,6 +149,22 @@ class Stream:
             return None if self._path is None else os.stat(self._path).st_size  # noqa: PTH116
         except (OSError, ValueError):
             return None
+
+
+class LineSource:
+    """What all sources have in common whose rows are lines of a stream."""
+
+    unit: Unit = "line"
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream: Final = stream
+        self.name: Final = stream.name
+        self.can_reread: Final = stream.can_reread
+        self.total: Final = stream.total
+
+    @property
+    def position(self) -> int | None:
+        return self._stream.position
 
 
 def _name_of(file: Any) -> str | None:

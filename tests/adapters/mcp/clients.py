@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -86,9 +86,9 @@ def connected(db: Path, *more: str, mode: str = "auto") -> Iterator[Session]:
 class Pipe:
     """A server on two pipes."""
 
-    def __init__(self, db: Path, *more: str) -> None:
+    def __init__(self, db: Path, *more: str, command: Sequence[str] | None = None) -> None:
         self.process = subprocess.Popen(
-            [COMMAND[0], *arguments_for(db, *more)],
+            command or [COMMAND[0], *arguments_for(db, *more)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

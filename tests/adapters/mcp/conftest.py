@@ -14,6 +14,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("projects") / "shop"
     (root / "src").mkdir(parents=True)
     (root / "src" / "login.py").write_text("def login():\n    return 'token'\n", encoding="utf-8")
+    (root / "src" / "cart.py").write_text("def total():\n    return 0\n", encoding="utf-8")
     (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     (root.parent / "secret.txt").write_text("nobody may read this", encoding="utf-8")
     (root / "leak.txt").symlink_to(root.parent / "secret.txt")

@@ -209,15 +209,8 @@ def test_logs_of_a_failure_go_to_standard_error_and_say_nothing_to_the_client(
         "sys.exit(main())\n",
         encoding="utf-8",
     )
-    process = subprocess.Popen(
-        [sys.executable, str(script), "mcp", "--db", str(db)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    pipe = Pipe.__new__(Pipe)
-    pipe.process = process
-    with pipe:
+    command = [sys.executable, str(script), "mcp", "--db", str(db)]
+    with Pipe(db, command=command) as pipe:
         pipe.shake_hands()
         pipe.send_call(1, "manage_context")
         told = json.dumps(pipe.receive())

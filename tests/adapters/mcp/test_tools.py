@@ -253,10 +253,10 @@ def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(
     assert seen
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert {total for _, total in seen} == {3.0}
-    assert "defines" in session.ok("get_nodes", uris=["file://shop/src/login.py"]).text
+    assert "→ defines" in session.ok("get_nodes", uris=["file://shop/src/cart.py"]).text
     again = session.ok("bootstrap_workspace", path="src")
-    assert again.data["unchanged"] == 1
-    assert "1 unchanged" in again.text
+    assert again.data["unchanged"] == 2
+    assert "2 unchanged" in again.text
 
 
 def test_kip_is_answered_with_its_envelope_as_text_and_as_data(session: Session) -> None:

@@ -72,7 +72,7 @@ def test_too_few_edges_are_worded_as_a_write_would_be(db: mycel.Nexus) -> None:
     schema = LOOSE.replace("-> A", "-> A @card(2..3)")
     (found,) = refused(db, schema)["violations"]
     assert found["message"].endswith("source 'a' has 1 edge (min 2)")
-    rows = [{"type": "A", "id": name, "data": {}} for name in ("a", "b")]
+    rows: list[dict[str, Any]] = [{"type": "A", "id": name, "data": {}} for name in ("a", "b")]
     assert found["message"] == said_at_the_write(schema, [*rows, link])
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from mycel.errors import ResourceExhausted, SchemaError
 from mycel.model.limits import SCHEMA_BYTES_MAX
-from mycel.schema.lexer import END, Tokens, read
+from mycel.schema.lexer import Tokens, read
+from mycel.syntax.tokens import END
 
 
 def tokens_of(text: str) -> list[str]:

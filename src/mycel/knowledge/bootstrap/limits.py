@@ -13,7 +13,7 @@ FILES_MAX: Final = 1_000_000
 DEPTH_MAX: Final = 200
 """How deep folders are looked into where Git does not list them."""
 
-ROWS_IN_TRANSACTION: Final = 100_000
+ROWS_IN_TRANSACTION: Final = 150_000
 """How much is written before others have their turn."""
 
 EXTERNAL_MAX: Final = 100

@@ -57,6 +57,7 @@ class Memory:
             facts = decode(encoded) if encoded != _NONE else None
             if facts is not None or encoded == _NONE:
                 found[path] = facts
+                self._facts[path] = hash_, facts
         return found
 
     def keep(self, read: Mapping[str, tuple[int, Facts]], gone: Collection[str]) -> None:

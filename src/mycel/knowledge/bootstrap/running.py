@@ -86,6 +86,8 @@ class Bootstrap:
         self._namer = Namer(knowledge.workspace)
         self._bytes_max = bytes_max
         self._jobs = jobs
+        self._edges_before: dict[str, FileEdges] = {}
+        """What was written for each file, as far as this object did it."""
         self._memory = Memory(knowledge.db.path, knowledge.workspace)
 
     def run(self, report: Report | None = None) -> Summary:
@@ -123,7 +125,9 @@ class Bootstrap:
         self._count(step, summary)
         plan = self._plan(step, report)
         if plan is not None:
+            self._edges_before = {}  # In case that it fails.
             writing.write(self._db, plan, self._namer, summary, report)
+        self._edges_before = step.edges
         self._memory.keep(step.remembered, step.gone)
 
     # What is there.
@@ -269,6 +273,7 @@ class Bootstrap:
 
     def _edges(self, step: _Step, report: Report | None) -> dict[str, FileEdges]:
         """The relations that are written in files, for those files where they may differ."""
+        step.edges = before = self._edges_before if step.is_complete else {}
         moved = {*step.added, *step.changed, *step.gone}
         if not moved and step.is_complete:
             return {}
@@ -285,6 +290,8 @@ class Bootstrap:
         found = {}
         for path in _counted(sorted(paths), "relating", len(paths), report):
             found[path] = project.edges(path)
+        step.edges = {p: e for p, e in (before | found).items() if p not in step.gone}
+        found = {p: e for p, e in found.items() if p in moved or before.get(p) != e}
         for path in step.changed:
             # What it said before has to go, even if it says nothing any more.
             if path not in found and path in step.known:
@@ -340,6 +347,7 @@ class _Step:
         self.gone = gone
         self.is_complete = is_complete
         self.facts: dict[str, FileFacts] = {}
+        self.edges: dict[str, FileEdges] = {}
         self.remembered = {path: (read.hash, read.facts) for path, read in reads.items()}
         self.added = [path for path in reads if path not in known]
         self.changed: list[str] = []

@@ -108,10 +108,11 @@ def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report 
         words.require_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan.root, is_complete=is_small)])
+        # First what is gone: a folder may be where a file was.
+        work.remove(plan.gone, plan.gone_folders)
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
         work.touch(plan.touched)
-        work.remove(plan.gone, plan.gone_folders)
         work.put_edges(plan.contains)
         work.relate(plan.related)
         if not is_small:
@@ -159,15 +160,20 @@ class _Turns:
     def _begin(self) -> None:
         self.tx = self._stack.enter_context(self._db.transaction(message="bootstrap"))
 
-    def count(self, rows: int) -> None:
-        """Some rows were written, and what is written so far can stand by itself."""
+    def count(self, rows: int) -> bool:
+        """Some rows were written, and what is written so far can stand by itself.
+
+        Returns whether others may have written meanwhile.
+        """
         self._rows += rows
         self._done += rows
         self._told(self._done)
-        if self._rows >= self._rows_max:
-            self._stack.close()
-            self._rows = 0
-            self._begin()
+        if self._rows < self._rows_max:
+            return False
+        self._stack.close()
+        self._rows = 0
+        self._begin()
+        return True
 
 
 class _Work:
@@ -179,11 +185,18 @@ class _Work:
         self._summary = summary
         self._numbers: dict[str, int] = {}
         self._fresh: set[int] = set()
-        """What was created in this run: nothing of others can be on it yet."""
+        """What was created in this transaction: nothing of others can be on it yet."""
+        self._late: dict[str, tuple[Edge, ...]] = {}
+        """What files define that were thought to be new: somebody else was faster."""
 
     @property
     def _tx(self) -> Transaction:
         return self._turns.tx
+
+    def _count(self, rows: int) -> None:
+        if self._turns.count(rows):
+            self._numbers.clear()
+            self._fresh.clear()
 
     # Nodes.
 
@@ -191,7 +204,7 @@ class _Work:
         """Create nodes, or bring them up to date where that is ours to do."""
         for group in _grouped(nodes, lambda _: 1):
             self._put_group(group)
-            self._turns.count(len(group))
+            self._count(len(group))
 
     def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
         """Returns those that were there."""
@@ -235,15 +248,18 @@ class _Work:
                 wanted = {node.uri for node in nodes}
                 below = holdings.below(self._tx.ledger.connection, known)
                 self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
-            self._put_places(self._placed([edge for each in group for edge in each.defines]))
-            self._turns.count(sum(each.rows for each in group))
+            fresh = [each for each in group if each.file.uri not in held]
+            self._put_places(self._placed([edge for each in fresh for edge in each.defines]))
+            there = (each for each in group if each.file.uri in held)
+            self._late.update((each.path, each.defines) for each in there)
+            self._count(sum(each.rows for each in group))
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files, where they are ours."""
         for group in _grouped(list(touched), lambda _: 1):
             for held in holdings.named(self._tx.ledger.connection, group):
                 self._touch(held, touched[held.name])
-            self._turns.count(len(group))
+            self._count(len(group))
 
     def _touch(self, held: Held, touch: Touch) -> None:
         self._numbers[held.name] = held.number
@@ -266,7 +282,7 @@ class _Work:
             below = [self._namer.folder(path) for path in group]
             self._discard(holdings.below(connection, below), SYMBOL_KEYS)
             self._discard(holdings.named(connection, uris), FILE_KEYS)
-            self._turns.count(len(group))
+            self._count(len(group))
             connection = self._tx.ledger.connection
         uris = [self._namer.folder(path) for path in folders]
         self._discard(holdings.named(connection, uris), FOLDER_KEYS)
@@ -318,12 +334,12 @@ class _Work:
         """Relate nodes; relations that are there stay as they are."""
         for group in _grouped(edges, lambda _: 1):
             self._put_places(self._placed(group))
-            self._turns.count(len(group))
+            self._count(len(group))
 
     def relate(self, related: Mapping[str, list[Edge]]) -> None:
         """Bring all relations that are written in some files to what they should be."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
-            edges = [edge for path in group for edge in related[path]]
+            edges = [e for path in group for e in (*related[path], *self._late.get(path, ()))]
             wanted = self._placed(edges)
             present = self._present(group)
             stale = [link for place, link in present.items() if _is_stale(link, wanted.get(place))]
@@ -331,7 +347,7 @@ class _Work:
             for link in stale:
                 present.pop((link.subject, link.predicate, link.object))
             self._put_places({k: v for k, v in wanted.items() if k not in present})
-            self._turns.count(len(edges))
+            self._count(len(edges))
 
     def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
         """The relations that are written in some files, as far as they were there before."""

@@ -1,6 +1,7 @@
 """The engine: from a syntax tree to facts, the same for every language.
 
-One query over the tree brings all nodes of interest; Python sees nothing else of it. Definitions
+One query over the tree brings all nodes of interest; Python sees nothing else of it. (A language
+may know how to find them without the query, see `Syntax.look`.) Definitions
 are intervals of bytes, so what contains what is found by one sweep over sorted intervals: the tree
 is never walked and depth costs nothing. Texts are slices of the source.
 
@@ -274,33 +275,28 @@ class _Calls:
         )
         syntax, source, root, known = self._syntax, self._source, self._root, self._known
         found: dict[tuple[str | None, tuple[str, ...]], tuple[Scope | None, int]] = {}
-        receivers, parents, may_resolve = syntax.receivers, syntax.parents, syntax.may_resolve
         line, counted = 1, 0
         candidates = self._captured(captures, star) if root is None else self._looked_for(star)
         for (start, end, parts), scope in _with_scopes(candidates, self._scopes):
             outer = scope.outer_function if scope is not None else None
-            is_object = False
-            head = parts[0]
-            if head in receivers or (outer is not None and head == outer.receiver):
-                is_object, parts = True, ("self", *parts[1:])
-            elif head in parents:
-                is_object, parts = True, ("super", *parts[1:])
-            if len(parts) != 2 if is_object else not (star or may_resolve(parts, known)):
+            callee, is_object = self._object(parts, outer)
+            if is_object and len(callee) != 2:
+                continue
+            if not is_object and not (star or syntax.may_resolve(callee, known)):
                 continue
             # Code directly in a class runs with the file.
-            key = (_caller(scope), parts)
+            key = (_caller(scope), callee)
             if key not in found:
-                if root is not None:
-                    around = scope.node if scope is not None else root
-                    if not syntax.is_call(around, start, end):
-                        continue
+                around = scope.node if scope is not None else root
+                if root is not None and not syntax.is_call(around or root, start, end):
+                    continue
                 line += source.count(b"\n", counted, start)
                 counted = start
                 found[key] = (outer, line)
             if outer is not None and not is_object:
                 if outer.called is None:
                     outer.called = {}
-                outer.called[head] = outer.called.get(head, 0) + 1
+                outer.called[callee[0]] = outer.called.get(callee[0], 0) + 1
         late = _late_names(imports, self._scopes)
         return tuple(
             Call(caller, parts, line)
@@ -335,6 +331,15 @@ class _Calls:
             for node in nodes
             if (head := match(source, node.start_byte)) is not None and head[0] in heads
         ]
+
+    def _object(self, parts: tuple[str, ...], outer: Scope | None) -> tuple[tuple[str, ...], bool]:
+        """The call with `self` or `super` for the object, and whether it was one of those."""
+        head = parts[0]
+        if head in self._syntax.receivers or (outer is not None and head == outer.receiver):
+            return ("self", *parts[1:]), True
+        if head in self._syntax.parents:
+            return ("super", *parts[1:]), True
+        return parts, False
 
     def _is_bound(self, name: str, outer: Scope, late: frozenset[str]) -> bool:
         """Whether the function has this name for something of its own."""

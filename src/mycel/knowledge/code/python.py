@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STRING: Final = re.compile(rb"""[rRuU]?("\""|'''|"|')""")
+_EMPTY_LINE: Final = re.compile(r"\n\s*\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _FROM: Final = re.compile(r"from\s*(\.[.\s]*)?\s*([\w.\s]*?)\s*\bimport\b(.*)", re.DOTALL)
+_FROM_ON_LINE: Final = re.compile(r"from (\.*+)([\w.]*+) import\b(.*)", re.DOTALL)
 _ALIAS: Final = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 # Each begins with a literal: such patterns are searched for as fast as fixed strings.
@@ -67,13 +69,13 @@ _CALLED: Final = re.compile(
     \( [\s\\]*+
     ((?: [\w\x80-\xff]++ [ \t]*+ \. [ \t]*+ )*+)
     ( [\w\x80-\xff]++ | \)\(repus )?+
-    ( \s*+ (?: \. | fed\b | ssalc\b ) )?
+    (?: (?= \s*+ (\.) ) | [ \t]++ (fed\b | ssalc\b) )?
     """,
     re.VERBOSE,
 )
-_CALLED_ON_LINES: Final = re.compile(
-    rb"(?:[\w\x80-\xff]++\s*+\.\s*+)++([\w\x80-\xff]++|\)\(repus)"
-)
+# Which of the groups was the last to match says what was found.
+_NO_HEAD, _HEAD, _DOT, _DEFINED = 1, 2, 3, 4
+_CALLED_ON_LINES: Final = re.compile(rb"(?:[\w\x80-\xff]++\s*+\.\s*+)++([\w\x80-\xff]++|\)\(repus)")
 
 
 class Python(Syntax):
@@ -131,7 +133,7 @@ class Python(Syntax):
             return ""
         end = source.find(opening[1], opening.end(), opening.end() + _DOC_BYTES_MAX)
         text = source[opening.end() : end if end >= 0 else opening.end() + _DOC_BYTES_MAX]
-        paragraph = re.split(r"\n\s*\n", text.decode("utf-8", "replace").strip(), maxsplit=1)[0]
+        paragraph = _EMPTY_LINE.split(text.decode("utf-8", "replace").strip(), maxsplit=1)[0]
         return shortened(paragraph)
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
@@ -148,10 +150,12 @@ class Python(Syntax):
                     yield base
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        text = _COMMENT.sub("", text_of(node, source)).replace("\\", " ")
+        text = text_of(node, source).replace("\\", " ")
+        if "#" in text:
+            text = _COMMENT.sub("", text)
         if node.type == "import_statement":
             return list(_plain(text))
-        found = _FROM.match(text)
+        found = _FROM_ON_LINE.match(text) or _FROM.match(text)
         if found is None:
             return ()
         dots, module, names = found.groups()
@@ -167,7 +171,7 @@ class Python(Syntax):
         parts = text.split(".")
         if all(map(str.isidentifier, parts)):
             return tuple(parts)
-        return super().parts(text) if "(" not in text else ()
+        return super().parts(text) if "(" not in text and "#" not in text else ()
 
     def look(self, root: Node, source: bytes) -> dict[str, list[Node]] | None:
         found: dict[str, list[Node]] = {"symbol.constant": list(_constants(root, source))}
@@ -180,11 +184,9 @@ class Python(Syntax):
             if node is None or capture is None:
                 continue
             begin = node.start_byte
-            if begin != start and capture != "import":
-                # Not its own keyword but a word in a comment, unless `async` stands before it.
-                if source[begin:start].strip(_BEFORE_DEF) != b"async":
-                    continue
-            if begin not in seen:
+            is_own = begin == start or capture == "import" or _is_async(source[begin:start])
+            # If not its own keyword it is a word in a comment: an import may have one, too.
+            if is_own and begin not in seen:
                 seen.add(begin)
                 found.setdefault(capture, []).append(node)
         return found
@@ -199,14 +201,15 @@ class Python(Syntax):
             wanted.add(_SUPER)
         found = []
         for call in _CALLED.finditer(backwards):
-            rest, head, before = call.groups()
-            if before is None or before[-1:] == b".":
-                if head is not None and (wanted is None or head in wanted):
-                    found.append((size - call.end(2), size - call.start(1)))
-                if before is not None or (head is None and rest):
-                    long = _CALLED_ON_LINES.match(backwards, call.start(1))
-                    if long is not None and (wanted is None or long[1] in wanted):
-                        found.append((size - long.end(), size - call.start(1)))
+            last = call.lastindex
+            if last == _DEFINED:
+                continue
+            if last != _NO_HEAD and (wanted is None or call[_HEAD] in wanted):
+                found.append((size - call.end(_HEAD), size - call.start(1)))
+            if last != _HEAD:
+                long = _CALLED_ON_LINES.match(backwards, call.start(1))
+                if long is not None and (wanted is None or long[1] in wanted):
+                    found.append((size - long.end(), size - call.start(1)))
         found.sort()
         known: dict[bytes, tuple[str, ...]] = {}
         for start, end in found:
@@ -231,14 +234,19 @@ class Python(Syntax):
         return name is not None and name.start_byte == start
 
 
+def _is_async(before: bytes) -> bool:
+    return before.strip(_BEFORE_DEF) == b"async"
+
+
 def _constants(root: Node, source: bytes) -> Iterator[Node]:
     for statement in root.named_children:
         if _CONSTANT.match(source, statement.start_byte) and statement.type == _STATEMENT:
             inner = statement.named_child(0)
-            left = inner.child_by_field_name("left") if inner is not None else None
-            if inner is not None and inner.type == "assignment":
-                if left is not None and left.type == "identifier":
-                    yield inner
+            if inner is None or inner.type != "assignment":
+                continue
+            left = inner.child_by_field_name("left")
+            if left is not None and left.type == "identifier":
+                yield inner
 
 
 def _plain(text: str) -> Iterator[Import]:

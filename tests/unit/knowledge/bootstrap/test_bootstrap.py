@@ -1,5 +1,7 @@
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import writing as bootstrap_writing
+from mycel.knowledge.code import analysis
 from tests.unit.knowledge.bootstrap.conftest import CART, Write
 
 
@@ -216,16 +219,21 @@ def test_what_changed_is_brought_up_to_date(
     assert shop.get("concept://shop/src/shop/main.py/sell").version == untouched
 
 
-@pytest.mark.parametrize("forgetful", [False, True])
+@pytest.mark.parametrize("how", ["with facts", "without facts", "by one object"])
 def test_many_changes_one_by_one_end_where_a_single_run_does(
-    tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write, forgetful: bool
+    tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write, how: str
 ) -> None:
-    def again() -> None:
-        if forgetful:
-            Path(f"{shop.db.path}-facts").unlink()
-        bootstrap(shop)
+    work = Bootstrap(shop)
 
-    bootstrap(shop)
+    def again() -> None:
+        if how == "without facts":
+            Path(f"{shop.db.path}-facts").unlink()
+        if how == "by one object":
+            work.run()
+        else:
+            bootstrap(shop)
+
+    work.run()
     write("src/shop/extra.py", "from shop.main import sell\n\ndef more():\n    return sell()\n")
     again()
     write("src/shop/cart.py", CART + "\n\ndef extra():\n    return check(2)\n")
@@ -268,6 +276,28 @@ def test_a_removed_file_that_comes_back_is_there_again(
     (project.parent / "aside.py").rename(project / "src/shop/cart.py")
     bootstrap(shop)
     assert state(shop) == before
+
+
+def test_a_file_and_a_folder_can_change_places(
+    shop: mycel.Knowledge, repository: Path, write: Write
+) -> None:
+    write("lib", "#!/usr/bin/env python3\ndef old(): pass\n")
+    write("run/a.py", "def older(): pass\n")
+    bootstrap(shop)
+    assert shop.get("lib/old")
+    (repository / "lib").unlink()
+    (repository / "run/a.py").unlink()
+    (repository / "run").rmdir()
+    write("lib/a.py", "def new(): pass\n")
+    write("run", "#!/usr/bin/env python3\ndef newer(): pass\n")
+    bootstrap(shop)
+    assert shop.get("lib").properties["node_type"] == "directory"
+    assert shop.get("lib/a.py/new")
+    assert shop.get("run/newer")
+    for uri in ("lib/old", "run/a.py/older", "run", "file://shop/lib"):
+        with pytest.raises(NotFound):
+            shop.get(uri)
+    assert bootstrap(shop).is_nothing
 
 
 def test_a_new_readme_describes_its_folder(
@@ -484,6 +514,44 @@ def test_a_history_that_was_purged_makes_it_careful(
 # When things go wrong.
 
 
+def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
+    shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "tree_sitter_python", None)
+        analysis._tools.cache_clear()
+        summary = bootstrap(shop)
+        assert (summary.added, summary.symbols) == (6, 0)
+        assert len(summary.notes) == 1
+        assert "mycel[code]" in summary.notes[0]
+        assert bootstrap(shop).is_nothing
+    analysis._tools.cache_clear()
+    summary = bootstrap(shop)
+    assert (summary.changed, summary.symbols) == (3, 6)
+    assert "note" not in shop.get("file://shop/src/shop/cart.py").properties
+
+
+def test_two_processes_at_once_leave_one_whole_graph(
+    tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write
+) -> None:
+    for number in range(60):
+        write(f"many/f{number}.py", f"def f{number}():\n    pass\n")
+    program = (
+        "import sys, mycel\n"
+        "from mycel.knowledge.bootstrap import bootstrap\n"
+        "with mycel.open(sys.argv[1]) as db:\n"
+        "    bootstrap(mycel.Knowledge(db, workspace='shop', root=sys.argv[2]))\n"
+    )
+    command = [sys.executable, "-c", program, shop.db.path, str(project)]
+    both = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert bootstrap(shop).is_nothing
+    with mycel.open(tmp_path / "fresh.db", durability="off") as db:
+        fresh = mycel.Knowledge(db, workspace="shop", root=project)
+        bootstrap(fresh)
+        assert state(shop) == state(fresh)
+
+
 def test_a_run_that_was_killed_is_completed_by_the_next(
     shop: mycel.Knowledge, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,11 +565,12 @@ def test_a_run_that_was_killed_is_completed_by_the_next(
     for steps in range(1, 40):
         left = [steps]
 
-        def count(turns: object, rows: int, left: list[int] = left) -> None:
-            real(turns, rows)  # type: ignore[arg-type]
+        def count(turns: object, rows: int, left: list[int] = left) -> bool:
+            others = real(turns, rows)  # type: ignore[arg-type]
             left[0] -= 1
             if left[0] == 0:
                 raise KeyboardInterrupt
+            return others
 
         monkeypatch.setattr(bootstrap_writing._Turns, "count", count)
         try:

@@ -1,5 +1,6 @@
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_a_file_that_git_tracks_and_nobody_has_any_more_is_not_found(
     (repository / "b.py").unlink()
     write("c.py")
     assert walked(repository)[0] == {"c.py"}
+
+
+def test_folders_that_somebody_forgot_to_ignore_are_left_out_unless_they_are_tracked(
+    repository: Path, write: Write
+) -> None:
+    write("node_modules/x/index.js")
+    write("build/tool.py")
+    git(repository, "add", "build")
+    assert walked(repository)[0] == {"build/tool.py"}
 
 
 def test_only_what_is_below_the_folder_is_found_in_a_larger_repository(
@@ -106,6 +116,17 @@ def test_without_git_nested_gitignore_files_are_honoured(root: Path, write: Writ
         ".gitignore", "a.py", "local.py", "deep/.gitignore", "deep/build-out/d.py",
         "deep/special.log", "notes/keep.md",
     }  # fmt: skip
+
+
+def test_without_the_extra_a_gitignore_outside_of_git_is_an_error_that_says_so(
+    root: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py")
+    monkeypatch.setitem(sys.modules, "pathspec", None)
+    assert walked(root)[0] == {"a.py"}
+    write(".gitignore", "*.log\n")
+    with pytest.raises(ConstraintViolation, match="pathspec"):
+        walked(root)
 
 
 def test_without_git_on_the_machine_folders_are_walked(

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from mycel.knowledge.code import Import
+from mycel.knowledge.code.python import Python
 from tests.unit.knowledge.code.given import calls, facts, symbols
 
 SOURCE = '''
@@ -115,3 +118,53 @@ def test_line_ends_and_byte_order_marks_make_no_difference() -> None:
     text = SOURCE.replace("\n", "\r\n")
     assert symbols(facts("a.py", text)) == symbols(plain)
     assert facts("a.py", "\ufeffdef f():\n    '''D.'''\n").symbols[0].doc == "D."
+
+
+TRICKY = r'''
+    from .import near  # import
+    from m import (f,  # import of f, def
+        g as h)
+    import o, p.q as r; from s import *
+    A = B = 1; C_2: int; D, E = 1, 2
+      # a comment on class
+    x = \
+    F = 2
+    if x: G = 3
+    @f(1)
+    async  def one(f2, *h, k=f):  # def
+        # See def
+        f()
+        # A sentence.
+        f . a (1); r.b
+        (r.c)()
+        """ f(in_text) def no(): import no """
+        lambda f: f(2)
+        return (r
+            .b(3) + r.
+            # A comment in between.
+            c(4)) + f"{r.in_braces(5)}" + f'' .join(r.d)
+    def two():
+        type X = r
+        class Inner(f("x")):
+            async def three(self):
+                super().three(); self.four(); self.a.b(); super ().three(); import late
+        for near in h(r.e ()): near()
+        match f(1):
+            case f(y): pass
+        if (r := f(r)): r()
+        print(f)
+        print (one(1), two)
+        undef = one; définition = one (2)
+    type(f)(1)
+    class Last: n = one(); import_ = type = two()
+'''
+
+
+def test_what_the_text_points_to_is_what_a_query_over_the_tree_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_star = TRICKY.replace("from s import *", "from s import t")
+    looked_for = [facts("a.py", source) for source in (TRICKY, without_star, SOURCE)]
+    monkeypatch.setattr(Python, "look", lambda *_: None)
+    assert looked_for == [facts("a.py", source) for source in (TRICKY, without_star, SOURCE)]
+    assert "two -> h" in calls(looked_for[1])
