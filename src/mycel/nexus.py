@@ -43,7 +43,7 @@ from mycel.store import chronicle
 from mycel.store import purge as purging
 from mycel.store.audit import Auditor
 from mycel.store.chronicle import LogEntry, Moment, Version
-from mycel.store.connections import Durability
+from mycel.store.connections import Durability, Memory
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
@@ -492,6 +492,7 @@ def open_nexus(
     clock_us: Callable[[], int] = wall_clock_us,
     guards: Sequence[Guard] = (),
     vfs: str | None = None,
+    memory: Memory = "ample",
     strict: bool = False,
     bootstrap: bool = True,
     timeout_s: float = TIMEOUT_S,
@@ -506,7 +507,8 @@ def open_nexus(
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
     command that writes may look for what it is about. `guards` are asked about every change. An
     `embedder` makes the vectors that a schema wants of rows that are loaded.
-    `clock_us` and `vfs` are for tests.
+    `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
+    one that serves for days beside others. `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -526,6 +528,7 @@ def open_nexus(
             *guards,
         ),
         vfs=vfs,
+        memory=memory,
         bare=not bootstrap,
     )
     if not readonly and store.is_expectant():

@@ -88,7 +88,7 @@ def open_or_create(session: Session, **how: Any) -> Nexus:
             # What an agent remembers is nobody else's business.
             place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         mycel.open(place.path).close()
-    return session.open(**how)
+    return session.open(memory="modest", **how)
 
 
 def knowledge_of(session: Session, db: Nexus, root: Path) -> Knowledge:

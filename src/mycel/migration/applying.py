@@ -181,7 +181,8 @@ class _Apply:
     def _run(self) -> None:
         self._drop_types()
         for declared in self._catalog.types:
-            self._define(declared)
+            if not self._is_as_it_was(declared):
+                self._define(declared)
         self._move_instances()
         restoring.restore(self._tx, self._restored)
         changed: list[InstanceType] = [
@@ -206,6 +207,15 @@ class _Apply:
         identity = _identity(declared)
         is_new_here = identity in self._adopted or identity in self._remembered
         return is_new_here or self._before(declared) != declared
+
+    def _is_as_it_was(self, declared: SchemaType) -> bool:
+        """Whether its definition says already what it should, the names of its ends included."""
+        if self._accepted.get(_identity(declared)) != declared:
+            return False
+        if not isinstance(declared, EdgeType):
+            return True
+        ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
+        return all(self._accepted.get(_identity(each)) == each for each in ends)
 
     # 1. What is no longer declared.
 

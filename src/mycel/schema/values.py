@@ -56,6 +56,8 @@ RANGES: Final[dict[Scalar, tuple[int, int]]] = {
 _EXACT_MAX: Final = float(1 << 53)
 """Beyond this, a number with a fraction part does not say which whole number was meant."""
 
+_PLAIN_NUMBERS: Final = frozenset((int, float))
+"""Numbers that need no conversion. Vectors are long, so it is asked of all items at once."""
 _SHOWN_MAX: Final = 60
 _DIGITS_MAX: Final = 100
 """No number that fits anywhere needs more; Python takes its time to read very many."""
@@ -441,7 +443,7 @@ def from_python(type_: PropertyType, value: object) -> Any:
         return None
     if type_.is_list or type_.scalar == "Vector":
         items = _plain(value)
-        if isinstance(items, (list, tuple)):
+        if isinstance(items, (list, tuple)) and not _PLAIN_NUMBERS.issuperset(map(type, items)):
             items = [_json_of(type_.scalar, item) for item in items]
         return canonical(type_, items)
     return canonical(type_, _json_of(type_.scalar, value))

@@ -35,6 +35,7 @@ _IDEOGRAPHS = (
 _IDEOGRAPH = re.compile(f"([{_IDEOGRAPHS}])")
 _IDEOGRAPH_RUN = re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
 _CONTAINERS = frozenset((dict, list, tuple))
+_NUMBERS = frozenset((float, int))
 _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
 
 
@@ -93,6 +94,6 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for key in sorted(value):
             yield from _texts(value[key])
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, (list, tuple)) and not _NUMBERS.issuperset(map(type, value)):
         for item in value:
             yield from _texts(item)

@@ -33,8 +33,11 @@ from mycel.store import functions
 
 Durability = Literal["full", "normal", "off"]
 
-CACHE_KIB = 65_536
-MMAP_BYTES = 2 << 30
+Memory = Literal["ample", "modest"]
+"""How much of a file a process may keep in its memory."""
+
+_CACHE_KIB: dict[Memory, int] = {"ample": 65_536, "modest": 4_096}
+_MMAP_BYTES: dict[Memory, int] = {"ample": 2 << 30, "modest": 16 << 20}
 JOURNAL_SIZE_LIMIT = 64 << 20
 
 
@@ -47,9 +50,15 @@ class Location:
     durability: Durability = "full"
     busy_timeout_s: float = 30.0
     vfs: str | None = None
+    memory: Memory = "ample"
     stamp: tuple[int, int, int] | None = None
     """What the file looked like when it was found where we may not write, not even a lock. It is
     then read without locks, which is right only as long as nobody else changes it."""
+
+    @property
+    def cache_kib(self) -> int:
+        """How much of the file one connection keeps."""
+        return _CACHE_KIB[self.memory]
 
     def identity(self) -> tuple[int, int] | None:
         """Which file it is; None if there is none. SQLite would go on writing to a deleted one."""
@@ -91,8 +100,8 @@ class Location:
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         for pragma in (
-            f"cache_size = -{CACHE_KIB}",
-            f"mmap_size = {MMAP_BYTES}",
+            f"cache_size = -{self.cache_kib}",
+            f"mmap_size = {_MMAP_BYTES[self.memory]}",
             "temp_store = memory",
             f"synchronous = {self.durability}",
             f"journal_size_limit = {JOURNAL_SIZE_LIMIT}",

@@ -21,7 +21,7 @@ import apsw
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
 from mycel.store import text
-from mycel.store.connections import FAILURES, Durability, abandon, translate, translated
+from mycel.store.connections import FAILURES, Durability, Memory, abandon, translate, translated
 from mycel.store.journal import Head
 from mycel.store.opening import (
     EXPECTANT,
@@ -62,6 +62,7 @@ class Store:
         clock_us: Callable[[], int] = wall_clock_us,
         guards: Sequence[Guard] = (),
         vfs: str | None = None,
+        memory: Memory = "ample",
         bare: bool = True,
     ) -> None:
         self.path: Final = os.fsdecode(path)
@@ -81,6 +82,7 @@ class Store:
             durability=durability,
             busy_timeout_s=busy_timeout_s,
             vfs=vfs,
+            memory=memory,
         )
         self._idle: list[Reader] = []
         connection = open_or_create(

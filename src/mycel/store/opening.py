@@ -23,7 +23,7 @@ from mycel.errors import (
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 from mycel.store import layout
-from mycel.store.connections import Durability, Location, stamp_of, translated
+from mycel.store.connections import Durability, Location, Memory, stamp_of, translated
 from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
@@ -53,16 +53,21 @@ def locate(
     durability: Durability,
     busy_timeout_s: float,
     vfs: str | None,
+    memory: Memory = "ample",
 ) -> Location:
     """Where a graph is, if it can be there at all.
 
     Raises:
         NotADatabase: no file can have this name.
-        ConstraintViolation: there is no such durability, or no such patience.
+        ConstraintViolation: there is no such durability, memory, or patience.
     """
     if durability not in get_args(Durability):
         raise ConstraintViolation(
             f"The durability {durability!r} is not one of {', '.join(get_args(Durability))}."
+        )
+    if memory not in get_args(Memory):
+        raise ConstraintViolation(
+            f"The memory {memory!r} is not one of {', '.join(get_args(Memory))}."
         )
     if not busy_timeout_s >= 0:
         raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")
@@ -71,7 +76,7 @@ def locate(
     place = Path(path).resolve()  # The log stands beside the file itself, not beside a link to it.
     locked_out = readonly and not os.access(place.parent, os.W_OK)
     stamp = stamp_of(str(place)) if locked_out else None
-    return Location(str(place), readonly, durability, busy_timeout_s, vfs, stamp)
+    return Location(str(place), readonly, durability, busy_timeout_s, vfs, memory, stamp)
 
 
 def _is_utf8(text: str) -> bool:

@@ -33,7 +33,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
-from mycel.store.connections import CACHE_KIB, Location, abandon, translate, translated
+from mycel.store.connections import Location, abandon, translate, translated
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.memory import Memory
@@ -306,7 +306,8 @@ class Writer:
         if self._grown:
             self._grown = False
             with suppress(apsw.Error):  # It is only about memory, and the commit is made.
-                connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
+                kept = self._location.cache_kib
+                connection.execute(f"PRAGMA cache_size = -{kept}").fetchall()
                 connection.execute("PRAGMA shrink_memory").fetchall()
 
     def _commit_group(self) -> None:

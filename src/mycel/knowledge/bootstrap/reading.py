@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from mycel.errors import ResourceExhausted
 from mycel.knowledge.bootstrap.limits import PARAGRAPH_CHARACTERS_MAX
 from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, detect, is_binary
 
@@ -60,13 +62,20 @@ def read_all(
         yield from map(one, paths)
         return
     # Late: only those who ask for it pay for it.
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from concurrent.futures import BrokenExecutor, ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    # Spawned, not forked: a database is open here, and locks are held.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    # Spawned, not forked: a database is open here, and locks are held. Ctrl-C is for this process.
+    with ProcessPoolExecutor(
+        jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    ) as pool:
         try:
             yield from pool.map(one, list(paths), chunksize=_FILES_AT_ONCE)
+        except BrokenExecutor:
+            raise ResourceExhausted(
+                "One of the processes that read files has died; nothing was written.",
+                hint="There may be too little memory: use fewer jobs, or a smaller --max-size.",
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

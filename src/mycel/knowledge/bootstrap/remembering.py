@@ -78,8 +78,10 @@ class Memory:
                     "DELETE FROM facts WHERE workspace = ? AND path = ?",
                     [(self._workspace, path) for path in gone],
                 )
+        except apsw.BusyError:
+            return  # Another run writes. What is old is known by its hash.
         except (apsw.Error, OSError):
-            # A cache that cannot be written is no longer true.
+            # It is damaged, or not ours to write: the next run begins anew.
             with suppress(OSError):
                 self._path.unlink()
 

@@ -258,16 +258,17 @@ class Bootstrap:
 
     def _touch(self, plan: writing.Plan, step: _Step, edges: Mapping[str, FileEdges]) -> None:
         """Files that have not changed, but their time, or what is outside the project for them."""
+        whole = {*step.added, *step.changed}
+        for path, found in edges.items():
+            if path not in whole:
+                lists = graphing.external_lists(found)
+                absent = tuple(graphing.EXTERNAL_KEYS - lists.keys())
+                plan.touched[self._namer.file(path)] = writing.Touch(lists, absent)
         for path in step.touched:
             node = self._file(step.reads[path], FileEdges(path)).file
-            when = {"last_modified": node.attributes["last_modified"]}
-            plan.touched[node.uri] = writing.Touch(when, stamp=node.stamp)
-        for path, found in edges.items():
-            if path in step.reads:
-                continue
-            lists: dict[str, Any] = graphing.external_lists(found)
-            absent = tuple(graphing.EXTERNAL_KEYS - lists.keys())
-            plan.touched[self._namer.file(path)] = writing.Touch(lists, absent)
+            touch = plan.touched.get(node.uri, writing.Touch({}))
+            attributes = {**touch.attributes, "last_modified": node.attributes["last_modified"]}
+            plan.touched[node.uri] = writing.Touch(attributes, touch.drop, node.stamp)
 
     # Relations.
 
@@ -277,7 +278,7 @@ class Bootstrap:
         moved = {*step.added, *step.changed, *step.gone}
         if not moved and step.is_complete:
             return {}
-        has_facts = any(step.reads[path].facts is not None for path in step.changed)
+        has_facts = any(step.reads[p].facts or _may_have_facts(p) for p in step.changed)
         if step.is_complete and not (step.added or step.gone or has_facts):
             return {}
         self._recall(step, report)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.bootstrap.running import Bootstrap
 from mycel.knowledge.bootstrap.summary import Summary
-from mycel.knowledge.bootstrap.walking import IGNORED_FOLDERS
 
 if TYPE_CHECKING:
     from threading import Event
@@ -25,6 +24,8 @@ DEBOUNCE_MS: Final = 400
 """How long changes are gathered: a checkout of a branch is one set."""
 PATIENCE_MS: Final = 500
 """How soon an end that was asked for is noticed."""
+OWN_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})
+"""Where version control keeps its own files, of which none belongs to a project."""
 STEP_MS: Final = 50
 """How long nothing must happen for a set to be complete."""
 
@@ -66,8 +67,8 @@ def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> 
 
 
 def _counts(_change: Change, path: str, folder: Path, graph: str) -> bool:
-    """Whether a notice may be about the project: not about the graph, nor Git's own files."""
+    """Whether a notice may be about the project: not about the graph, nor version control's."""
     if path.startswith(graph):
         return False
     parts = path.removeprefix(f"{folder}/").split("/")
-    return IGNORED_FOLDERS.isdisjoint(parts[:-1])
+    return OWN_FOLDERS.isdisjoint(parts)

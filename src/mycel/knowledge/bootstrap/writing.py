@@ -67,7 +67,7 @@ class FileNodes(NamedTuple):
 class Touch(NamedTuple):
     """Attributes of a file that change although the file did not, and perhaps its stamp."""
 
-    attributes: dict[str, Any]
+    attributes: Mapping[str, Any]
     drop: tuple[str, ...] = ()
     stamp: dict[str, Any] | None = None
 
@@ -269,7 +269,7 @@ class _Work:
             return
         ours = {k: v for k, v in now.items() if k in FILE_KEYS and k not in touch.drop}
         kept = {k: stamp[k] for k in ("size", "mtime_ns", "hash", "version") if k in stamp}
-        wanted = Wanted(held.name, "", ours | touch.attributes, FILE_KEYS, touch.stamp or kept)
+        wanted = Wanted(held.name, "", {**ours, **touch.attributes}, FILE_KEYS, touch.stamp or kept)
         self._update(held, wanted)
 
     # Removing.

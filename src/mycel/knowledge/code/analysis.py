@@ -31,6 +31,8 @@ SOURCE_BYTES_MAX: Final = 2 << 20
 """Larger files have no symbols: they are generated or data."""
 
 _CAREFUL_FROM_BYTES: Final = 48 << 10
+# Finding a node by its place takes longer the more neighbours it has; a query does not mind.
+_LOOK_BYTES_MAX: Final = 128 << 10
 _CHUNK_BYTES: Final = 4 << 10
 _PARSE_SECONDS_MAX: Final = 8.0
 
@@ -101,7 +103,8 @@ class _Tools:
         else:
             tree, note = _parse_in_time(self.parser(), source)
         root = tree.root_node
-        seen = self.syntax.look(root, source) if not root.has_error else None
+        is_plain = len(source) <= _LOOK_BYTES_MAX and not root.has_error
+        seen = self.syntax.look(root, source) if is_plain else None
         if seen is not None:
             facts = extract(self.syntax, source, seen, self._bound_in, root)
         else:

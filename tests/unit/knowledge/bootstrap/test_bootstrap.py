@@ -300,6 +300,31 @@ def test_a_file_and_a_folder_can_change_places(
     assert bootstrap(shop).is_nothing
 
 
+def test_a_source_that_becomes_binary_loses_symbols_and_relations(
+    shop: mycel.Knowledge, project: Path, write: Write
+) -> None:
+    bootstrap(shop)
+    write("src/shop/main.py", b"\0\0\0")
+    bootstrap(shop)
+    assert links(shop, "file://shop/src/shop/main.py") == set()
+    with pytest.raises(NotFound):
+        shop.get("src/shop/main.py/sell")
+    assert "line_count" not in shop.get("file://shop/src/shop/main.py").properties
+
+
+def test_a_file_that_only_looks_new_learns_what_others_changed_for_it(
+    shop: mycel.Knowledge, repository: Path, write: Write
+) -> None:
+    write("a.py", "import helper\nimport other\n")
+    bootstrap(shop)
+    write("a.py", "import helper\nimport other\n")
+    write("helper.py")
+    summary = bootstrap(shop)
+    assert (summary.added, summary.changed) == (1, 0)
+    assert shop.get("file://shop/a.py").properties["external_imports"] == ["other"]
+    assert bootstrap(shop).is_nothing
+
+
 def test_a_new_readme_describes_its_folder(
     shop: mycel.Knowledge, project: Path, write: Write
 ) -> None:
