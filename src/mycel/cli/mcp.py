@@ -11,6 +11,7 @@ import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
+from mycel.errors import NotADatabase
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -82,11 +83,14 @@ def open_or_create(session: Session, **how: Any) -> Nexus:
     # Late: see the package's docstring.
     import mycel
 
-    place = session.place()
-    if not (place.path.exists() and place.path.stat().st_size > 0):
+    try:
+        return session.open(memory="modest", **how)
+    except NotADatabase:
+        place = session.place()
         if place.is_default:
             # What an agent remembers is nobody else's business.
             place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Also where somebody was interrupted while making one. Another file is refused here too.
         mycel.open(place.path).close()
     return session.open(memory="modest", **how)
 

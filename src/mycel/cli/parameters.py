@@ -1,4 +1,4 @@
-"""What people type: JSON, moments, hashes, and elements as ids or as `Type:name`."""
+"""What people type: JSON, moments, hashes, and elements as ids, as `Type:name` or as URIs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import rich_click as click
 
-from mycel.errors import InvalidId, NotFound
+from mycel.errors import InvalidId, NotFound, TypeMismatch
 
 if TYPE_CHECKING:
     from mycel.model.elements import Concept
 
-ELEMENT = "ID|TYPE:NAME"
+ELEMENT = "ID|TYPE:NAME|URI"
 """How help shows an argument that `resolve` understands."""
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
+_URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.ASCII)
+_NODE_TYPES = ("Concept", "Resource", "Symbol", "Missing")
+"""What nodes of the knowledge engine are, whose names are URIs."""
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -90,12 +94,27 @@ def resolve(graph: HasConcepts, text: str) -> str:
     """The id of the element that somebody typed.
 
     Raises:
-        InvalidId: it is neither an id nor `Type:name`.
+        InvalidId: it is neither an id nor `Type:name` nor a URI.
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
+    if _URI.match(text):
+        return _find_node(graph, text).id
     named = type_and_name(text)
     return text if named is None else find_concept(graph, *named, tombstoned=True).id
+
+
+def _find_node(graph: HasConcepts, uri: str) -> Concept:
+    """The node that a URI names: a concept of one of the types that nodes are of."""
+    for type_name in _NODE_TYPES:
+        with suppress(TypeMismatch):  # No node of this type was ever written.
+            found = graph.get_concept(type_name, uri, tombstoned=True)
+            if found is not None:
+                return found
+    raise NotFound(
+        f"There is no node {uri!r}.",
+        hint="`mycel search` finds nodes by words; concepts of other types are Type:name.",
+    )
 
 
 def find_concept(

@@ -135,3 +135,15 @@ def test_the_sources_of_this_project_can_be_brought_in(
         users = {each.source for each in knowledge.relations(uris, direction="in", limit=1000)}
         assert "file://mycel/src/mycel/knowledge/knowledge.py" in users
         assert db.verify().ok
+
+
+def test_a_node_is_named_by_its_uri_on_the_command_line(run: Run, tmp_path: Path) -> None:
+    db = ("--db", str(tmp_path / "named.db"))
+    assert run("init", *db).status == 0
+    assert run("define", "type", "Resource", *db).status == 0
+    assert run("concept", "put", "Resource", "file://ws/a.py", *db).status == 0
+    shown = run("traverse", "file://ws/a.py", "--json", *db)
+    assert shown.status == 0
+    missing = run("traverse", "concept://ws/nothing", *db)
+    assert missing.status == 1
+    assert "There is no node" in missing.stderr

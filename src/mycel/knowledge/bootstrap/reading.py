@@ -5,6 +5,7 @@ Everything here works on one file by itself, so that several processes can do it
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -29,7 +30,7 @@ _FLAGS: Final = (
 )
 _HEAD_BYTES: Final = 8 << 10
 _FILES_AT_ONCE: Final = 32
-"""How many files a worker is given at a time."""
+"""How many files a worker is given at a time, and after how many syntax trees are freed."""
 
 _README: Final = re.compile(r"readme(\.(md|markdown|rst|txt|adoc))?", re.IGNORECASE)
 _BADGES: Final = re.compile(r"^\s*(\[?!\[|<[!/a-zA-Z]|\.\. |:\w+:|---|===|\|)")
@@ -59,7 +60,12 @@ def read_all(
     """Read files, in the order of their paths, with as many processes as there are jobs."""
     one = partial(read_file, str(root), bytes_max=bytes_max)
     if jobs <= 1:
-        yield from map(one, paths)
+        for at, path in enumerate(paths, 1):
+            yield one(path)
+            if at % _FILES_AT_ONCE == 0:
+                # Syntax trees are in cycles and large. The youngest generation holds no more than
+                # those of the last few files, so this is cheap; to keep them costs far more.
+                gc.collect(0)
         return
     # Late: only those who ask for it pay for it.
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor  # noqa: PLC0415

@@ -406,7 +406,10 @@ def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Ite
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Without looking for garbage in cycles: facts are millions of values, and none has any."""
+    """Without looking for garbage in cycles: facts are millions of values, and none has any.
+
+    What reading leaves behind, `reading` collects itself.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
