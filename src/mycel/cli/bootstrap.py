@@ -58,7 +58,7 @@ def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max
     from mycel.knowledge.bootstrap import Bootstrap
     from mycel.knowledge.bootstrap.walking import check_folder
 
-    folder = check_folder(path)
+    folder = session.directory = check_folder(path)
     out = session.out
     with open_or_create(session) as db:
         work = Bootstrap(knowledge_of(session, db, folder), bytes_max=bytes_max, jobs=jobs)

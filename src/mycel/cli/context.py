@@ -59,6 +59,8 @@ class Session:
     given: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     as_json: bool = False
+    directory: Path | None = None
+    """The folder that a command is about, if that is not the current one."""
 
     @property
     def out(self) -> Output:
@@ -80,6 +82,8 @@ class Session:
         ):
             if option in source:
                 return _place(option, source[option], name)
+        if self.directory is not None:
+            return _place("workspace", workspace_of(self.directory), "the folder")
         return _place("workspace", workspace_of(_current_directory()), "the current directory")
 
     def workspace(self, root: Path) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
 
-EXTRAS = {"arrow": "pyarrow", "pandas": "pandas"}
+EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas"}
 """As in pyproject.toml, each with what it brings."""
 
 _PLACES = ("db", "workspace")

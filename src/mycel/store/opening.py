@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Final, get_args
 
@@ -136,6 +137,19 @@ def _check_path(location: Location, *, create: bool) -> None:
         raise DatabaseError(
             f"There is no directory {str(path.parent)!r}.", hint="Create it, or name another."
         )
+    _set_aside(path)
+
+
+def _set_aside(path: Path) -> None:
+    """Put away the log of a database that is gone: SQLite would read it into the new one.
+
+    Whoever still has the old one open goes on with the files that it has.
+    """
+    for suffix in ("-wal", "-journal"):
+        orphan = Path(f"{path}{suffix}")
+        if orphan.exists():
+            orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
+    Path(f"{path}-shm").unlink(missing_ok=True)
 
 
 def _is_new(connection: apsw.Connection) -> bool:

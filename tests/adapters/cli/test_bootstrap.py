@@ -147,3 +147,18 @@ def test_a_node_is_named_by_its_uri_on_the_command_line(run: Run, tmp_path: Path
     missing = run("traverse", "concept://ws/nothing", *db)
     assert missing.status == 1
     assert "There is no node" in missing.stderr
+
+
+def test_each_folder_has_a_graph_of_its_own(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MYCEL_DB", raising=False)
+    for name in ("shop", "memo"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.py").write_text("def f(): pass\n")
+    monkeypatch.chdir(tmp_path / "shop")
+    assert run("bootstrap", "--json").object["removed"] == 0
+    assert run("bootstrap", "../memo", "--json").object["removed"] == 0
+    again = run("bootstrap", "--json").object
+    assert (again["added"], again["removed"]) == (0, 0)

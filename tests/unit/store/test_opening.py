@@ -496,3 +496,41 @@ def test_a_graph_cannot_be_created_on_a_full_disk_and_can_once_there_is_room(
 def test_sqlite_is_the_one_that_apsw_brings() -> None:
     """The refusals above were seen with this version; an older one treats some files otherwise."""
     assert apsw.sqlite_lib_version() >= "3.50"
+
+
+_ANOTHER = """
+import sys, mycel
+with mycel.open(sys.argv[1]) as db:
+    db.write(lambda tx: tx.define_type("Fact"))
+    db.write(lambda tx: tx.put_concept("Fact", "new"))
+    print("written", flush=True)
+    sys.stdin.readline()
+    db.write(lambda tx: tx.put_concept("Fact", "newer"))
+"""
+
+
+def test_a_new_graph_in_the_place_of_a_deleted_one_is_none_of_the_old_ones_business(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.db"
+    old = mycel.open(path)
+    old.write(lambda tx: tx.define_type(FACT))
+    old.write(lambda tx: tx.put_concept(FACT, "old"))
+    path.unlink()
+    with subprocess.Popen(
+        [sys.executable, "-c", _ANOTHER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as another:
+        assert another.stdout is not None
+        assert another.stdin is not None
+        assert another.stdout.readline() == "written\n"
+        old.close()
+        another.stdin.write("\n")
+    with mycel.open(path) as db:
+        assert db.get_concept("Fact", "old") is None
+        assert db.get_concept("Fact", "new") is not None
+        assert db.get_concept("Fact", "newer") is not None
+        assert db.verify(replay=True).ok
+    assert [each.name for each in tmp_path.glob("*.orphaned-*")] != []

@@ -188,6 +188,11 @@ def _walked(folder: Path, skip: Skip) -> Iterator[str]:
             with os.scandir(folder / path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
+            if not path:
+                raise NotFound(
+                    f"The folder {_shown(folder)!r} cannot be read: {_reason(error)}.",
+                    hint="Nothing was changed. Run it again when the folder is there.",
+                ) from None
             skip(path, _reason(error))
             continue
         if any(entry.name == ".gitignore" for entry in entries):
@@ -195,6 +200,9 @@ def _walked(folder: Path, skip: Skip) -> Iterator[str]:
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:
             name = f"{path}/{entry.name}" if path else entry.name
+            if not _is_text(entry.name):  # Rules are about texts.
+                skip(name, "its name is not UTF-8")
+                continue
             if not entry.is_dir(follow_symlinks=False):
                 if entry.name not in IGNORED_FILES and not _is_ignored(name, rules):
                     yield name
@@ -229,6 +237,14 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
             continue  # Git ignores what it cannot read.
         lines.append(line)
     return (_Rules(f"{path}/" if path else "", GitIgnoreSpec.from_lines(lines)),)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:

@@ -35,6 +35,10 @@ _CAREFUL_FROM_BYTES: Final = 48 << 10
 _LOOK_BYTES_MAX: Final = 128 << 10
 _CHUNK_BYTES: Final = 4 << 10
 _PARSE_SECONDS_MAX: Final = 8.0
+_DEPTH_MAX: Final = 1000
+_OPENING: Final = (b"(", b"[", b"{")
+_OPENS: Final = frozenset(b"([{")
+_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"()[]{}"))
 
 # Where the syntax of a language is described. A new language is one line here and one in
 # `languages`.
@@ -85,6 +89,8 @@ def _analyse(source: bytes, language: str) -> FileFacts:
     tools = _tools(language)
     if isinstance(tools, str):
         return FileFacts(language, note=tools)
+    if _nests_deep(source):
+        return FileFacts(language, note="nests too deep: not analysed")
     return tools.read(source)
 
 
@@ -113,6 +119,22 @@ class _Tools:
 
     def _bound_in(self, node: Node) -> list[Node]:
         return _captures(self.bindings, node).get("bound", [])
+
+
+def _nests_deep(source: bytes) -> bool:
+    """Whether brackets nest so deep that a query over the tree would take minutes.
+
+    Only what has very many brackets at all is looked at: real files rarely have.
+    """
+    if sum(map(source.count, _OPENING)) <= _DEPTH_MAX:
+        return False
+    depth = 0
+    for bracket in source.translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in _OPENS else -1
+        if depth > _DEPTH_MAX:
+            return True
+        depth = max(depth, 0)
+    return False
 
 
 def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:

@@ -218,3 +218,22 @@ def test_a_socket_in_the_project_does_no_harm(tmp_path: Path) -> None:
         except OSError:
             pytest.skip("the path is too long for a socket")
         assert walked(root) == (set(), {"x": "no regular file"})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_no_text_is_skipped_beside_rules_too(root: Path, write: Write) -> None:
+    write(".gitignore", "*.log\n")
+    write("good.py", "x = 1\n")
+    (root / os.fsdecode(b"bad\xff.py")).write_text("x = 1\n")
+    (root / os.fsdecode(b"folder\xff")).mkdir()
+    found, skipped = walked(root)
+    assert "good.py" in found
+    assert len(skipped) == 2
+    assert set(skipped.values()) == {"its name is not UTF-8"}
+
+
+def test_a_folder_that_is_gone_is_an_error_and_not_empty(root: Path, write: Write) -> None:
+    write("good.py", "x = 1\n")
+    root.rename(root.with_name("elsewhere"))
+    with pytest.raises(NotFound):
+        walked(root)

@@ -129,3 +129,11 @@ def test_nothing_heavy_is_imported_before_there_is_source_to_read() -> None:
         "assert 'tree_sitter_python' in sys.modules and 'tree_sitter_go' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_brackets_that_nest_without_end_take_no_time() -> None:
+    """A query over such a tree would hold the process for minutes."""
+    assert "too deep" in analyse("a.py", b"(" * 200_000, "python").note
+    assert "too deep" in analyse("a.c", b"{" * 100_000, "c").note
+    many = b"".join(b"f%d(1)\n" % n for n in range(3000))
+    assert analyse("a.py", b"def f0(): pass\n" + many, "python").symbols[0].name == "f0"
