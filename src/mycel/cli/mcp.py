@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import rich_click as click
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
 from mycel.errors import NotADatabase
+from mycel.syntax.collecting import collector_paused
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -42,23 +44,20 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
     created if it is not there. The server ends when its input does.
     """
-    # Much is made now and nothing thrown away: looking for garbage would only take time.
-    gc.disable()
-    try:
-        # Late, and first: what is loaded after this finds the SDK without its web parts.
-        from mycel.mcp import lean
+    with ExitStack() as closing:
+        # Much is made now and nothing thrown away: looking for garbage would only take time.
+        with collector_paused(True):
+            # Late, and first: what is loaded after this finds the SDK without its web parts.
+            from mycel.mcp import lean
 
-        lean.load()
-        from mycel.mcp.stdio import serve
+            lean.load()
+            from mycel.mcp.stdio import serve
 
-        with open_or_create(session, reading=readonly) as db:
+            db = closing.enter_context(open_or_create(session, reading=readonly))
             folder = (Path.cwd() if root is None else root).resolve()
             server = _server(session, db, folder, compat, readonly=readonly)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
-            gc.enable()
-            stopped_by = serve(server)
-    finally:
-        gc.enable()
+        stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
 
 

@@ -26,6 +26,7 @@ from typing import Any, Final
 from mycel.engine.protection import ACTORS, FOUNDATION
 from mycel.engine.typed import APPLYING
 from mycel.migration import catalogs, fitting, restoring, rewriting
+from mycel.migration.catalogs import identity_of
 from mycel.migration.definitions import Definitions, existing, kip_name, number_of, place_of
 from mycel.migration.fitting import Findings
 from mycel.migration.lock import schema_apply_lock
@@ -39,12 +40,11 @@ from mycel.schema.model import (
     NodeType,
     Property,
     SchemaType,
-    kind_of_type,
     property_named,
 )
 from mycel.schema.planner import Plan, plan
 from mycel.schema.slots import slots_of
-from mycel.schema.steps import RestoreType, Step
+from mycel.schema.steps import RestoreProperty, RestoreType, Step, type_of
 from mycel.schema.stored import PG, declaration, decode_property, dropped_entry, remembered
 from mycel.store import instances
 from mycel.store.database import Store
@@ -55,7 +55,6 @@ from mycel.store.transaction import Transaction
 MESSAGE: Final = "schema apply"
 """How the message of a transaction begins that applies a schema; the hash of the schema follows."""
 
-_NEEDS_DATA: Final = "needs_data"
 _RENAMED: Final = "renamed by a schema"
 
 
@@ -155,13 +154,23 @@ class _Apply:
         self._catalog: Final = planned.catalog
         self._findings: Final = findings
         self._remembers: Final = not allow_data_loss
-        self._accepted: Final = {_identity(each): each for each in accepted.types}
+        self._accepted: Final = {identity_of(each): each for each in accepted.types}
         self._definitions: Final = Definitions(tx, planned.catalog)
-        self._steps: Final = _about(planned)
+        self._looked_at: Final = {
+            identity_of(declared)
+            for each in planned.changes
+            if each.needs_data and (declared := type_of(each)) is not None
+        }
+        """Identities of types whose rows have to be looked at."""
+        self._returning: Final = {
+            (identity_of(each.owner), each.declared.name)
+            for each in planned.changes
+            if isinstance(each, RestoreProperty)
+        }
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
-            _identity(each.declared): each.remembered
+            identity_of(each.declared): each.remembered
             for each in planned.changes
             if isinstance(each, RestoreType)
         }
@@ -174,7 +183,7 @@ class _Apply:
         for declared in self._catalog.types:
             if place_of(declared) in FOUNDATION:
                 message = "it is part of the foundation, which no schema declares"
-                self._findings.add(declared, message, lambda name=declared.name: name)  # type: ignore[misc]
+                self._findings.refuse(declared, message)
         if not self._findings:
             self._run()
 
@@ -200,27 +209,27 @@ class _Apply:
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
         """What it was: in the schema in force, or when it was dropped."""
-        identity = _identity(declared)
+        identity = identity_of(declared)
         return self._accepted.get(identity) or self._remembered.get(identity)
 
     def _is_changed(self, declared: InstanceType) -> bool:
-        identity = _identity(declared)
+        identity = identity_of(declared)
         is_new_here = identity in self._adopted or identity in self._remembered
         return is_new_here or self._before(declared) != declared
 
     def _is_as_it_was(self, declared: SchemaType) -> bool:
         """Whether its definition says already what it should, the names of its ends included."""
-        if self._accepted.get(_identity(declared)) != declared:
+        if self._accepted.get(identity_of(declared)) != declared:
             return False
         if not isinstance(declared, EdgeType):
             return True
         ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
-        return all(self._accepted.get(_identity(each)) == each for each in ends)
+        return all(self._accepted.get(identity_of(each)) == each for each in ends)
 
     # 1. What is no longer declared.
 
     def _drop_types(self) -> None:
-        kept = {_identity(each) for each in self._catalog.types}
+        kept = {identity_of(each) for each in self._catalog.types}
         taken = {place_of(each) for each in self._catalog.types}
         gone = [each for identity, each in self._accepted.items() if identity not in kept]
         for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
@@ -246,7 +255,7 @@ class _Apply:
     def _define(self, declared: SchemaType) -> None:
         before = self._before(declared)
         left = restoring.left_of(self._tx, declared)
-        if left is not None and _identity(declared) in self._remembered:
+        if left is not None and identity_of(declared) in self._remembered:
             self._define_again(left)
             return
         found = existing(self._tx, before or declared)
@@ -255,7 +264,7 @@ class _Apply:
         if before is not None and kip_name(before) != kip_name(declared):
             self._definitions.rename(before, declared)
         elif before is None and found is not None and PG not in said:
-            self._adopted.add(_identity(declared))
+            self._adopted.add(identity_of(declared))
         self._definitions.write(declared, dropped)
 
     def _define_again(self, restored: Restored) -> None:
@@ -265,7 +274,7 @@ class _Apply:
         said = left.attributes
         memory = remembered(said)
         if memory is not None:  # Instances that were written since did without a schema.
-            self._adopted.add(_identity(declared))
+            self._adopted.add(identity_of(declared))
             said |= {PG: memory.said}
         self._definitions.write(declared, self._dropped(declared, said, drop.seq), left)
 
@@ -281,7 +290,7 @@ class _Apply:
         for entry in said.get(PG, {}).get("dropped", ()) if declaration(said) else ():
             was = decode_property(entry["property"])
             if self._comes_back(declared, was):
-                self._past.setdefault(_identity(declared), {})[was.name] = entry["seq"]
+                self._past.setdefault(identity_of(declared), {})[was.name] = entry["seq"]
             else:
                 entries.append(entry)
         if before is not None and self._remembers:
@@ -293,7 +302,7 @@ class _Apply:
 
     def _comes_back(self, declared: SchemaType, was: Property) -> bool:
         now = property_named(declared, was.name)
-        is_said = (*_named(declared), was.name) in self._steps["restore_property"]
+        is_said = (identity_of(declared), was.name) in self._returning
         return is_said and now is not None and now.type == was.type
 
     # 3. Renamed types.
@@ -336,8 +345,7 @@ class _Apply:
                     continue
                 if self._is_taken(declared, each):
                     message = f"there is already one like it among {new}"
-                    who = fitting.shown(tx, each.number)
-                    self._findings.add(declared, message, lambda who=who: who)  # type: ignore[misc]
+                    self._findings.add(tx, declared, message, each.number)
                     is_done = False
                 elif table == "proposition":
                     tx.move(outer(each.number), predicate=new)
@@ -350,8 +358,7 @@ class _Apply:
         """Whether the place that an instance is to move to is somebody else's."""
         if isinstance(declared, NodeType):
             return self._tx.get_concept(declared.kip_name, each.name) is not None
-        ends = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))
-        subject, object_ = ends
+        subject, object_ = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))
         return self._tx.get_edge(subject, declared.kip_name, object_) is not None
 
     # 5. Rows.
@@ -361,9 +368,9 @@ class _Apply:
         return rewriting.rewrite_of(
             before if isinstance(before, (NodeType, EdgeType)) else None,
             declared,
-            restored=self._past.get(_identity(declared), {}),
-            is_checked=_named(declared) in self._steps[_NEEDS_DATA],
-            adopts=_identity(declared) in self._adopted,
+            restored=self._past.get(identity_of(declared), {}),
+            is_checked=identity_of(declared) in self._looked_at,
+            adopts=identity_of(declared) in self._adopted,
         )
 
     # 6. Indexes.
@@ -378,41 +385,17 @@ class _Apply:
     def _check(self, changed: list[InstanceType]) -> None:
         tx, findings = self._tx, self._findings
         for interface in self._catalog.interfaces.values():
-            if _identity(interface) in self._adopted:
+            if identity_of(interface) in self._adopted:
                 fitting.check_interface(tx, interface, number_of(tx, interface), findings)
         fitting.check_unique(tx, [(each, number_of(tx, each)) for each in changed], findings)
         for each in changed:
             if not isinstance(each, EdgeType):
                 continue
-            before = self._accepted.get(_identity(each))
+            before = self._accepted.get(identity_of(each))
             if before is None:
                 fitting.check_ends(tx, each, self._catalog, findings)
             if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
                 fitting.check_cardinality(tx, each, findings)
-
-
-def _about(planned: Plan) -> dict[str, set[tuple[str, ...]]]:
-    """Which types, and properties, some steps are about: each by kind, name and property."""
-    found: dict[str, set[tuple[str, ...]]] = {_NEEDS_DATA: set()}
-    found["restore_property"] = set()
-    for step in planned.changes:
-        said = step.to_dict()
-        kind = said.get("type_kind", "edge" if said["kind"] == "change_cardinality" else "node")
-        named = (kind, said.get("type_name") or said.get("name") or "")
-        if step.needs_data:
-            found[_NEEDS_DATA].add(named)
-        if step.kind == "restore_property":
-            found["restore_property"].add((*named, said["property_name"]))
-    return found
-
-
-def _named(declared: SchemaType) -> tuple[str, str]:
-    return kind_of_type(declared), declared.name
-
-
-def _identity(declared: SchemaType) -> str:
-    """What makes it the same type under another name."""
-    return f"{kind_of_type(declared)}:{declared.type_id}"
 
 
 def _table(declared: InstanceType) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeGuard, TypeVar
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -41,9 +41,14 @@ def read(
     With `dropped`, it also remembers what was dropped softly and can be restored.
     """
     source = Sources(None if moment is None else str(moment)).concepts("c")
-    found = [parse_object(text) for (text,) in every(connection, _DECLARED.format(source=source))]
+    rows = every(connection, _DECLARED.format(source=source))
+    found = [
+        (declared, attributes)
+        for attributes in (parse_object(text) for (text,) in rows)
+        if (declared := declaration(attributes)) is not None
+    ]
     gone = _gone(connection, found) if dropped else ()
-    return catalog_of((declared for each in found if (declared := declaration(each))), gone)
+    return catalog_of((declared for declared, _ in found), gone)
 
 
 def catalog_of(declared: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
@@ -62,15 +67,20 @@ def catalog_of(declared: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) 
     return Catalog(interfaces, nodes, edges, tuple(dropped))
 
 
+def identity_of(declared: SchemaType) -> str:
+    """What makes it the same type under another name."""
+    return f"{kind_of_type(declared)}:{declared.type_id}"
+
+
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
     """The later catalog, saying what was called otherwise in the earlier one.
 
     Ids survive renames, so two catalogs of one graph tell by themselves.
     """
-    old = {f"{kind_of_type(each)}:{each.type_id}": each for each in before.types}
+    old = {identity_of(each): each for each in before.types}
 
     def renamed(each: Declared) -> Declared:
-        was = old.get(f"{kind_of_type(each)}:{each.type_id}")
+        was = old.get(identity_of(each))
         if was is None:
             return each
         names = {declared.prop_id: declared.name for declared in was.properties}
@@ -94,17 +104,16 @@ def _other(was: str | None, name: str) -> str | None:
     return None if was == name else was
 
 
-def _gone(connection: apsw.Connection, live: list[dict[str, Any]]) -> list[Dropped]:
+def _gone(
+    connection: apsw.Connection, live: list[tuple[SchemaType, dict[str, Any]]]
+) -> list[Dropped]:
     """Properties and types that live definitions remember, and definitions that are tombstones."""
-    found: list[Dropped] = []
-    for attributes in live:
-        declared = declaration(attributes)
-        if declared is not None:
-            kind = kind_of_type(declared)
-            found += [
-                Dropped(kind, declared.name, each) for each, _ in dropped_properties(attributes)
-            ]
-    names = {each.type_id: each.name for each in map(declaration, live) if _is_node(each)}
+    found = [
+        Dropped(kind_of_type(declared), declared.name, each)
+        for declared, attributes in live
+        for each, _ in dropped_properties(attributes)
+    ]
+    names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
     for (text,) in every(connection, _RETIRED):
         attributes = parse_object(text)
         declared = declaration(attributes)
@@ -117,10 +126,6 @@ def _gone(connection: apsw.Connection, live: list[dict[str, Any]]) -> list[Dropp
             declared = memory.declared
             found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
     return found
-
-
-def _is_node(declared: SchemaType | None) -> TypeGuard[NodeType]:
-    return isinstance(declared, NodeType)
 
 
 def _with_ends(

@@ -8,7 +8,7 @@ would be refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mycel.engine.typed import card_violation, is_actor, shown_element, unique_violation
@@ -22,7 +22,7 @@ from mycel.schema.model import (
     SchemaType,
     kind_of_type,
 )
-from mycel.schema.steps import UnsupportedChange
+from mycel.schema.steps import UnsupportedChange, entity
 from mycel.store import instances
 from mycel.store.transaction import Transaction
 
@@ -40,46 +40,48 @@ class Findings:
         self._counts: Final[dict[str, int]] = {}
         self._uncounted: Final[set[str]] = set()
 
-    def add(self, declared: SchemaType, message: str, who: Callable[[], str]) -> None:
-        """Note that an instance does not satisfy a type; `who` tells which, if it is listed."""
-        entity = _entity(declared)
-        self._counts[entity] = self._counts.get(entity, 0) + 1
-        listed = self._listed.setdefault(entity, [])
+    def add(self, tx: Transaction, declared: SchemaType, message: str, number: int) -> None:
+        """Note that an instance does not satisfy a type."""
+        place = _place(declared)
+        self._counts[place] = self._counts.get(place, 0) + 1
+        listed = self._listed.setdefault(place, [])
         if len(listed) < LISTED_MAX:
-            listed.append({"instance": who(), "message": message})
+            listed.append({"instance": shown_element(tx, number), "message": message})
+
+    def refuse(self, declared: SchemaType, message: str) -> None:
+        """Note that a type itself cannot be."""
+        place = _place(declared)
+        self._counts[place] = 1
+        self._listed[place] = [{"instance": declared.name, "message": message}]
 
     def add_uncounted(self, declared: SchemaType) -> None:
         """Note that there are more of a type than were counted."""
-        self._uncounted.add(_entity(declared))
+        self._uncounted.add(_place(declared))
 
     def __bool__(self) -> bool:
         return bool(self._counts)
 
     def steps(self) -> list[UnsupportedChange]:
         """As steps of a plan that is not supported."""
-        return [self._step(entity, count) for entity, count in self._counts.items()]
+        return [self._step(place, count) for place, count in self._counts.items()]
 
-    def _step(self, entity: str, count: int) -> UnsupportedChange:
-        listed, has_more = self._listed[entity], entity in self._uncounted
+    def _step(self, place: str, count: int) -> UnsupportedChange:
+        listed, has_more = self._listed[place], place in self._uncounted
         others = f"more than {count - 1} others" if has_more else f"{count - 1} more"
         others = f" (and {others})" if count > 1 else ""
         first = f"{listed[0]['instance']}: {listed[0]['message']}"
         reason = f"existing data does not satisfy it: {first}{others}"
-        return UnsupportedChange(entity, reason, tuple(listed), count, has_more)
+        return UnsupportedChange(place, reason, tuple(listed), count, has_more)
 
 
-def _entity(declared: SchemaType) -> str:
-    return f"{kind_of_type(declared)}:{declared.name}"
-
-
-shown: Final = shown_element
-"""An element as people know it."""
+def _place(declared: SchemaType) -> str:
+    return entity(kind_of_type(declared), declared.name)
 
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
     """An interface has no instances."""
     for each in instances.numbers(tx.ledger.connection, "concept", number):
-        findings.add(declared, "an interface has no instances", lambda at=each: shown(tx, at))  # type: ignore[misc]
+        findings.add(tx, declared, "an interface has no instances", each)
 
 
 def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
@@ -91,7 +93,7 @@ def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: 
     message = f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}"
     wrong = instances.links_elsewhere(ledger.connection, predicate, from_type, to_type)
     for number, _, _ in wrong:
-        findings.add(declared, message, lambda at=number: shown(tx, at))  # type: ignore[misc]
+        findings.add(tx, declared, message, number)
 
 
 def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -> None:
@@ -104,7 +106,7 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
     beyond = instances.sources_beyond(ledger.connection, predicate, card.minimum, card.maximum)
     for source, count in beyond:
         error = card_violation(tx, declared.name, card, source, count)
-        findings.add(declared, error.message.rstrip("."), lambda at=source: shown(tx, at))  # type: ignore[misc]
+        findings.add(tx, declared, error.message.rstrip("."), source)
 
 
 def check_unique(
@@ -125,7 +127,7 @@ def check_unique(
             findings.add_uncounted(declared)
             return
         error = unique_violation(tx, declared.name, conflict, holders)
-        findings.add(declared, error.message.rstrip("."), lambda at=holders[0]: shown(tx, at))  # type: ignore[misc]
+        findings.add(tx, declared, error.message.rstrip("."), holders[0])
 
 
 def _is_key(declared: InstanceType, columns: tuple[str, ...]) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mycel.engine.protection import ACTORS
+from mycel.engine.typed import shown_element
 from mycel.errors import ConstraintViolation, MycelError
-from mycel.migration.fitting import Findings, shown
+from mycel.migration.fitting import Findings
 from mycel.model.names import check_name
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.model import InstanceType, NodeType
@@ -211,13 +212,14 @@ class _Run:
         holder = self._finals.setdefault(name, row.number)
         if holder != row.number:
             key = ", ".join(_key(self._rewrite.declared))
+            both = (shown_element(self._tx, each) for each in (holder, row.number))
             raise ConstraintViolation(
                 f"@key violation on {self._rewrite.declared.name}.({key}): value {name!r}"
-                f" held by {shown(self._tx, holder)} and {shown(self._tx, row.number)}"
+                f" held by {' and '.join(both)}"
             )
         if name != row.name:
             self._names[row.number] = name
 
     def _note(self, number: int, error: MycelError) -> None:
         message = error.message.rstrip(".")
-        self._findings.add(self._rewrite.declared, message, lambda: shown(self._tx, number))
+        self._findings.add(self._tx, self._rewrite.declared, message, number)

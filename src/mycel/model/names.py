@@ -73,6 +73,17 @@ def kind_of(value: object) -> str:
     return type(value).__name__
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written in UTF-8: a file's name may hold bytes that are none."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def shorten(text: str, characters_max: int = 60) -> str:
     """Text cut for a message."""
     return text if len(text) <= characters_max else text[: characters_max - 1] + "…"

@@ -29,6 +29,7 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.model import cbor
+from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of
 from mycel.model.values import JsonObject, check_object
@@ -91,6 +92,24 @@ def concept_record(
     return _MAP_HEADS[len(parts)] + b"".join(parts)
 
 
+def record_of(
+    concept: Concept, *, tombstone: Tombstone | None = None, number: int | None = None
+) -> bytes:
+    """The canonical record of a concept as it is, perhaps as a tombstone."""
+    return concept_record(
+        concept.type,
+        concept.name,
+        concept.attributes,
+        concept.metadata,
+        created_us=concept.created_us,
+        created_by=concept.created_by,
+        version=concept.version,
+        updated_us=concept.updated_us,
+        tombstone=tombstone,
+        number=number,
+    )
+
+
 def new_concept_record(
     type_name: str,
     name: str,
@@ -147,6 +166,29 @@ def edge_record(
             parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
         )
     return _MAP_HEADS[len(parts)] + b"".join(parts)
+
+
+def record_of_link(
+    link: Proposition,
+    predicate: int,
+    subject_key: bytes,
+    object_key: bytes,
+    tombstone: Tombstone | None = None,
+) -> bytes:
+    """The canonical record of a link as it is, in this place, perhaps as a tombstone."""
+    return edge_record(
+        predicate,
+        subject_key,
+        object_key,
+        link.attributes,
+        link.metadata,
+        created_us=link.created_us,
+        created_by=link.created_by,
+        weight=link.weight,
+        version=link.version,
+        updated_us=link.updated_us,
+        tombstone=tombstone,
+    )
 
 
 def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:

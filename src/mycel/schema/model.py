@@ -158,8 +158,25 @@ class Interface:
     """From `@key`, `@unique` and `@index` on its properties; nodes take them over."""
 
 
+class _Instances:
+    """What types that have instances share."""
+
+    __slots__ = ()
+    name: str
+    annotations: tuple[Annotation, ...]
+
+    @property
+    def kip_name(self) -> str:
+        """What concepts of this type, or links, are called in KIP: their type or predicate."""
+        return annotation(self.annotations, KIP_NAME) or self.name
+
+    @property
+    def is_open(self) -> bool:
+        return has_annotation(self.annotations, OPEN)
+
+
 @dataclass(frozen=True, slots=True)
-class NodeType:
+class NodeType(_Instances):
     """A type of concepts."""
 
     name: str
@@ -172,22 +189,13 @@ class NodeType:
     renamed_from: str | None = None
 
     @property
-    def kip_name(self) -> str:
-        """What concepts of this type are called in KIP."""
-        return annotation(self.annotations, KIP_NAME) or self.name
-
-    @property
-    def is_open(self) -> bool:
-        return has_annotation(self.annotations, OPEN)
-
-    @property
     def key(self) -> tuple[str, ...]:
         """The properties that name an instance, in order; empty without `@key`."""
         return next((each.columns for each in self.constraints if isinstance(each, Key)), ())
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeType:
+class EdgeType(_Instances):
     """A type of links: a predicate."""
 
     name: str
@@ -199,15 +207,6 @@ class EdgeType:
     properties: tuple[Property, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     renamed_from: str | None = None
-
-    @property
-    def kip_name(self) -> str:
-        """The predicate."""
-        return annotation(self.annotations, KIP_NAME) or self.name
-
-    @property
-    def is_open(self) -> bool:
-        return has_annotation(self.annotations, OPEN)
 
 
 InstanceType: TypeAlias = NodeType | EdgeType

@@ -91,7 +91,8 @@ class RowRules:
                 pattern; a key that is not the name.
         """
         filled = self._with_defaults(attributes, True) if creating else attributes
-        if self.accepts(filled, name):
+        # Whoever asks for a shape has seen that the row is not right as it is.
+        if filled is not attributes and self.accepts(filled, name):
             return filled
         shaped = attributes
         rules = self._values

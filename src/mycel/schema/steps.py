@@ -379,6 +379,26 @@ PropertyStep: TypeAlias = (
 Step: TypeAlias = TypeStep | PropertyStep | AddConstraint | DropConstraint | UnsupportedChange
 
 
+def type_of(step: Step) -> SchemaType | None:
+    """The type that a step is about, as it should be; None for what no step can do."""
+    match step:
+        case UnsupportedChange():
+            return None
+        case DropType():
+            return step.before
+        case (
+            AddType()
+            | RestoreType()
+            | RenameType()
+            | ChangeInterfaces()
+            | ChangeCardinality()
+            | UpdateTypeMetadata()
+        ):
+            return step.declared
+        case _:
+            return step.owner
+
+
 def entity(type_kind: TypeKind, type_name: str, property_name: str | None = None) -> str:
     """How an unsupported change names what it is about."""
     place = f"{type_kind}:{type_name}"

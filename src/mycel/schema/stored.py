@@ -261,9 +261,7 @@ def decode_property(said: Mapping[str, Any]) -> Property:
 
 def dropped_properties(attributes: Mapping[str, Any]) -> list[tuple[Property, int]]:
     """The properties that were dropped softly, each with the position before its values went."""
-    said = attributes.get(PG)
-    if declaration(attributes) is None or not isinstance(said, dict):
-        return []
+    said = attributes[PG]
     return [(decode_property(each["property"]), each["seq"]) for each in said.get("dropped", ())]
 
 

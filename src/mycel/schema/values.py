@@ -138,7 +138,7 @@ def _integer(low: int, high: int) -> Canonical:
             raise BadValue(_is(value))
         if low <= number <= high:
             return number
-        raise BadValue(f"{_shown(number)} is not within {low}..{high}")
+        raise BadValue(f"{shown(number)} is not within {low}..{high}")
 
     return whole
 
@@ -147,9 +147,9 @@ def _whole(value: float) -> int:
     if not isfinite(value):
         raise BadValue(f"{value} is no JSON number")
     if not value.is_integer():
-        raise BadValue(f"{_shown(value)} is not whole")
+        raise BadValue(f"{shown(value)} is not whole")
     if abs(value) > _EXACT_MAX:
-        raise BadValue(f"{_shown(value)} is not exact; write it without a point or exponent")
+        raise BadValue(f"{shown(value)} is not exact; write it without a point or exponent")
     return int(value)
 
 
@@ -163,7 +163,7 @@ def _float64(value: Any) -> float:
         try:
             return float(value)
         except OverflowError:
-            raise BadValue(f"{_shown(value)} is beyond the range of F64") from None
+            raise BadValue(f"{shown(value)} is beyond the range of F64") from None
     raise BadValue(_is(value))
 
 
@@ -172,7 +172,7 @@ def _float32(value: Any) -> float:
     if -SINGLE_MAX <= number <= SINGLE_MAX:
         made = single(number)
         return number if made == number else made
-    raise BadValue(f"{_shown(number)} is beyond the range of F32")
+    raise BadValue(f"{shown(number)} is beyond the range of F32")
 
 
 def _date(value: Any) -> str:
@@ -184,8 +184,8 @@ def _date(value: Any) -> str:
             date.fromisoformat(value)
             return value
     except ValueError:
-        raise BadValue(f"{_shown(value)} is no day of the calendar") from None
-    raise BadValue(f"{_shown(value)} is not written like 2024-01-31")
+        raise BadValue(f"{shown(value)} is no day of the calendar") from None
+    raise BadValue(f"{shown(value)} is not written like 2024-01-31")
 
 
 def _date_time(value: Any) -> str:
@@ -195,14 +195,14 @@ def _date_time(value: Any) -> str:
         return value
     parts = _DATE_TIME.fullmatch(value)
     if parts is None:
-        raise BadValue(f"{_shown(value)} is not written like 2024-01-31T12:00:00Z")
+        raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
     day, time, fraction, zone = parts.groups()
     try:
         moment = datetime.fromisoformat(f"{day}T{_clock(time)}")
         if zone is not None and zone not in "Zz":
             moment -= _offset(zone)
     except (ValueError, OverflowError):
-        raise BadValue(f"{_shown(value)} is no moment in the years 0001 to 9999") from None
+        raise BadValue(f"{shown(value)} is no moment in the years 0001 to 9999") from None
     text = _moment(moment, 0 if fraction is None else int(fraction[:3].ljust(3, "0")))
     return value if value == text else text
 
@@ -248,9 +248,9 @@ def _blob(value: Any) -> str:
     try:
         decoded = a2b_base64(value, strict_mode=True)
     except ValueError:  # binascii.Error is one
-        raise BadValue(f"{_shown(value)} is no base64 with padding") from None
+        raise BadValue(f"{shown(value)} is no base64 with padding") from None
     if b64encode(decoded).decode() != value:
-        raise BadValue(f"{_shown(value)} is not how base64 writes these bytes")
+        raise BadValue(f"{shown(value)} is not how base64 writes these bytes")
     return value
 
 
@@ -274,7 +274,7 @@ def _enum(values: tuple[str, ...]) -> Canonical:
             raise BadValue(_is(value))
         if value in known:
             return value
-        raise UnknownEnumValue(f"{_shown(value)} is none of them")
+        raise UnknownEnumValue(f"{shown(value)} is none of them")
 
     return one_of
 
@@ -361,7 +361,7 @@ def from_key_text(type_: PropertyType, text: str) -> Any:
     value = from_text(type_, text)
     written = key_text(type_, value)
     if written != text:
-        raise BadValue(f"{_shown(text)} has to be written {_shown(written)}")
+        raise BadValue(f"{shown(text)} has to be written {shown(written)}")
     return value
 
 
@@ -400,7 +400,7 @@ def _array(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise BadValue(f"{_shown(text)} is no JSON array") from None
+        raise BadValue(f"{shown(text)} is no JSON array") from None
 
 
 def _integer_in(text: str) -> int | float:
@@ -412,10 +412,10 @@ def _integer_in(text: str) -> int | float:
 
 def _number_in(text: str) -> float:
     if _NUMBER.fullmatch(text) is None:
-        raise BadValue(f"{_shown(text)} is no number")
+        raise BadValue(f"{shown(text)} is no number")
     number = float(text)
     if not isfinite(number):
-        raise BadValue(f"{_shown(text)} is too large")
+        raise BadValue(f"{shown(text)} is too large")
     return number
 
 
@@ -425,7 +425,7 @@ def _bool_in(text: str) -> bool:
             return True
         case "false" | "0":
             return False
-    raise BadValue(f"{_shown(text)} is neither true nor false")
+    raise BadValue(f"{shown(text)} is neither true nor false")
 
 
 # Python objects, as tables of Arrow, pandas and numpy hold them.
@@ -478,7 +478,7 @@ def _plain(value: object) -> object:
 
 def _date_of(value: datetime) -> str:
     if value.hour or value.minute or value.second or value.microsecond:
-        raise BadValue(f"{_shown(value.isoformat())} has a time of day")
+        raise BadValue(f"{shown(value.isoformat())} has a time of day")
     return value.isoformat()[:10]
 
 
@@ -486,7 +486,7 @@ def _date_time_of(value: datetime) -> str:
     try:
         moment = value.astimezone(UTC) if value.tzinfo is not None else value
     except (ValueError, OverflowError):
-        raise BadValue(f"{_shown(str(value))} is no moment in the years 0001 to 9999") from None
+        raise BadValue(f"{shown(str(value))} is no moment in the years 0001 to 9999") from None
     return moment.replace(tzinfo=None).isoformat()
 
 
@@ -503,10 +503,6 @@ def _number_of(value: Decimal) -> int | float:
 
 def shown(value: object) -> str:
     """A value in a message: text in single quotes, all else as JSON; cut if it is long."""
-    return _shown(value)
-
-
-def _shown(value: object) -> str:
     if isinstance(value, str):
         short = shorten(value, _SHOWN_MAX)
         return f"'{short}'" if short.isprintable() else repr(short)
@@ -524,4 +520,4 @@ def _is(value: object) -> str:
         kind = with_article(json_type(value))
     else:
         kind = f"a Python {kind_of(value)}"
-    return f"{_shown(value)} is {kind}"
+    return f"{shown(value)} is {kind}"

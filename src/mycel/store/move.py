@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from mycel.errors import DuplicateExists, ImmutableTarget, InvalidId
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_name, shorten
-from mycel.model.records import Tombstone, concept_key, concept_record
+from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
@@ -207,16 +207,6 @@ def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
 
 
 def _append(ledger: Ledger, concept: Concept, key: bytes, tombstone: Tombstone | None) -> int:
-    record = concept_record(
-        concept.type,
-        concept.name,
-        concept.attributes,
-        concept.metadata,
-        created_us=concept.created_us,
-        created_by=concept.created_by,
-        version=concept.version,
-        updated_us=concept.updated_us,
-        tombstone=tombstone,
-    )
+    record = record_of(concept, tombstone=tombstone)
     before = ledger.record_at(concept.seq)
     return ledger.append(Kind.MOVE_CONCEPT, concept.number, before, record, "concepts", key)

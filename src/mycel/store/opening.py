@@ -22,7 +22,7 @@ from mycel.errors import (
     FormatTooNew,
     NotADatabase,
 )
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store import layout
 from mycel.store.connections import Durability, Location, Memory, stamp_of, translated
 from mycel.store.journal import Head
@@ -72,20 +72,12 @@ def locate(
         )
     if not busy_timeout_s >= 0:
         raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")
-    if "\0" in path or not _is_utf8(path):
+    if "\0" in path or not is_unicode(path):
         raise NotADatabase(f"{path!r} is a name that no file can have.")
     place = Path(path).resolve()  # The log stands beside the file itself, not beside a link to it.
     locked_out = readonly and not os.access(place.parent, os.W_OK)
     stamp = stamp_of(str(place)) if locked_out else None
     return Location(str(place), readonly, durability, busy_timeout_s, vfs, memory, stamp)
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def open_or_create(

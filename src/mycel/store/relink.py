@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from mycel.errors import ConstraintViolation, DuplicateExists
 from mycel.model import ids
 from mycel.model.elements import Proposition
-from mycel.model.records import Tombstone, edge_record, proposition_key
+from mycel.model.records import Tombstone, proposition_key, record_of_link
 from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
@@ -105,18 +105,7 @@ def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
 
 def _append(ledger: Ledger, link: Proposition, place: Place, tombstone: Tombstone | None) -> int:
     ends = present_key(ledger, place.subject), present_key(ledger, place.object)
-    record = edge_record(
-        place.predicate,
-        *ends,
-        link.attributes,
-        link.metadata,
-        created_us=link.created_us,
-        created_by=link.created_by,
-        weight=link.weight,
-        version=link.version,
-        updated_us=link.updated_us,
-        tombstone=tombstone,
-    )
+    record = record_of_link(link, place.predicate, *ends, tombstone)
     predicate = ledger.registry.predicates.name(ledger.connection, place.predicate)
     key = proposition_key(ends[0], predicate, ends[1])
     before = ledger.record_at(link.seq)

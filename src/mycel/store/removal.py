@@ -13,13 +13,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_text
-from mycel.model.records import (
-    Tombstone,
-    concept_key,
-    concept_record,
-    edge_record,
-    proposition_key,
-)
+from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
 from mycel.store.journal import Kind
 from mycel.store.ledger import Ledger
 
@@ -59,19 +53,8 @@ def retire_links(tx: Transaction, numbers: Sequence[int], reason: str) -> None:
 def _retire_link(
     ledger: Ledger, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
 ) -> None:
-    record = edge_record(
-        link.type,
-        subject_key,
-        object_key,
-        link.attributes,
-        link.metadata,
-        created_us=link.created_us,
-        created_by=link.created_by,
-        weight=link.weight,
-        version=link.version,
-        updated_us=link.updated_us,
-        tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
-    )
+    tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
+    record = record_of_link(link, link.type, subject_key, object_key, tombstone)
     key = proposition_key(subject_key, link.predicate, object_key)
     ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
 
@@ -81,18 +64,8 @@ def retire_concept(tx: Transaction, concept: Concept, reason: str) -> None:
     check_text(reason, "reason", REASON_BYTES_MAX)
     tx.ask_guards(concept)
     ledger = tx.ledger
-    record = concept_record(
-        concept.type,
-        concept.name,
-        concept.attributes,
-        concept.metadata,
-        created_us=concept.created_us,
-        created_by=concept.created_by,
-        version=concept.version,
-        updated_us=concept.updated_us,
-        tombstone=Tombstone(ledger.time_us, ledger.actor, reason),
-        number=ledger.number_defined_by(concept),
-    )
+    tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
+    record = record_of(concept, tombstone=tombstone, number=ledger.number_defined_by(concept))
     key = concept_key(concept.type, concept.name)
     ledger.entomb(Kind.RETIRE_CONCEPT, concept, record, key, reason)
 

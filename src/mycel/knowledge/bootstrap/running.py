@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -34,6 +32,7 @@ from mycel.knowledge.code.facts import FORMAT
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import parse
 from mycel.store import holdings
+from mycel.syntax.collecting import collector_paused
 
 VERSION: Final = 100 + FORMAT
 """Changes with what is written for a file; files of another version are looked at again."""
@@ -94,14 +93,15 @@ class Bootstrap:
         """Bring the graph up to date with the folder."""
         began = monotonic()
         summary = Summary()
-        with _without_collecting():
+        # Facts are millions of values without cycles; `reading` collects what it leaves behind.
+        with collector_paused(True):
             self._run(summary, report)
         summary.seconds = monotonic() - began
         return summary
 
     def _run(self, summary: Summary, report: Report | None) -> None:
-        entries = self._walk(summary)
         known, is_complete = self._known()
+        entries = self._walk(summary, known)
         outside = [path for path in known if not path.startswith(self._prefix)]
         look = [
             path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
@@ -132,12 +132,16 @@ class Bootstrap:
 
     # What is there.
 
-    def _walk(self, summary: Summary) -> dict[str, Entry]:
+    def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
+        """The files that are there; where nobody may look just now, those that were."""
         own = Path(self._db.path).name
         found: dict[str, Entry] = {}
-        for name, entry in walking.walk(
-            self.folder, lambda path, why: summary.skip(self._prefix + path, why)
-        ).items():
+        walked = walking.walk(self.folder, lambda path, why: summary.skip(self._prefix + path, why))
+        closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
+        for path, stamp in known.items() if closed else ():
+            if path.startswith(closed):
+                found[path] = Entry(stamp.size, stamp.mtime_ns)
+        for name, entry in walked.files.items():
             if own in name and self._is_our_own(name, own):
                 continue
             path = self._prefix + name
@@ -402,18 +406,3 @@ def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Ite
         yield item
         if done % _REPORT_EVERY == 0 or done == total:
             report(Progress(stage, done, total))
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Without looking for garbage in cycles: facts are millions of values, and none has any.
-
-    What reading leaves behind, `reading` collects itself.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

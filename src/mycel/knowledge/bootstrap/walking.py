@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
 from mycel.knowledge.bootstrap.limits import DEPTH_MAX, FILES_MAX, GIT_SECONDS_MAX
-from mycel.model.names import shorten
+from mycel.model.names import is_unicode, shorten
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -46,6 +46,14 @@ class Entry(NamedTuple):
 
     size: int
     mtime_ns: int
+
+
+class Walk(NamedTuple):
+    """What is below a folder."""
+
+    files: dict[str, Entry]
+    unreadable: list[str]
+    """Folders that cannot be looked into just now: nothing is known of what is below them."""
 
 
 def check_folder(path: Path) -> Path:
@@ -78,14 +86,17 @@ def check_folder(path: Path) -> Path:
     return found
 
 
-def walk(folder: Path, skip: Skip) -> dict[str, Entry]:
+def walk(folder: Path, skip: Skip) -> Walk:
     """The files below a folder by their paths, which are relative to it and have slashes.
 
     Raises:
+        NotFound, DatabaseError: the folder is gone, or cannot be looked into.
         ResourceExhausted: there are too many.
     """
+    check_folder(folder)
     listed = _listed_by_git(folder)
-    names = _walked(folder, skip) if listed is None else _unfolded(listed, skip)
+    unreadable: list[str] = []
+    names = _walked(folder, skip, unreadable) if listed is None else _unfolded(listed, skip)
     found: dict[str, Entry] = {}
     above = str(folder)
     for name in names:
@@ -97,17 +108,14 @@ def walk(folder: Path, skip: Skip) -> dict[str, Entry]:
                     f"There are more than {FILES_MAX:,} files below {_shown(folder)}.",
                     hint="Name the folder of one project, or leave more out with a .gitignore.",
                 )
-    return found
+    return Walk(found, unreadable)
 
 
 def _look(above: str, name: str, skip: Skip) -> Entry | None:
     """What is known of a file without opening it; None for what is no file to keep."""
-    if not name.isascii():
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            skip(name, "its name is not UTF-8")
-            return None
+    if not is_unicode(name):
+        skip(name, "its name is not UTF-8")
+        return None
     try:
         status = os.lstat(f"{above}/{name}")
     except FileNotFoundError:  # Git still tracks it, or it went just now.
@@ -179,8 +187,11 @@ class _Rules(NamedTuple):
     spec: GitIgnoreSpec
 
 
-def _walked(folder: Path, skip: Skip) -> Iterator[str]:
-    """All names below a folder that nothing tells to leave out, folders in order of their names."""
+def _walked(folder: Path, skip: Skip, unreadable: list[str]) -> Iterator[str]:
+    """All names below a folder that nothing tells to leave out, folders in order of their names.
+
+    Folders that cannot be looked into are noted as `unreadable`.
+    """
     waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
     while waiting:
         path, depth, rules = waiting.pop()
@@ -188,19 +199,16 @@ def _walked(folder: Path, skip: Skip) -> Iterator[str]:
             with os.scandir(folder / path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
-            if not path:
-                raise NotFound(
-                    f"The folder {_shown(folder)!r} cannot be read: {_reason(error)}.",
-                    hint="Nothing was changed. Run it again when the folder is there.",
-                ) from None
             skip(path, _reason(error))
+            if not isinstance(error, FileNotFoundError):  # That one went just now.
+                unreadable.append(path)
             continue
         if any(entry.name == ".gitignore" for entry in entries):
             rules = (*rules, *_rules(folder, path))
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:
             name = f"{path}/{entry.name}" if path else entry.name
-            if not _is_text(entry.name):  # Rules are about texts.
+            if not is_unicode(entry.name):  # Rules are about texts.
                 skip(name, "its name is not UTF-8")
                 continue
             if not entry.is_dir(follow_symlinks=False):
@@ -237,14 +245,6 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
             continue  # Git ignores what it cannot read.
         lines.append(line)
     return (_Rules(f"{path}/" if path else "", GitIgnoreSpec.from_lines(lines)),)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:

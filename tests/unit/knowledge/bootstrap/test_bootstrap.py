@@ -735,3 +735,24 @@ def test_several_processes_read_the_same(
 
 def test_limits_are_sane() -> None:
     assert limits.FILE_BYTES_MAX <= 2 << 20  # What the analysis takes.
+
+
+def test_what_is_below_a_folder_that_cannot_be_read_stays(
+    shop: mycel.Knowledge, root: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py", "def a(): pass\n")
+    write("closed/b.py", "def b(): pass\n")
+    bootstrap(shop, root)
+    before = state(shop)
+    real = os.scandir
+
+    def scandir(path: Path) -> object:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", scandir)
+        summary = bootstrap(shop, root)
+    assert (summary.removed, summary.skipped_count) == (0, 1)
+    assert state(shop) == before

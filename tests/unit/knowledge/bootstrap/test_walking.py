@@ -13,7 +13,7 @@ from tests.unit.knowledge.bootstrap.conftest import Write, git
 
 def walked(root: Path) -> tuple[set[str], dict[str, str]]:
     skipped: dict[str, str] = {}
-    return set(walk(root, skipped.__setitem__)), skipped
+    return set(walk(root, skipped.__setitem__).files), skipped
 
 
 def test_git_says_which_files_belong_to_a_repository(repository: Path, write: Write) -> None:
