@@ -13,7 +13,6 @@ import rich_click as click
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
 from mycel.errors import NotADatabase
-from mycel.syntax.collecting import collector_paused
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -44,6 +43,9 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
     created if it is not there. The server ends when its input does.
     """
+    # Late: see the package's docstring.
+    from mycel.syntax.collecting import collector_paused
+
     with ExitStack() as closing:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):

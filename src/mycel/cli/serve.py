@@ -21,7 +21,6 @@ from mycel.cli.clients import connection_help
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.mcp import knowledge_of, open_or_create
 from mycel.errors import AccessDenied
-from mycel.syntax.collecting import collector_paused
 
 if TYPE_CHECKING:
     from mycel.http.app import Door
@@ -184,6 +183,9 @@ def _bring_in(session: Session, db: Nexus, root: Path) -> None:
 
 
 def _application(session: Session, db: Nexus, policy: Policy, project: Path | None) -> Guard:
+    # Late: see the package's docstring.
+    from mycel.syntax.collecting import collector_paused
+
     # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
     # the time.
     with collector_paused(True):
