@@ -7,6 +7,9 @@ PYTHON ?= python3
 WORKERS ?= 2
 # More arguments for pytest, the benchmarks or mycel: `make test ARGS="-k merkle"`.
 ARGS ?=
+# Each worker loads all of the tests, and tests start hundreds of processes: without the compiled
+# modules of the time before, a tenth of the work would be compiling them.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 PY := $(VENV)/bin/python

@@ -30,6 +30,12 @@ READY_S: Final = 1.2
 RATIO: Final = 1.5
 RESIDENT_BYTES: Final = 120 << 20
 
+SOME: Final = 'FIND(?c.id, ?c.name) WHERE { ?c {type: "Document"} } LIMIT 60'
+ALL: Final = (
+    'FIND(?c) WHERE { ?c {type: "Document"} }',
+    "FIND(?p, COUNT(?l)) WHERE { ?l (?a, ?p, ?b) }",
+    "FIND(?l) WHERE { ?l (?a, ?p, ?b) } LIMIT 1000",
+)
 URIS: Final = [f"concept://bench/notes/{at}" for at in range(NODES)]
 
 
@@ -67,11 +73,25 @@ def _measure(pair: Pair, env: dict[str, str]) -> Iterator[Line]:
         server.call("search_knowledge", {"query": "note"})
         server.call("traverse_graph", {"start": URIS[0], "direction": "both"})
         yield _memory("mcp memory", pair, server, empty, "after get, search, traverse")
-        # An overview counts the whole graph, and so maps all of its file: the system's cache.
-        server.call("describe_graph", {})
-        yield _memory("mcp memory, own", pair, server, empty, "and describe; no mapped files")
+        _work_hard(server)
+        yield _memory("mcp memory, worked", pair, server, empty, "after questions about all of it")
+        yield _memory("mcp memory, own", pair, server, empty, "the same without mapped files")
     plain_s, ours_s = anyio.run(_with_client, pair, env)
     yield Measure("mcp get, SDK client", pair.size, "s", ours_s, plain_s, bar=Bar(RATIO))
+
+
+def _work_hard(server: Connection) -> None:
+    """All that takes memory: counts, large traversals both ways, searches, sorting all links."""
+    server.call("describe_graph", {})
+    found = server.call("execute_kip_readonly", {"command": SOME})
+    ids, names = found["structuredContent"]["result"]
+    for each in ids:
+        wide = {"max_cost": 2, "max_nodes": 1000, "direction": "both"}
+        server.call("traverse_graph", {"start": each, **wide})
+    for each in names[:20]:
+        server.call("search_knowledge", {"query": each, "limit": 50})
+    for each in ALL:
+        server.call("execute_kip_readonly", {"command": each})
 
 
 def _memory(name: str, pair: Pair, server: Connection, empty: Connection, note: str) -> Measure:

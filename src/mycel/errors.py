@@ -367,12 +367,17 @@ REGISTRY: dict[str, type[MycelError]] = {error.name: error for error in _tree(My
 """Every error that is raised, by its name on the wire."""
 
 
+_SLIP_CHARACTERS_MAX = 1_000
+
+
 def did_you_mean(name: str, known: list[str]) -> str:
     """A sentence naming the closest known names, or an empty string.
 
     >>> did_you_mean("drug", ["Drug", "Symptom"])
     "Did you mean 'Drug'?"
     """
+    if len(name) > _SLIP_CHARACTERS_MAX:
+        return ""  # Nobody has mistyped that, and to compare it would take long.
     folded = {candidate.casefold(): candidate for candidate in known}
     close = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3)]
     return f"Did you mean {' or '.join(repr(match) for match in close)}?" if close else ""

@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -324,31 +325,25 @@ def _with_bound(request: Any, bound: Mapping[str, Any]) -> Any:
 class Databases:
     """Opens engines: cases that only read share one per graph, every other case has its own."""
 
-    opening: Callable[[], Engine]
+    opening: Callable[[], AbstractContextManager[Engine]]
     shared: dict[str | None, Engine] = field(default_factory=dict)
-    own: list[Engine] = field(default_factory=list)
+    _kept: ExitStack = field(default_factory=ExitStack)
+    _own: ExitStack = field(default_factory=ExitStack)
 
     def for_case(self, case: Case) -> Engine:
         if not case.only_reads:
-            self._close(self.own)
-            engine = self.opening()
-            self.own.append(engine)
-            prepare(engine, case)
-            return engine
+            self._own.close()
+            return self._prepared(case, self._own)
         if case.graph not in self.shared:
-            engine = self.opening()
-            prepare(engine, case)
-            self.shared[case.graph] = engine
+            self.shared[case.graph] = self._prepared(case, self._kept)
         return self.shared[case.graph]
 
-    def close(self) -> None:
-        self._close(self.own)
-        self._close(list(self.shared.values()))
-        self.shared.clear()
+    def _prepared(self, case: Case, until: ExitStack) -> Engine:
+        engine = until.enter_context(self.opening())
+        prepare(engine, case)
+        return engine
 
-    @staticmethod
-    def _close(engines: list[Engine]) -> None:
-        for engine in engines:
-            if (close := getattr(engine, "close", None)) is not None:
-                close()
-        engines.clear()
+    def close(self) -> None:
+        self._own.close()
+        self._kept.close()
+        self.shared.clear()

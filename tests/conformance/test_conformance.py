@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
-import mycel
 from mycel.testing.reference import ReferenceNexus
 from tests.conformance.runner import HERE, LACKS, Case, Databases, load, run
+from tests.prepared import NEW
 
 CASES = list(load())
 
@@ -21,14 +22,14 @@ def _parameters(engine: str) -> list[object]:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Databases]:
-    opened = Databases(lambda: mycel.open(":memory:"))
+    opened = Databases(NEW.opened)
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
 def references() -> Iterator[Databases]:
-    opened = Databases(ReferenceNexus)
+    opened = Databases(lambda: nullcontext(ReferenceNexus()))
     yield opened
     opened.close()
 

@@ -1,5 +1,6 @@
 """The runner itself: it must fail where an engine is wrong."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -188,6 +189,6 @@ def test_readers_share_a_database_and_writers_do_not(tmp_path: Any) -> None:
         "[[case]]\nname = 'a'\nsection = '3'\ncommand = 'FIND'\nresult = '1'\n"
         "[[case]]\nname = 'b'\nsection = '4'\ncommand = 'UPSERT {}'\nresult = '1'\n",
     )
-    databases = Databases(Canned)
+    databases = Databases(lambda: nullcontext(Canned()))
     assert databases.for_case(reads) is databases.for_case(reads)
     assert databases.for_case(writes) is not databases.for_case(writes)

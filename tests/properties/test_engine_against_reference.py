@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 from hypothesis import given
@@ -22,6 +23,7 @@ from mycel.testing.reference import ReferenceNexus
 from mycel.testing.reference.find import answers
 from mycel.testing.reference.json_values import canonical
 from mycel.testing.reference.parameters import Parameters
+from tests.prepared import NEW, Prepared
 from tests.properties.kip_commands import (
     CORE,
     KEYS,
@@ -52,6 +54,10 @@ class Engine(Protocol):
 
 def elements_of(engine: Engine) -> dict[str, dict[str, Any]]:
     """Every live element of an engine, by its id."""
+    if isinstance(engine, ReferenceNexus):
+        # Its elements are plain objects, and its FIND, which is slow, would show just these.
+        found = [engine.graph.wire(number) for number in engine.graph.elements]
+        return {element["id"]: element for element in found}
     types = engine.request({"command": 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} }'})
     found = []
     for name in types["result"]:
@@ -69,6 +75,7 @@ class Names:
         self.born = born or {}
         """The versions with which an engine starts: bootstrapping may take it several steps."""
 
+    @cached_property
     def versions(self) -> dict[Identity, int]:
         return {
             self.identity(id_): element["metadata"]["_version"]
@@ -82,17 +89,18 @@ class Names:
         ends = (self.identity(element["subject"]), self.identity(element["object"]))
         return (ends[0], element["predicate"], ends[1])
 
+    @cached_property
     def state(self) -> dict[Identity, Any]:
         """The whole graph, in the form of `ReferenceNexus.state`, with values made comparable."""
-        versions = self.versions()
         return {
             identity: (
                 self.plain(element["attributes"]),
                 self.plain(element["metadata"]),
-                versions[identity] - self.born.get(identity, 0),
+                version - self.born.get(identity, 0),
             )
-            for id_, element in self.elements.items()
-            for identity in [self.identity(id_)]
+            for (identity, version), element in zip(
+                self.versions.items(), self.elements.values(), strict=True
+            )
         }
 
     def plain(self, value: Any) -> Any:
@@ -114,33 +122,54 @@ class Names:
                 return "number", float(f"{value:.12g}")
 
 
-class Pair:
-    """An engine and the reference, with the same graph in both."""
+def begin(engine: Engine) -> None:
+    """What all graphs here have."""
+    for command in (VOCABULARY, CORE):
+        assert "result" in engine.request({"command": command})
 
-    def __init__(self, engine: Engine, graph: Command) -> None:
+
+BEGUN = Prepared(begin)
+
+
+@cache
+def begun_reference() -> ReferenceNexus:
+    begin(made := ReferenceNexus())
+    return made
+
+
+@cache
+def born() -> tuple[dict[Identity, int], dict[Identity, int]]:
+    """The versions of what the engine and the reference start with."""
+    with NEW.opened() as engine:
+        return Names(engine).versions, Names(ReferenceNexus()).versions
+
+
+class Pair:
+    """An engine that has begun and the reference, with the same graph in both."""
+
+    def __init__(self, engine: mycel.Nexus, graph: Command) -> None:
         self.engine = engine
         self.reference = ReferenceNexus()
-        self.born = [Names(side).versions() for side in (self.engine, self.reference)]
-        for request in ({"command": VOCABULARY}, {"command": CORE}, graph.request):
-            for side in (self.engine, self.reference):
-                assert "result" in side.request(request), side.request(request)
+        self.reference.graph = begun_reference().graph.copy()
+        for side in (self.engine, self.reference):
+            assert "result" in side.request(graph.request), side.request(graph.request)
 
     def names(self) -> tuple[Names, Names]:
-        return Names(self.engine, self.born[0]), Names(self.reference, self.born[1])
+        ours, theirs = born()
+        return Names(self.engine, ours), Names(self.reference, theirs)
 
 
 @contextmanager
 def pair_with(graph: Command) -> Iterator[Pair]:
-    with mycel.open(":memory:") as engine:
+    with BEGUN.opened() as engine:
         yield Pair(engine, graph)
 
 
 @contextmanager
 def indexed_pair_with(graph: Command) -> Iterator[Pair]:
     """The engine finds concepts and links by whatever they say; the reference knows no index."""
-    with mycel.open(":memory:") as engine:
-        pair = Pair(engine, graph)
-        with engine.transaction() as tx:
+    with pair_with(graph) as pair:
+        with pair.engine.transaction() as tx:
             for owner in (*TYPES, *PREDICATES):
                 define_slots(tx, owner, **dict.fromkeys(KEYS, False))
         for side in (pair.engine, pair.reference):
@@ -231,7 +260,7 @@ def test_indexes_follow_every_change(
             told, ours = outcome(pair.engine, change, ours)
             expected, theirs = outcome(pair.reference, change, theirs)
             assert told == expected, change
-            assert ours.state() == theirs.state(), change
+            assert ours.state == theirs.state, change
         check_find(pair, command)
 
 
@@ -243,8 +272,7 @@ def test_deeply_nested_blocks_mean_the_same_to_both(graph: Command, command: Com
 
 @given(command=faulty_finds())
 def test_a_find_that_cannot_be_answered_is_refused_with_the_same_code(command: Command) -> None:
-    with mycel.open(":memory:") as engine:
-        pair = Pair(engine, Command(ast.Capsule((_SOMETHING,))))
+    with pair_with(Command(ast.Capsule((_SOMETHING,)))) as pair:
         refusal = pair.reference.request(command.request)["error"]
         response = pair.engine.request(command.request)
         assert response.get("error", response).get("code") == refusal["code"], refusal
@@ -295,7 +323,7 @@ def outcome(engine: Engine, command: Command, before: Names) -> tuple[Any, Names
     response = engine.request(command.request)
     after = Names(engine, before.born)
     if "error" in response:
-        assert after.state() == before.state(), "a command that failed has changed something"
+        assert after.state == before.state, "a command that failed has changed something"
         return response["error"]["code"], after
     return after.plain(response["result"]), after
 
@@ -306,20 +334,20 @@ def test_the_engine_writes_what_the_reference_writes(
 ) -> None:
     with pair_with(graph) as pair:
         ours, theirs = pair.names()
-        assert ours.state() == theirs.state()
+        assert ours.state == theirs.state
         for command in commands:
             told, ours = outcome(pair.engine, command, ours)
             expected, theirs = outcome(pair.reference, command, theirs)
             assert told == expected, command
-            assert ours.state() == theirs.state(), command
+            assert ours.state == theirs.state, command
 
 
 @given(graph=graphs(), command=changes())
 def test_a_dry_run_tells_the_same_and_changes_nothing(graph: Command, command: Command) -> None:
     with pair_with(graph) as pair:
-        before = Names(pair.engine).state()
+        before = Names(pair.engine).state
         dry = pair.engine.request({**command.request, "dry_run": True})
-        assert Names(pair.engine).state() == before
+        assert Names(pair.engine).state == before
         refusal = pair.reference.request(command.request).get("error", {})
         assert dry.get("error", {}).get("code") == refusal.get("code")
 
@@ -327,6 +355,6 @@ def test_a_dry_run_tells_the_same_and_changes_nothing(graph: Command, command: C
 @given(graph=graphs())
 def test_a_capsule_that_is_repeated_changes_nothing(graph: Command) -> None:
     with pair_with(graph) as pair:
-        before = Names(pair.engine).state()
+        before = Names(pair.engine).state
         assert "result" in pair.engine.request(graph.request)
-        assert Names(pair.engine).state() == before
+        assert Names(pair.engine).state == before

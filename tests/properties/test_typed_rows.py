@@ -123,7 +123,7 @@ def moment(_: str, value: Any) -> str:
         raise Refused from None
     milliseconds = math.floor(int((fraction or ".0")[1:4].ljust(3, "0")))
     stored = f"{utc.year:04}-{utc.month:02}-{utc.day:02}T{utc.hour:02}:{utc.minute:02}"
-    return f"{stored}:{utc.second:02}" + (f".{milliseconds:03}Z" if milliseconds else "Z")
+    return f"{stored}:{utc.second:02}.{milliseconds:03}Z"
 
 
 def blob(_: str, value: Any) -> str:
@@ -151,7 +151,9 @@ SCALARS: dict[str, Callable[[str, Any], Any]] = {
 # The checker: one row.
 
 
-def key_text(value: Any) -> str:
+def key_text(type_: PropertyType, value: Any) -> str:
+    if type_.scalar == "DateTime":
+        return str(value).replace(".000Z", "Z")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -174,7 +176,7 @@ def checked_row(
         demand(creating or not absent)
         if absent:
             stored |= {each: key_in(name, properties, key)[each] for each in absent}
-        texts = [key_text(stored[each]) for each in key]
+        texts = [key_text(properties[each].type, stored[each]) for each in key]
         one = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
         demand(name == (texts[0] if len(key) == 1 else one))
     for constraint in declared.constraints:
@@ -205,7 +207,7 @@ def key_in(name: str, properties: dict[str, Property], key: tuple[str, ...]) -> 
             except ValueError:
                 raise Refused from None
         found[each] = checked(type_, value)
-        demand(key_text(found[each]) == said)
+        demand(key_text(type_, found[each]) == said)
     return found
 
 
@@ -335,7 +337,8 @@ def name_for(draw: st.DrawFn, declared: NodeType, row: dict[str, Any]) -> str | 
         return draw(st.sampled_from(("a", "1", "007", '["a","1"]', '["a", "1"]', "true")))
     properties = {each.name: each for each in declared.properties}
     try:
-        texts = [key_text(checked(properties[each].type, row.get(each))) for each in declared.key]
+        types = [(each, properties[each].type) for each in declared.key]
+        texts = [key_text(type_, checked(type_, row.get(each))) for each, type_ in types]
     except Refused:
         return "a"
     if len(texts) == 1:

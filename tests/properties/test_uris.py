@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mycel.errors import MycelError
 from mycel.knowledge.files import path_of
-from mycel.knowledge.uris import Kind, build, parse
+from mycel.knowledge.uris import Kind, build, kip_identity, parse, uri_of
+from mycel.model.names import check_name
 
 NASTY = (
     *("..", ".", "/", "//", "\\", "%2e", "%2E", "%2f", "%5c", "%00", "%", "%25", "%252e", "%c0%ae"),
@@ -33,6 +34,16 @@ def test_a_normal_form_is_its_own_normal_form(text: str, kind: Kind) -> None:
     except MycelError:
         return
     assert parse(uri.text, "elsewhere", kind=kind) == uri
+
+
+@given(texts, st.sampled_from(("Concept", "Resource", "Note")))
+def test_whatever_a_concept_is_called_its_uri_leads_back_to_it(name: str, type_name: str) -> None:
+    try:
+        check_name(name)
+    except MycelError:
+        return
+    uri = parse(uri_of(type_name, name), "elsewhere")
+    assert uri.text == name or kip_identity(uri) == (type_name, name)
 
 
 @given(texts)

@@ -25,6 +25,7 @@ Modules, in the order in which a call passes through them:
 - `mcp`         mcp: the graph for agents, on stdin and stdout
 - `serve`       serve: the graph over HTTP
 - `clients`     how programs that speak MCP are told about a graph
+- `registering` the files of these programs: our entry in them
 - `labels`      ids with the names that people know
 - `output`      tables for people, one JSON object per line for programs
 - `failures`    from any exception to one message and an exit status

@@ -5,52 +5,135 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from io import StringIO
+from keyword import iskeyword
 
 import rich_click as click
 
-from mycel.cli import (
-    bootstrap,
-    capsules,
-    concepts,
-    databases,
-    demo,
-    edges,
-    history,
-    importing,
-    kip,
-    mcp,
-    proofs,
-    schema,
-    serve,
-    transfer,
-    traversal,
-)
 from mycel.cli.context import Group, Session
 from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from mycel.cli.output import PipeClosed
+from mycel.errors import InternalError
 
-_PANELS: dict[str, tuple[click.RichCommand, ...]] = {
-    "Database": (databases.init, databases.doctor, demo.demo),
-    "Language": (kip.kip, capsules.capsule),
-    "Knowledge": (bootstrap.bootstrap,),
-    "Schema and data": (schema.schema, transfer.load, transfer.export, importing.import_),
-    "Graph": (
-        concepts.define,
-        concepts.concept,
-        edges.edge,
-        edges.find,
-        traversal.traverse,
-        concepts.search,
+
+class Outline(click.RichCommand):
+    """What help and completion say of a command whose module is not loaded."""
+
+    def __init__(self, name: str, module: str, says: str) -> None:
+        super().__init__(name=name, short_help=says, add_help_option=False)
+        self._module = module
+
+    def load(self) -> click.Command:
+        """The command itself."""
+        # A name that Python keeps for itself, such as import, has an underscore behind it there.
+        name = f"{self.name}_" if iskeyword(self.name or "") else self.name
+        command = getattr(import_module(f"mycel.cli.{self._module}"), name or "")
+        if not isinstance(command, click.Command):
+            raise InternalError(f"mycel.cli.{self._module} has no command {self.name!r}.")
+        return command
+
+
+class Root(Group):
+    """The root command: it knows all others by their outlines, and loads the one that is asked for.
+
+    Loading all of them would take as long as help itself. A test holds each outline against its
+    command.
+    """
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, more = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, Outline) else command, more
+
+
+_PANELS: dict[str, tuple[Outline, ...]] = {
+    "Database": (
+        Outline("init", "databases", "Create the database; one that is there stays as it is."),
+        Outline(
+            "doctor",
+            "databases",
+            "Check the installation and the database; exit status 1 if something is broken.",
+        ),
+        Outline("demo", "demo", "Show in a minute what Mycel does, on a graph of its own."),
     ),
-    "Servers": (mcp.mcp, serve.serve),
+    "Language": (
+        Outline("kip", "kip", "Run a command of KIP, or start a session."),
+        Outline(
+            "capsule",
+            "capsules",
+            "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
+        ),
+    ),
+    "Knowledge": (
+        Outline(
+            "bootstrap",
+            "bootstrap",
+            "Bring a folder into the graph: files, folders, symbols, and how they are related.",
+        ),
+    ),
+    "Schema and data": (
+        Outline(
+            "schema",
+            "schema",
+            "Show, check, plan and apply schemas: types, properties and constraints, in .pg files.",
+        ),
+        Outline(
+            "load",
+            "transfer",
+            "Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.",
+        ),
+        Outline(
+            "export",
+            "transfer",
+            "Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.",
+        ),
+        Outline(
+            "import",
+            "importing",
+            "Import the file of the MCP memory server: its entities, relations and observations.",
+        ),
+    ),
+    "Graph": (
+        Outline("define", "concepts", "Define a type of concepts, or a predicate of edges."),
+        Outline("concept", "concepts", "Write, show and retire concepts."),
+        Outline("edge", "edges", "Add, remove and show edges."),
+        Outline("find", "edges", "Find what can be reached from an element, nearest first."),
+        Outline(
+            "traverse",
+            "traversal",
+            "Show what is near an element, nearest first: an edge costs its weight.",
+        ),
+        Outline(
+            "search",
+            "concepts",
+            "Find elements by the words in their names and attributes, best first.",
+        ),
+    ),
+    "Servers": (
+        Outline(
+            "mcp", "mcp", "Serve the graph to an agent over MCP, on standard input and output."
+        ),
+        Outline("serve", "serve", "Serve the graph over HTTP until Ctrl-C or SIGTERM."),
+    ),
     "History and proofs": (
-        history.log,
-        history.history,
-        history.snapshot,
-        proofs.prove,
-        proofs.verify,
-        history.purge,
+        Outline("log", "history", "List transactions, newest first."),
+        Outline("history", "history", "List every version of an element, oldest first."),
+        Outline("snapshot", "history", "Show all roots of this moment."),
+        Outline(
+            "prove",
+            "proofs",
+            "Prove that an element is part of the state, or that there is none with this identity.",
+        ),
+        Outline(
+            "verify",
+            "proofs",
+            "Check everything against everything; exit status 1 if anything disagrees.",
+        ),
+        Outline(
+            "purge", "history", "Forget an element for good, with every edge that ever touched it."
+        ),
     ),
 }
 
@@ -66,7 +149,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     ctx.exit()
 
 
-@click.group(cls=Group, root=True, command_panels=_PANELS, context_settings={"show_default": True})
+@click.group(cls=Root, root=True, command_panels=_PANELS, context_settings={"show_default": True})
 @click.option(
     "--version",
     is_flag=True,
@@ -78,8 +161,9 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 def app() -> None:
     """An embedded, verifiable knowledge graph for AI agents.
 
-    Elements are named by their ids (C:12, P:13:treats) or as Type:name. `mycel demo` shows what
-    this is about; `mycel init` creates a database for the current directory.
+    Elements are named by their ids (C:12, P:13:treats), as Type:name, or by the URI or path of a
+    node. `mycel demo` shows what this is about; `mycel init` creates a database for the current
+    directory.
     """
 
 

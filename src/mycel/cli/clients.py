@@ -1,12 +1,8 @@
-"""How programs that speak MCP are told about a graph: what to type, or what to write where.
+"""How programs that speak MCP are told about a graph: which they are, and what they are told.
 
-Each client has a file of its own, with entries of others in it. Ours is added and nothing else is
-touched: JSON is read, changed and written again in its own indentation; to TOML a table is
-appended, so that comments stay. What cannot be done so, such as JSON with comments, is left alone,
-and the error says what to write by hand.
-
-A file is replaced as a whole or not at all, and the one before is kept beside it. A symbolic link
-is not followed: somebody has put the file elsewhere on purpose, and should know who writes to it.
+Some clients have a file in each project, and there our entry is called `mycel`. Others have one for
+all projects, where each graph needs an entry of its own, and the name says which it is.
+`registering` writes the files and looks into them.
 """
 
 from __future__ import annotations
@@ -17,22 +13,108 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from mycel.errors import ConstraintViolation, DatabaseError, MycelError
+from mycel.cli.context import Place, Session
 
 NAME = "mycel"
-BACKUP = ".mycel-backup"
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex"]
+CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 
-_OURS = ("command", "args", "type", "url", "headers", "http_headers")
-"""Keys that say where a server is. All others, such as `env`, are the user's."""
+PLACES = ("--db", "--workspace")
+NAME_CHARACTERS_MAX = 40
+"""Clients put the names of tools behind it, and refuse what gets longer than 64 together."""
+
+
+# What is told.
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How a client starts the server of one graph."""
+
+    program: tuple[str, ...]
+    place: Place
+    root: Path
+    compat: str | None = None
+    """None: as the entry has it. An empty text: none."""
+    name: str | None = None
+    """What the entry is called, if somebody said so."""
+
+    def default_name(self, client: Client) -> str:
+        return server_name(self.place) if client.is_shared else NAME
+
+    def command(self, before: Sequence[str] = ()) -> list[str]:
+        """What is started. Options that an entry has had stay, but for those that say otherwise."""
+        where = (
+            ("--db", str(self.place.path.absolute()))
+            if self.place.workspace is None
+            else ("--workspace", self.place.workspace)
+        )
+        decided = {*PLACES, "--root"} | ({"--compat"} if self.compat is not None else set())
+        kept = [
+            word
+            for name, value in options_of(before)
+            for word in (name, *value)
+            if name not in decided
+        ]
+        mode = ("--compat", self.compat) if self.compat else ()
+        return [*self.program, "mcp", *where, "--root", str(self.root), *mode, *kept]
+
+    def is_meant_by(self, command: Sequence[str]) -> bool:
+        """Whether a command serves the same graph."""
+        found = place_of(command)
+        return found is not None and found.path.absolute() == self.place.path.absolute()
+
+
+def server_name(place: Place) -> str:
+    """What the entry of a graph is called in a file that all projects share.
+
+    >>> server_name(Place(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
+    'mycel-shop-41e20c9a'
+    """
+    # Late: see `workspace_of`.
+    from hashlib import sha256
+
+    said = place.workspace or place.path.stem
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{NAME}-{said}")
+    is_whole = place.workspace is not None and name == f"{NAME}-{said}"
+    if is_whole and len(name) <= NAME_CHARACTERS_MAX:
+        return name
+    # The name of a file, or what is left of a name, may be that of another one, too.
+    digest = sha256(os.fsencode(place.path.absolute())).hexdigest()
+    return f"{name[: NAME_CHARACTERS_MAX - 9]}-{digest[:8]}"
+
+
+def place_of(command: Sequence[str]) -> Place | None:
+    """The database that a command names, if it does.
+
+    Raises:
+        click.UsageError: what it names can be none.
+    """
+    given = {
+        name.removeprefix("--"): value[0]
+        for name, value in options_of(command)
+        if name in PLACES and value
+    }
+    return Session(given=given).place() if given else None
+
+
+def options_of(command: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The options of `mycel mcp` in a command, each with its value, if it has one."""
+    words = list(command[command.index("mcp") + 1 :]) if "mcp" in command else []
+    while words:
+        name, equals, value = words.pop(0).partition("=")
+        if equals:
+            yield name, (value,)
+        elif name.startswith("--") and words and not words[0].startswith("--"):
+            yield name, (words.pop(0),)
+        else:
+            yield name, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +126,8 @@ class Client:
     path: Path
     key: str
     """Under which key the file has its servers."""
+    is_shared: bool = False
+    """Whether all projects share the file."""
     is_toml: bool = False
     has_type: bool = False
     """Whether an entry says that it is a command."""
@@ -55,16 +139,18 @@ class Client:
         kind = {"type": "stdio"} if self.has_type else {}
         return {**kind, "command": command[0], "args": list(command[1:])}
 
-    def snippet(self, command: Sequence[str]) -> str:
+    def snippet(self, name: str, command: Sequence[str]) -> str:
         """What the file has to hold, if there is nothing else in it."""
         entry = self.entry(command)
         if self.is_toml:
-            lines = (f"{key} = {_toml(value)}" for key, value in entry.items())
-            return "\n".join((f"[{self.key}.{NAME}]", *lines)) + "\n"
-        return json.dumps({self.key: {NAME: entry}}, indent=2, ensure_ascii=False) + "\n"
+            lines = (f"{key} = {toml_value(value)}" for key, value in entry.items())
+            return "\n".join((f"[{self.key}.{name}]", *lines)) + "\n"
+        return json.dumps({self.key: {name: entry}}, indent=2, ensure_ascii=False) + "\n"
 
 
-CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+def toml_value(value: str | list[str]) -> str:
+    """A text, or a list of texts. JSON's escapes are TOML's, too, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def client(name: ClientName, folder: Path) -> Client:
@@ -75,7 +161,9 @@ def client(name: ClientName, folder: Path) -> Client:
             return Client(name, "Claude Code", path, "mcpServers", afterwards=noted)
         case "claude-desktop":
             path, noted = _claude_desktop(), "Restart Claude Desktop."
-            return Client(name, "Claude Desktop", path, "mcpServers", afterwards=noted)
+            return Client(
+                name, "Claude Desktop", path, "mcpServers", is_shared=True, afterwards=noted
+            )
         case "cursor":
             path, noted = folder / ".cursor" / "mcp.json", "Enable it in Cursor's settings, MCP."
             return Client(name, "Cursor", path, "mcpServers", afterwards=noted)
@@ -85,7 +173,15 @@ def client(name: ClientName, folder: Path) -> Client:
         case "codex":
             home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
             path, noted = home / "config.toml", "Start a new session of Codex."
-            return Client(name, "Codex", path, "mcp_servers", is_toml=True, afterwards=noted)
+            return Client(
+                name,
+                "Codex",
+                path,
+                "mcp_servers",
+                is_shared=True,
+                is_toml=True,
+                afterwards=noted,
+            )
 
 
 def _claude_desktop() -> Path:
@@ -98,202 +194,30 @@ def _claude_desktop() -> Path:
     return base / "Claude" / "claude_desktop_config.json"
 
 
-def own_command() -> list[str]:
+def own_program() -> tuple[str, ...]:
     """How this very program is started, from wherever: by its whole path.
 
     A client that was not started in a terminal knows no path of ours.
     """
     found = shutil.which("mycel")
-    return [found] if found else [sys.executable, "-m", "mycel"]
-
-
-# Writing.
-
-
-class Told(NamedTuple):
-    """What became of a client's file."""
-
-    path: Path
-    changed: bool
-    backup: Path | None = None
-
-
-def tell(client: Client, command: Sequence[str]) -> Told:
-    """Write a server into a client's file; nothing happens if it is there.
-
-    Raises:
-        ConstraintViolation: the file is not what it should be, and is left as it is.
-    """
-    if client.path.is_symlink() or client.path.parent.is_symlink():
-        there = os.path.realpath(client.path)
-        raise _refusal(client, f"it is elsewhere, behind a symbolic link: {there}")
-    before = _read(client)
-    after = (_toml_after if client.is_toml else _json_after)(client, command, before)
-    if after == before:
-        return Told(client.path, changed=False)
-    try:
-        backup = _replace(client.path, after, keep=before is not None)
-    except OSError as error:
-        raise DatabaseError(
-            f"{client.path} cannot be written: {error.strerror}.",
-            hint="Check the permissions; --print shows what it should hold.",
-        ) from None
-    return Told(client.path, changed=True, backup=backup)
-
-
-def _read(client: Client) -> str | None:
-    try:
-        return client.path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-        raise _refusal(client, f"it cannot be read: {said}") from None
-
-
-def _json_after(client: Client, command: Sequence[str], before: str | None) -> str:
-    if before is None or not before.strip():
-        return client.snippet(command)
-    try:
-        whole = json.loads(before)
-    except ValueError as error:
-        raise _refusal(client, f"it is no plain JSON: {error}") from None
-    servers = whole.setdefault(client.key, {}) if isinstance(whole, dict) else None
-    if not isinstance(servers, dict):
-        raise _refusal(client, f"{client.key!r} is no object in it")
-    there = servers.get(NAME)
-    kept = {k: v for k, v in there.items() if k not in _OURS} if isinstance(there, dict) else {}
-    entry = client.entry(command) | kept
-    if there == entry:
-        return before
-    servers[NAME] = entry
-    end = "\n" if before.endswith("\n") else ""
-    return json.dumps(whole, indent=_indent(before), ensure_ascii=False) + end
-
-
-def _indent(text: str) -> int | str:
-    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return 2 if found is None else found[1]
-
-
-def _toml_after(client: Client, command: Sequence[str], before: str | None) -> str:
-    if before is None or not before.strip():
-        return client.snippet(command)
-    try:
-        whole = tomllib.loads(before)
-    except ValueError as error:
-        raise _refusal(client, f"it is no TOML: {error}") from None
-    servers = whole.get(client.key, {})
-    there = servers.get(NAME) if isinstance(servers, dict) else None
-    entry = client.entry(command)
-    if isinstance(there, dict):
-        if {key: value for key, value in there.items() if key in _OURS} == entry:
-            return before
-        raise _refusal(client, f"it has another server called {NAME}")
-    after = before.rstrip("\n") + "\n\n" + client.snippet(command)
-    try:
-        tomllib.loads(after)
-    except ValueError:
-        said = f"a table cannot be added to its {client.key}"
-        raise _refusal(client, said) from None
-    return after
-
-
-def _refusal(client: Client, why: str) -> MycelError:
-    return ConstraintViolation(
-        f"{client.path} stays as it is: {why}.",
-        hint=f"`mycel init --client {client.name} --print` shows what to write into it by hand.",
-    )
-
-
-def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
-    """Write a file as a whole, and keep the one before. Returns where that is."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    backup = path.with_name(path.name + BACKUP) if keep else None
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if backup is None:
-            Path(name).chmod(0o666 & ~_umask())
-        else:
-            shutil.copymode(path, name)
-            _keep(path, backup)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return backup
-
-
-def _keep(path: Path, backup: Path) -> None:
-    """Copy a file, over an earlier copy: not through a link that somebody has put there."""
-    backup.unlink(missing_ok=True)
-    shutil.copy2(path, backup, follow_symlinks=False)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _toml(value: str | list[str]) -> str:
-    """A text, or a list of texts. JSON's escapes are TOML's, too, but for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-# Looking.
-
-
-class Registered(NamedTuple):
-    """What a client's file says of us."""
-
-    client: Client
-    command: tuple[str, ...] = ()
-    """How it starts us; nothing if it asks a server at `url`."""
-    url: str | None = None
-    trouble: str | None = None
-    """Why the file cannot be used."""
-
-
-def registered(client: Client) -> Registered | None:
-    """What a client's file says of us, if there is one and it does."""
-    try:
-        text = client.path.read_text(encoding="utf-8-sig")
-        whole = tomllib.loads(text) if client.is_toml else json.loads(text or "{}")
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        return Registered(client, trouble=f"cannot be read: {error.strerror}")
-    except ValueError as error:
-        # With comments, which some clients allow, it may be well all the same.
-        return Registered(client, trouble=f"cannot be understood: {error}")
-    servers = whole.get(client.key) if isinstance(whole, dict) else None
-    entry = servers.get(NAME) if isinstance(servers, dict) else None
-    if not isinstance(entry, dict):
-        return None
-    if isinstance(entry.get("url"), str):
-        return Registered(client, url=entry["url"])
-    command, arguments = entry.get("command"), entry.get("args", [])
-    if not isinstance(command, str) or not isinstance(arguments, list):
-        return Registered(client, trouble=f"has no command under {NAME}")
-    return Registered(client, (command, *map(str, arguments)))
+    return (found,) if found else (sys.executable, "-m", "mycel")
 
 
 # Words for people.
 
 
-def connection_help(url: str, command: Sequence[str]) -> str:
-    """How each client is connected: to the server at `url`, or by starting `command` itself."""
-    return "\n".join(_lines(url, command))
+def connection_help(url: str, command: Sequence[str], shared_name: str) -> str:
+    """How each client is connected: to the server at `url`, or by starting `command` itself.
+
+    `shared_name` is for those that have one file for all projects.
+    """
+    return "\n".join(_lines(url, command, shared_name))
 
 
-def _lines(url: str, command: Sequence[str]) -> Iterator[str]:
+def _lines(url: str, command: Sequence[str], shared_name: str) -> Iterator[str]:
     there = json.dumps({"mcpServers": {NAME: {"url": url}}})
-    started = json.dumps({"mcpServers": {NAME: {"command": command[0], "args": [*command[1:]]}}})
+    entry = {"command": command[0], "args": [*command[1:]]}
+    started = json.dumps({"mcpServers": {shared_name: entry}})
     yield "Claude Code:"
     yield f"  claude mcp add --transport http {NAME} {url}"
     yield "Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):"
@@ -304,18 +228,18 @@ def _lines(url: str, command: Sequence[str]) -> Iterator[str]:
     added = json.dumps({"name": NAME, "type": "http", "url": url})
     yield f"  code --add-mcp {shlex.quote(added)}"
     yield "Codex:"
-    yield f"  codex mcp add {NAME} --url {url}"
+    yield f"  codex mcp add {shared_name} --url {url}"
 
 
-def typed(client: Client, command: Sequence[str]) -> str | None:
+def typed(client: Client, name: str, command: Sequence[str]) -> str | None:
     """What can be typed instead of writing the file, if the client has a command for it."""
     words = shlex.join(command)
     match client.name:
         case "claude-code":
-            return f"claude mcp add {NAME} -- {words}"
+            return f"claude mcp add {name} -- {words}"
         case "codex":
-            return f"codex mcp add {NAME} -- {words}"
+            return f"codex mcp add {name} -- {words}"
         case "vscode":
-            added = json.dumps({"name": NAME, **client.entry(command)}, ensure_ascii=False)
+            added = json.dumps({"name": name, **client.entry(command)}, ensure_ascii=False)
             return f"code --add-mcp {shlex.quote(added)}"
     return None

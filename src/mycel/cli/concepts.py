@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from mycel.cli.context import Command, Group, Session, pass_session
-from mycel.cli.labels import labels
+from mycel.cli.labels import labels, readable
 from mycel.cli.output import count, when, wire
 from mycel.cli.parameters import exactly, find_concept, json_object, moment, resolve
 from mycel.errors import InvalidId
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from mycel.nexus import Nexus
     from mycel.store.transaction import Transaction
 
-_CONCEPT = "TYPE NAME|TYPE:NAME|ID"
+_CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
+_STATEMENTS = {
+    "concept": "SEARCH CONCEPT :question LIMIT :limit",
+    "edge": "SEARCH PROPOSITION :question LIMIT :limit",
+}
 
 
 @click.group(cls=Group)
@@ -109,7 +113,7 @@ def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> No
             ("id", found.id),
             ("type", found.type),
             ("name", found.name),
-            ("attributes", found.attributes),
+            ("attributes", readable(found).attributes),
             ("metadata", found.metadata),
             ("version", found.version),
             ("created", f"{when(found.created_at)} by {found.created_by}"),
@@ -152,15 +156,23 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, required=True, help="Words; any of them is enough")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(("concept", "edge")),
+    multiple=True,
+    help="Only these; without it concepts, and edges where there is room for more",
+)
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="At most so many")
 @pass_session
-def search(session: Session, words: tuple[str, ...], limit: int) -> None:
+def search(session: Session, words: tuple[str, ...], kinds: tuple[str, ...], limit: int) -> None:
     """Find elements by the words in their names and attributes, best first.
 
-    It is SEARCH of KIP, for concepts and edges at once: a score of 1 is the very name.
+    It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
+    they come after the concepts.
     """
     with session.open(reading=True) as db:
-        found = _search(db, " ".join(words), limit)
+        found = _search(db, " ".join(words), kinds or tuple(_STATEMENTS), limit)
         label = labels(db)
         session.out.list(
             found,
@@ -171,14 +183,16 @@ def search(session: Session, words: tuple[str, ...], limit: int) -> None:
         )
 
 
-def _search(db: Nexus, question: str, limit: int) -> list[tuple[Element, float]]:
-    scores: dict[str, float] = {}
-    for kind in ("CONCEPT", "PROPOSITION"):
-        asked = {"question": question, "limit": limit}
-        for hit in db.execute(f"SEARCH {kind} :question LIMIT :limit", asked).value:
-            scores[hit["id"]] = hit["metadata"]["_score"]
-    best = sorted(scores, key=lambda each: -scores[each])[:limit]
-    return [(db.get(each), scores[each]) for each in best]
+def _search(
+    db: Nexus, question: str, kinds: Sequence[str], limit: int
+) -> Iterator[tuple[Element, float]]:
+    room = limit
+    for kind, statement in _STATEMENTS.items():
+        if kind not in kinds or not room:
+            continue
+        hits = db.execute(statement, {"question": question, "limit": room}).value
+        room -= len(hits)
+        yield from ((db.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits)
 
 
 def _kind(element: Element) -> str:
@@ -193,7 +207,7 @@ def _text(element: Element, label: Callable[[str], str]) -> str:
     from mycel.graph.walk import remember
     from mycel.model.elements import Concept
 
-    text = remember(element, "short").text
+    text = remember(readable(element), "short").text
     if isinstance(element, Concept):
         return text
     subject, predicate, object_ = element.subject, element.predicate, element.object

@@ -12,10 +12,10 @@ import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click as bare_click
 import rich_click as click
 from click.core import ParameterSource
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 HOME_FOLDER = ".knowledge_engine"
 EVERYWHERE = "Options of every command"
 
+_NAMED = ("--workspace", "MYCEL_WORKSPACE")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
@@ -87,14 +88,17 @@ class Session:
         return _place("workspace", workspace_of(_current_directory()), "the current directory")
 
     def workspace(self, root: Path) -> str:
-        """The workspace of URIs that name none: the one of the database, or else the folder's name.
+        """The workspace of URIs that name none: the one that was named, or else the folder's name.
 
-        A file that was named with --db belongs to no workspace by itself.
+        The name that a folder's database gets by itself is not one that anybody chose, even where a
+        client passes it on. Without its hash URIs are short, and the same on every machine.
         """
         # Late: see the package's docstring.
         from mycel.knowledge.uris import workspace_named
 
-        return workspace_named(self.place().workspace or root.name)
+        place = self.place()
+        is_named = place.chosen_by in _NAMED and place.workspace != workspace_of(root)
+        return workspace_named(place.workspace if is_named and place.workspace else root.name)
 
     def open(self, *, reading: bool = False, **how: Any) -> Nexus:
         """The database, which has to be there; for `reading`, one that may not be written will do.
@@ -131,6 +135,9 @@ def workspace_of(directory: Path) -> str:
     >>> workspace_of(Path("/home/ada/My Notes"))
     'my-notes-05090c43'
     """
+    # Late: it takes a while to load, and most calls are about a database that was named.
+    from hashlib import sha256
+
     slug = re.sub(r"[^a-z0-9]+", "-", directory.name.lower()).strip("-")[:40] or "root"
     return f"{slug}-{sha256(str(directory).encode(errors='surrogateescape')).hexdigest()[:8]}"
 
@@ -229,8 +236,32 @@ def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
     ]
 
 
+class Context(click.RichContext):
+    """What is known of one call; it makes help."""
+
+    def make_formatter(self, error_mode: bool = False) -> click.RichHelpFormatter:
+        _introduce_click()
+        return super().make_formatter(error_mode)
+
+
+def _introduce_click() -> None:
+    """Let rich-click know which click it works with.
+
+    It asks click itself, which loads all that can be known of installed packages to answer: a sixth
+    of the time that `mycel --help` takes. The name of a folder tells as much.
+    """
+    if "__version__" in vars(bare_click):
+        return
+    packages = Path(bare_click.__file__).parents[1]
+    found = [each.name for each in packages.glob("click-*.dist-info")]
+    if len(found) == 1:
+        bare_click.__version__ = found[0].removeprefix("click-").removesuffix(".dist-info")
+
+
 class Command(click.RichCommand):
     """A command with the options that every command has."""
+
+    context_class = Context
 
     def __init__(self, *, params: list[click.Parameter] | None = None, **more: Any) -> None:
         super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
@@ -240,6 +271,7 @@ class Group(click.RichGroup):
     """A group of such commands; the options may stand before their names as well."""
 
     command_class = Command
+    context_class = Context
 
     def __init__(
         self,

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import rich_click as click
 
-from mycel.cli import clients
+from mycel.cli import clients, registering
 from mycel.cli.capsules import presence
 from mycel.cli.context import Command, Place, Session, pass_session
 from mycel.cli.output import count
@@ -36,8 +37,6 @@ APSW_MIN = (3, 54)
 EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas"}
 """As in pyproject.toml, each with what it brings."""
 
-_PLACES = ("db", "workspace")
-
 Status = Literal["ok", "warn", "fail"]
 
 _COLOURS: dict[Status, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -51,6 +50,14 @@ class Finding(NamedTuple):
     detail: str
 
 
+def _entry_name(text: str) -> str:
+    """A name that every client takes."""
+    most = clients.NAME_CHARACTERS_MAX
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", text, re.ASCII) or len(text) > most:
+        raise click.BadParameter(f"use up to {most} letters, digits, '_' and '-'.")
+    return text
+
+
 @click.command(cls=Command)
 @click.option("--bare", is_flag=True, help="Without the core capsules: no types, nobody, nothing")
 @click.option(
@@ -61,9 +68,18 @@ class Finding(NamedTuple):
     help="Tell this program about the database, so that it starts `mycel mcp`; may be repeated",
 )
 @click.option(
+    "--name",
+    type=_entry_name,
+    metavar="NAME",
+    help="What the client calls it; mycel, or mycel-WORKSPACE where all projects share one file",
+)
+@click.option(
     "--compat",
-    type=click.Choice(("memory",)),
-    help="Let the client offer the tools of the official memory server instead of ours",
+    type=click.Choice(("memory", "none")),
+    help="Let the client offer the tools of the official memory server, or ours again (none)",
+)
+@click.option(
+    "--replace", is_flag=True, help="Take over an entry of this name that leads elsewhere"
 )
 @click.option(
     "--print", "only_print", is_flag=True, help="Show what --client would write; write nothing"
@@ -74,7 +90,9 @@ def init(
     *,
     bare: bool,
     client_names: tuple[clients.ClientName, ...],
+    name: str | None,
     compat: str | None,
+    replace: bool,
     only_print: bool,
 ) -> None:
     """Create the database; one that is there stays as it is.
@@ -83,29 +101,26 @@ def init(
     who it is itself. `mycel capsule list` shows them.
 
     With --client, a program that speaks MCP is told to use it. Its file keeps all its other
-    entries, and a copy of how it was before is left beside it.
+    entries, and a copy of how it was before is left beside it. Options that our entry has had
+    stay, unless you say otherwise.
     """
-    if (only_print or compat) and not client_names:
-        option = "--print" if only_print else "--compat"
-        raise click.UsageError(f"{option} needs a --client.")
+    about = {"--name": name, "--compat": compat, "--replace": replace, "--print": only_print}
+    needy = [option for option, given in about.items() if given]
+    if needy and not client_names:
+        raise click.UsageError(f"{needy[0]} needs a --client.")
     place = session.place()
-    named = [clients.client(name, Path.cwd()) for name in dict.fromkeys(client_names)]
-    command = _server_command(place, compat)
+    named = [clients.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
+    mode = "" if compat == "none" else compat
+    server = clients.Server(clients.own_program(), place, Path.cwd(), mode, name)
     if only_print:
         for client in named:
-            _print(session, client, command)
+            _print(session, client, server)
         return
+    # First, so that where one of them has to be refused nothing has happened yet.
+    drafts = [registering.draft(client, server, replace=replace) for client in named]
     _create(session, place, bare=bare)
-    for client in named:
-        told = clients.tell(client, command)
-        done = f"{client.title} knows it: {told.path}. {client.afterwards}"
-        if told.backup is not None:
-            done += f" What was there before is in {told.backup.name}."
-        wire = {"client": client.name, "path": str(told.path), "changed": told.changed}
-        session.out.say(
-            done if told.changed else f"{client.title} knows it already: {told.path}",
-            wire | {"backup": None if told.backup is None else str(told.backup)},
-        )
+    for draft in drafts:
+        _say_told(session, draft.client, registering.tell(draft))
 
 
 def _create(session: Session, place: Place, *, bare: bool) -> None:
@@ -125,26 +140,34 @@ def _create(session: Session, place: Place, *, bare: bool) -> None:
     )
 
 
-def _server_command(place: Place, compat: str | None) -> list[str]:
-    """How a client starts the server of this database, wherever it does so."""
-    where = (
-        ["--db", str(place.path.absolute())]
-        if place.workspace is None
-        else ["--workspace", place.workspace]
-    )
-    mode = [] if compat is None else ["--compat", compat]
-    return [*clients.own_command(), "mcp", *where, "--root", str(Path.cwd()), *mode]
+def _say_told(session: Session, client: clients.Client, told: registering.Told) -> None:
+    if told.changed:
+        done = f"{client.title} knows it as {told.name}: {told.path}. {client.afterwards}"
+    else:
+        done = f"{client.title} knows it already, as {told.name}: {told.path}"
+    if told.replaced is not None:
+        done += f" That entry led to {told.replaced} before."
+    if told.backup is not None:
+        done += f" What was there before is in {told.backup.name}."
+    wire = {
+        "client": client.name,
+        "path": str(told.path),
+        "name": told.name,
+        "changed": told.changed,
+        "replaced": told.replaced,
+        "backup": None if told.backup is None else str(told.backup),
+    }
+    session.out.say(done, wire)
 
 
-def _print(session: Session, client: clients.Client, command: list[str]) -> None:
-    snippet, typed = client.snippet(command), clients.typed(client, command)
+def _print(session: Session, client: clients.Client, server: clients.Server) -> None:
+    name, command = registering.shown(client, server)
+    snippet, typed = client.snippet(name, command), clients.typed(client, name, command)
     text = f"{client.title}, in {client.path}:\n\n{snippet}"
     if typed is not None:
         text += f"\nOr type:\n\n  {typed}\n"
-    session.out.say(
-        text,
-        {"client": client.name, "path": str(client.path), "content": snippet, "command": command},
-    )
+    wire = {"client": client.name, "path": str(client.path), "name": name}
+    session.out.say(text, wire | {"content": snippet, "command": command})
 
 
 @click.command(cls=Command)
@@ -254,15 +277,17 @@ def _port() -> Finding:
 
 def _clients() -> Iterator[Finding]:
     """Whether those that were told of us could start us."""
-    found = [clients.registered(clients.client(name, Path.cwd())) for name in clients.CLIENTS]
-    known = [each for each in found if each is not None]
+    known = [
+        each
+        for name in clients.CLIENTS
+        for each in registering.registered(clients.client(name, Path.cwd()))
+    ]
     for each in known:
         trouble = each.trouble or (_startable(each.command) if each.url is None else None)
+        entry = f"{each.client.path}, {each.name}," if each.name else str(each.client.path)
+        well = f"asks {each.url}" if each.url else f"starts {shlex.join(each.command)}"
         status: Status = "ok" if trouble is None else "warn"
-        detail = f"{each.client.path} {trouble or f'asks {each.url}'}"
-        if trouble is None and each.url is None:
-            detail = f"{each.client.path} starts {each.command[0]}"
-        yield Finding(status, each.client.title, detail)
+        yield Finding(status, each.client.title, f"{entry} {trouble or well}")
     if not known:
         yield Finding("ok", "clients", "none knows of it; `mycel init --client NAME` tells one")
 
@@ -271,15 +296,13 @@ def _startable(command: tuple[str, ...]) -> str | None:
     """Why a client could not start us, if it could not."""
     if shutil.which(command[0]) is None:
         return f"starts {command[0]}, which is not there; `mycel init --client` mends it"
-    options = dict(pairwise(command))
-    session = Session(given={key: options[f"--{key}"] for key in _PLACES if f"--{key}" in options})
-    if not session.given:
-        return None
     try:
-        path = session.place().path
+        place = clients.place_of(command)
     except click.UsageError as error:
         return f"names no database: {error.message}"
-    return None if path.exists() else f"leads to {path}, which is not there (yet)"
+    if place is None or place.path.exists():
+        return None
+    return f"leads to {place.path}, which is not there (yet)"
 
 
 def _location(place: Place) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import rich_click as click
 
 from mycel.cli.context import Command, Group, Session, pass_session
-from mycel.cli.labels import labels
+from mycel.cli.labels import labels, readable_text
 from mycel.cli.output import when, wire
 from mycel.cli.parameters import ELEMENT, exactly, json_object, moment, resolve
 from mycel.errors import InvalidId, NotFound
@@ -242,7 +242,7 @@ def find(
     session.out.list(
         zip(found.memories, found.hop_distances, strict=True),
         ("id", "hops", "type", "text"),
-        lambda pair: (pair[0].id, pair[1], pair[0].type, pair[0].text),
+        lambda pair: (pair[0].id, pair[1], pair[0].type, readable_text(pair[0])),
         lambda pair: pair[0].to_dict() | {"hops": pair[1]},
         empty="Nothing can be reached that way.",
     )

@@ -17,12 +17,14 @@ from mycel.kip.foreign import KEYWORDS, STATEMENTS
 from mycel.kip.lexer import Tokens
 from mycel.kip.meta import DIRECTIONS
 from mycel.kip.parser import parse
+from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.source import Source
 from mycel.syntax.tokens import END
 
 FIELDS = ("id", "type", "name", "attributes", "metadata", "subject", "predicate", "object")
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BLACK = re.compile(r"[^\n]")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -70,6 +72,25 @@ def without_semicolon(text: str) -> str:
     if tokens.texts and tokens.texts[-1] == ";":
         text = text[: tokens.starts[-1]]
     return text.strip()
+
+
+def split_at_semicolons(text: str) -> list[str]:
+    r"""The commands of a text, with white space for what stands before each; at least one.
+
+    >>> split_at_semicolons('DESCRIBE PRIMER;\nSEARCH CONCEPT ";";')
+    ['DESCRIBE PRIMER', '                \nSEARCH CONCEPT ";"']
+    """
+    if len(text) > COMMAND_BYTES_MAX:
+        return [text]  # A capsule. To look through it takes longer than it is worth.
+    tokens = _tokens(text)
+    places = [at for at, token in zip(tokens.starts, tokens.texts, strict=True) if token == ";"]
+    starts, ends = [0, *(at + 1 for at in places)], [*places, len(text)]
+    parts = [
+        _BLACK.sub(" ", text[:start]) + text[start:end]
+        for start, end in zip(starts, ends, strict=True)
+        if _tokens(text[start:end]).texts
+    ]
+    return parts or [text]
 
 
 def indent_of_closing(before: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.labels import readable
 from mycel.cli.output import count
 from mycel.cli.parameters import ELEMENT, moment, resolve
 
@@ -55,7 +56,7 @@ def history(session: Session, element: str) -> None:
             version.transaction.actor,
             version.kind,
             version.reason,
-            None if version.element is None else version.element.attributes or None,
+            None if version.element is None else readable(version.element).attributes or None,
         ),
         lambda version: version.to_dict(),
     )

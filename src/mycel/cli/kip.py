@@ -109,9 +109,10 @@ def kip(
     """Run a command of KIP, or start a session.
 
     The command stands on the command line, in a file, or comes through a pipe; without any of them,
-    on a terminal, a session begins. A file holds one command. Several UPSERT statements one after
-    another are one command, a capsule: it is applied as a whole or not at all, and may have 64 MiB
-    where other commands have 256 KiB.
+    on a terminal, a session begins. Several commands, with semicolons between them, run one after
+    the other until one fails. Several UPSERT statements one after another are one command, a
+    capsule: it is applied as a whole or not at all, and may have 64 MiB where other commands have
+    256 KiB.
 
     With --json the answer is the response of KIP: result, and next_cursor and warnings if there are
     any.
@@ -127,21 +128,36 @@ def kip(
         return
     is_typed = bool(command) and command != ("-",)
     text = " ".join(command) if is_typed else read_text(file or "-")
-    asks = readonly or first_word(text) in READS
+    each = _separated(text)
+    asks = readonly or all(first_word(one) in READS for one in each)
+    in_short = False
     with session.open(reading=asks, **how) as db:
-        with parameters_by("--param"), _files_apart(text if is_typed else ""):
-            done = execute(db, text, values, readonly=readonly, dry_run=dry_run)
-        in_short = answer(session.out, text, done.result, labels(db), changed=done.changed)
+        for one in each:
+            with parameters_by("--param"), _as_typed_here(text if is_typed else ""):
+                done = execute(db, one, values, readonly=readonly, dry_run=dry_run)
+            in_short |= answer(session.out, one, done.result, labels(db), changed=done.changed)
     if in_short and is_terminal():
         session.out.note("Elements are shown in short; --json shows everything.")
 
 
+def _separated(text: str) -> list[str]:
+    """The commands of a text, each in its place, so that errors name its lines; at least one."""
+    if ";" not in text:
+        return [text]
+    # Late: see the package's docstring.
+    from mycel.cli.editing import split_at_semicolons
+
+    return split_at_semicolons(text)
+
+
 @contextmanager
-def _files_apart(typed: str) -> Iterator[None]:
-    """Say how a file is read to somebody who typed its name where a command belongs."""
+def _as_typed_here(typed: str) -> Iterator[None]:
+    """Say how several commands are given here, and how a file is whose name somebody typed."""
     try:
         yield
     except InvalidSyntax as error:
+        if error.hint.startswith("One statement per command"):
+            error.hint = "Put a semicolon between commands; UPSERT statements need none."
         if typed and _is_file(typed):
             error.hint = f"This is the name of a file: use --file {shlex.quote(typed)}"
         raise

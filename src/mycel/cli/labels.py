@@ -1,14 +1,20 @@
-"""What people call an element: its id alone says nothing to them."""
+"""What people call an element, whose id alone says nothing to them, and what they see of it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from mycel.cli.parameters import is_uri
 from mycel.errors import NotFound
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
+    from mycel.graph.walk import Memory
+    from mycel.model.elements import Element
+
+    AnyElement = TypeVar("AnyElement", bound=Element)
 
 NAMES_MAX = 1000
 """How many elements of one answer are looked up; those after them keep their ids."""
@@ -37,3 +43,26 @@ def _label(view: GraphView, id_: str) -> str:
     except NotFound:
         return id_  # It was removed; its id still says which it was.
     return f"{id_} {element.type}:{element.name}" if isinstance(element, Concept) else id_
+
+
+def readable(element: AnyElement) -> AnyElement:
+    """An element without what a bootstrap notes for itself; programs see that, as JSON."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.vocabulary import BOOKKEEPING
+    from mycel.model.elements import Concept
+
+    if not isinstance(element, Concept) or not is_uri(element.name):
+        return element
+    shown = {key: each for key, each in element.attributes.items() if key != BOOKKEEPING}
+    return element._replace(attributes_json=json.dumps(shown, ensure_ascii=False))
+
+
+def readable_text(memory: Memory) -> str:
+    """The text of what a search found, in the same way."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.vocabulary import BOOKKEEPING
+
+    if not is_uri(memory.name):
+        return memory.text
+    lines = memory.text.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(f"{BOOKKEEPING}: "))

@@ -137,6 +137,10 @@ class Output:
 
     def warn(self, texts: Iterable[str]) -> None:
         """What the reader should know although all went well; to standard error."""
+        if self.as_json:
+            for text in texts:
+                self.note(text)
+            return
         label = "Warning:"
         if sys.stderr.isatty() and has_colour():
             label = click.style(label, fg="yellow", bold=True)

@@ -1,4 +1,4 @@
-"""What people type: JSON, moments, hashes, and elements as ids, as `Type:name` or as URIs."""
+"""What people type: JSON, moments, hashes, and elements as ids, `Type:name`, URIs or paths."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import rich_click as click
 
+from mycel.cli.context import Session
 from mycel.errors import InvalidId, NotFound, TypeMismatch
 
 if TYPE_CHECKING:
     from mycel.model.elements import Concept
 
-ELEMENT = "ID|TYPE:NAME|URI"
+ELEMENT = "ID|TYPE:NAME|URI|PATH"
 """How help shows an argument that `resolve` understands."""
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
@@ -90,31 +91,65 @@ class HasConcepts(Protocol):
     ) -> Concept | None: ...
 
 
+def is_uri(text: str) -> bool:
+    """Whether a text looks like a URI, as the names of nodes do.
+
+    >>> is_uri("concept://shop/cart"), is_uri("Drug:Aspirin")
+    (True, False)
+    """
+    return _URI.match(text) is not None
+
+
 def resolve(graph: HasConcepts, text: str) -> str:
     """The id of the element that somebody typed.
 
     Raises:
-        InvalidId: it is neither an id nor `Type:name` nor a URI.
+        InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node.
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
-    if _URI.match(text):
+    if is_uri(text):
         return _find_node(graph, text).id
+    if ":" not in text and (found := _at_path(graph, text)) is not None:
+        return found.id
     named = type_and_name(text)
     return text if named is None else find_concept(graph, *named, tombstoned=True).id
 
 
 def _find_node(graph: HasConcepts, uri: str) -> Concept:
+    found = _node(graph, uri)
+    if found is None:
+        raise NotFound(
+            f"There is no node {uri!r}.",
+            hint="`mycel search` finds nodes by words; concepts of other types are Type:name.",
+        )
+    return found
+
+
+def _node(graph: HasConcepts, uri: str) -> Concept | None:
     """The node that a URI names: a concept of one of the types that nodes are of."""
     for type_name in _NODE_TYPES:
         with suppress(TypeMismatch):  # No node of this type was ever written.
             found = graph.get_concept(type_name, uri, tombstoned=True)
             if found is not None:
                 return found
-    raise NotFound(
-        f"There is no node {uri!r}.",
-        hint="`mycel search` finds nodes by words; concepts of other types are Type:name.",
-    )
+    return None
+
+
+def _at_path(graph: HasConcepts, path: str) -> Concept | None:
+    """The node at a path of the workspace: a concept, or else a file."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.uris import parse
+
+    context = click.get_current_context(silent=True)
+    session = None if context is None else context.find_object(Session)
+    if session is None:
+        return None
+    workspace = session.workspace(Path.cwd())
+    with suppress(InvalidId):
+        uris = (parse(path, workspace, kind=kind).text for kind in ("concept", "file"))
+        return next(filter(None, (_node(graph, uri) for uri in uris)), None)
+    return None
 
 
 def find_concept(
@@ -143,11 +178,17 @@ def type_and_name(text: str) -> tuple[str, str] | None:
     """
     if _ID.fullmatch(text):
         return None
+    if is_uri(text):
+        raise InvalidId(
+            f"{text!r} does not say of which type it is.",
+            hint=f"Write the type before it, as Resource:{text}.",
+        )
     type_name, colon, name = text.partition(":")
     if not (type_name and colon and name):
         raise InvalidId(
-            f"{text!r} is neither an id nor Type:name.",
-            hint="Write C:12, P:13:predicate, or the type and name of a concept as Drug:Aspirin.",
+            f"{text!r} is neither an id nor Type:name, and no path of a node.",
+            hint="Write C:12, P:13:predicate, the type and name of a concept as Drug:Aspirin, or"
+            " the URI or path of a node as src/cart.py. `mycel search` finds them by words.",
         )
     return type_name, name
 

@@ -14,7 +14,15 @@ import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.output import count, is_terminal, visible
-from mycel.cli.parameters import ELEMENT, exactly, read_text, resolve, root_hash, type_and_name
+from mycel.cli.parameters import (
+    ELEMENT,
+    exactly,
+    is_uri,
+    read_text,
+    resolve,
+    root_hash,
+    type_and_name,
+)
 from mycel.errors import InvalidValueType
 
 if TYPE_CHECKING:
@@ -83,8 +91,11 @@ def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
     if len(words) == 3:
         src, predicate, dst = words
         return db.prove((resolve(db, src), predicate, resolve(db, dst)))
+    (word,) = words
+    if is_uri(word) or ":" not in word:
+        return db.prove(resolve(db, word))
     # A name is passed on as it is: that there is no such concept can be proven too.
-    return db.prove(type_and_name(words[0]) or words[0])
+    return db.prove(type_and_name(word) or word)
 
 
 @click.command(cls=Command)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import rich_click as click
 
-from mycel.cli.app import app
+from mycel.cli.app import Outline, app
 from mycel.cli.context import EVERYWHERE
 
 HEAD = """\
@@ -38,19 +38,24 @@ mycel verify --replay
 
 ## What goes in
 
-- **Elements** are given by id (`C:12` is a concept, `P:13:treats` an edge) or as `Type:name`, split
-  at the first colon. What looks like an id is one.
+- **Elements** are given by id (`C:12` is a concept, `P:13:treats` an edge), as `Type:name`, split
+  at the first colon, or by the URI of a node (`file://shop/src/cart.py`) or its path in the
+  workspace (`src/cart.py`: a concept, or else a file). What looks like an id is one.
 - **Moments** (`--as-of`) are numbers of journal entries, as `mycel log` shows them, or times such
   as `2026-01-31T12:00:00Z`; a time without a zone is UTC.
 - **Commands of KIP** stand on the command line, in a file (`--file`), or come through a pipe:
-  `mycel kip < question.kip`. `mycel kip` alone, on a terminal, is a session: a command on one line
-  runs at Enter, one on several lines at an empty line (at two of them inside brackets) or after a
-  semicolon. `.help` tells the rest. What was typed is kept in `~/.knowledge_engine/kip_history`.
+  `mycel kip < questions.kip`. Several have semicolons between them, and run until one fails. `mycel
+  kip` alone, on a terminal, is a session: a command on one line runs at Enter, one on several lines
+  at an empty line (at two of them inside brackets) or after a semicolon. `.help` tells the rest.
+  What was typed is kept in `~/.knowledge_engine/kip_history`.
 - **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
 - **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
   `MYCEL_WORKSPACE`, in this order. Without any of them it belongs to the current directory: the
   workspace is then the directory's name with a short hash of its path. Databases of workspaces are
   `~/.knowledge_engine/knowledge_<workspace>.db`. `mycel doctor` shows which one it is, and why.
+- **URIs** of a workspace that was named begin with its name; those of a folder's own database begin
+  with the folder's name, without the hash: `mycel bootstrap ~/code/shop` makes
+  `file://shop/src/cart.py`.
 
 ## What comes out
 
@@ -106,6 +111,8 @@ def walk(
         command = group.get_command(context, name)
         if command is None:
             continue
+        if isinstance(command, Outline):
+            command = command.load()
         inner = command.context_class(command, info_name=name, parent=context)
         yield command, inner
         if isinstance(command, click.Group):

@@ -9,17 +9,17 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.clients import connection_help
+from mycel.cli.clients import Server, connection_help, own_program, server_name
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.mcp import knowledge_of, open_or_create
+from mycel.cli.output import Output
 from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _TOKEN_BYTES_MAX = 4096
 )
 @click.option(
     "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="PATH",
     help="Ask for the token in this file (or MYCEL_TOKEN); needed unless only this machine can"
     " reach the server",
@@ -90,6 +90,14 @@ _TOKEN_BYTES_MAX = 4096
     metavar="PATH",
     help="First bring what is in this directory into the graph",
 )
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The folder that file:// URIs are relative to; that of --bootstrap, or else the current"
+    " one, unless said otherwise",
+)
+@click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
 @pass_session
 def serve(
@@ -104,6 +112,8 @@ def serve(
     concurrency: int,
     grace_s: float,
     project: Path | None,
+    root: Path | None,
+    readonly: bool,
     verbose: bool,
 ) -> None:
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
@@ -116,7 +126,7 @@ def serve(
     from mycel.http.serving import bind, is_loopback, resolve, run, url_of
 
     addresses = resolve(host, port)
-    token = _token(token_file)
+    token = _token(session.out, token_file)
     if token is None and not is_loopback(addresses):
         raise AccessDenied(
             f"Others can reach {host}, so the server needs a token.",
@@ -127,20 +137,24 @@ def serve(
         hosts=names_of(host, allow_host),
         origins=origins_of(allow_origin),
         token=token,
+        readonly=readonly,
         requests_max=concurrency,
         timeout_s=timeout_s,
     )
     sockets = bind(addresses)
     try:
-        with _graph(session, project, timeout_s) as db:
+        folder = (root or project or Path.cwd()).resolve()
+        with _graph(session, policy) as db:
+            if project is not None:
+                _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)
-            app = _application(session, db, policy, project)
+            app = _application(session, db, policy, folder)
             url = url_of(sockets[0], host)
             run(
                 app,
                 sockets,
                 policy,
-                on_ready=lambda: _say_ready(session, db, url),
+                on_ready=lambda: _say_ready(session, db, url, folder, policy),
                 on_stop=lambda running: _say_stopping(session, running, grace_s),
                 grace_s=grace_s,
             )
@@ -150,39 +164,53 @@ def serve(
     session.out.say("Stopped.", {"event": "stopped"})
 
 
-def _token(path: Path | None) -> Token | None:
+def _token(out: Output, path: Path | None) -> Token | None:
     # Late: see the package's docstring.
     from mycel.http.policy import Token
 
     if path is not None:
-        with path.open("rb") as file:
-            secret = file.read(_TOKEN_BYTES_MAX).decode(errors="replace").strip()
-        return Token(secret)
+        return Token(_secret(out, path))
     given = os.environ.get(TOKEN_VARIABLE)
     return None if given is None else Token(given.strip())
+
+
+def _secret(out: Output, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            secret = file.read(_TOKEN_BYTES_MAX).decode(errors="replace").strip()
+    except OSError as error:
+        said = f"{str(path)!r} cannot be read: {error.strerror}."
+        raise click.BadParameter(said, param_hint="'--token-file'") from None
+    if not secret:
+        raise click.BadParameter(f"{str(path)!r} holds no token.", param_hint="'--token-file'")
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+        out.warn([f"Others on this machine can read {path}: `chmod 600` keeps the token yours."])
+    return secret
 
 
 # The graph.
 
 
-@contextmanager
-def _graph(session: Session, project: Path | None, timeout_s: float) -> Iterator[Nexus]:
-    with open_or_create(session, timeout_s=timeout_s, busy_timeout_s=timeout_s) as db:
-        if project is not None:
-            _bring_in(session, db, project.resolve())
-        yield db
+def _graph(session: Session, policy: Policy) -> Nexus:
+    return open_or_create(
+        session,
+        reading=policy.readonly,
+        timeout_s=policy.timeout_s,
+        busy_timeout_s=policy.timeout_s,
+    )
 
 
-def _bring_in(session: Session, db: Nexus, root: Path) -> None:
+def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
     # Late: see the package's docstring.
     from mycel.knowledge.bootstrap import bootstrap
 
-    with session.out.waiting(f"Reading {root}"):
-        summary = bootstrap(knowledge_of(session, db, root), root)
-    session.out.note(f"{root}: {summary}")
+    with session.out.waiting(f"Reading {project}"):
+        summary = bootstrap(knowledge_of(session, db, root), project)
+    session.out.note(f"{project}: {summary}")
 
 
-def _application(session: Session, db: Nexus, policy: Policy, project: Path | None) -> Guard:
+def _application(session: Session, db: Nexus, policy: Policy, root: Path) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.collecting import collector_paused
 
@@ -192,18 +220,18 @@ def _application(session: Session, db: Nexus, policy: Policy, project: Path | No
         # Later still: these take longest to load.
         from mycel.http.app import build_app
 
-        app = build_app(db, policy, doors=[_door(session, db, project)])
+        app = build_app(db, policy, doors=[_door(session, db, policy, root)])
         gc.freeze()
     return app
 
 
-def _door(session: Session, db: Nexus, project: Path | None) -> Door:
+def _door(session: Session, db: Nexus, policy: Policy, root: Path) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
     from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
-    root = (project or Path.cwd()).resolve()
-    app = http_app(db, workspace=session.workspace(root), root=root)
+    workspace = session.workspace(root)
+    app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly)
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
 
@@ -219,15 +247,22 @@ def _prepare_logs(*, verbose: bool) -> None:
     logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-def _say_ready(session: Session, db: Nexus, url: str) -> None:
+def _say_ready(session: Session, db: Nexus, url: str, root: Path, policy: Policy) -> None:
     path = str(Path(db.path).resolve())
     out = session.out
     if out.as_json:
         told = {"event": "ready", "url": url, "kip": f"{url}/kip", "mcp": f"{url}/mcp"}
         out.object(told | {"path": path, "pid": os.getpid()})
     else:
-        command = [sys.executable, "-m", "mycel", "mcp", "--db", path]
-        out.line(f"{connection_help(f'{url}/mcp', command)}\n")
+        place = session.place()
+        # The same graph, the same URIs and the same files, wherever a client starts it.
+        command = Server(own_program(), place, root).command()
+        command += ["--readonly"] if policy.readonly else []
+        out.line(f"{connection_help(f'{url}/mcp', command, server_name(place))}\n")
+        if policy.token is not None:
+            out.line(
+                "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN.\n"
+            )
         out.line(out.style(f"Mycel serves {path} at {url} (Ctrl-C stops it)", bold=True))
     sys.stdout.flush()
 

@@ -65,7 +65,7 @@ class Planner:
         """What is defined, read again when it has changed."""
         known = self._known
         if known is None or known[0] != definitions:
-            known = self._known = (definitions, Vocabulary(reader.connection))
+            known = self._known = (definitions, Vocabulary(reader.connection).kept())
         return known[1]
 
     def _statistics(self, reader: Reader) -> StoreStatistics:

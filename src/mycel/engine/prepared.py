@@ -18,6 +18,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.plan.bind import Role, canonical, list_kind, value_kind
+from mycel.schema.values import moment_to_compare
 from mycel.sql.compiler import Statement, compile_query
 from mycel.syntax.regex import compiled
 
@@ -96,6 +97,8 @@ class Binder:
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
     if conversion == "json":
         return canonical(value)
+    if conversion == "moments":
+        return canonical([moment_to_compare(each) for each in value])
     if conversion == "real":
         return float(value)
     if value.__class__ is not str:
@@ -107,6 +110,8 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
         case "pattern":
             compiled(value)
             return value
+        case "moment":
+            return moment_to_compare(value)
         case "concept_number":
             return ids.parse_concept_id(value)
         case "link_number":

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import orjson
@@ -28,6 +29,7 @@ import orjson
 from mycel.engine.constraints import kind_at, wrong_ends
 from mycel.engine.definitions import Definitions
 from mycel.engine.protection import ACTORS
+from mycel.engine.violations import LISTED_MAX, together
 from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
@@ -71,7 +73,7 @@ AHEAD_MAX: Final = 1024
 """How many of them are looked up at once."""
 PROBED_MAX: Final = 100_000
 """Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
-CONFLICTS_MAX: Final = 10
+CONFLICTS_MAX: Final = LISTED_MAX + 1
 
 _META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `mycel schema apply`."
@@ -222,8 +224,9 @@ class TypedGuard:
         scope: _Scope | None = tx.memo.get(self)
         if scope is None or APPLYING in tx.memo:
             return
-        for complaint in self._complaints(tx, scope):
-            raise complaint
+        found = list(islice(self._complaints(tx, scope), LISTED_MAX + 1))
+        if found:
+            raise together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
 
     def _complaints(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         yield from self._missing(tx, scope)
@@ -289,7 +292,10 @@ class TypedGuard:
         if typed.rules.accepts(attributes, None):
             return None
         creating = was is None or was.predicate != predicate
-        shaped = typed.rules.shape(attributes, name=None, creating=creating)
+        try:
+            shaped = typed.rules.shape(attributes, name=None, creating=creating)
+        except MycelError as error:
+            raise _of_link(tx, error, subject, object_) from None
         if typed.rules.missing(shaped):
             scope.incomplete[predicate, (subject, object_)] = None
         return None if shaped is attributes else shaped
@@ -331,7 +337,7 @@ class TypedGuard:
             scope.losers.setdefault(typed.kip_name, {})[link.subject] = None
 
     def _miscounted(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        for predicate in (*scope.sources, *scope.losers):
+        for predicate in scope.sources | scope.losers:
             typed = self._predicate(tx, scope, predicate)
             if typed is None or typed.card is None:
                 continue
@@ -339,7 +345,7 @@ class TypedGuard:
             if len(gained) > PROBED_MAX:
                 yield from self._counted_together(tx, typed)
                 gained = {}
-            for source in (*gained, *lost):
+            for source in gained | lost:
                 number = ids.parse_id(source)
                 count = _count(tx, typed, number)
                 if not _fits(typed.card, count) and tx.ledger.find_key(number) is not None:
@@ -489,8 +495,25 @@ def _wrong_ends(tx: Transaction, typed: _Typed, subject: str, object_: str) -> M
     if typed.predicate is None:
         return _no_instances(typed)
     error = wrong_ends(tx, typed.predicate, subject, object_)
-    error.data["type"] = typed.name
+    leads = f"edge {typed.name}: {typed.subject_type} -> {typed.object_type}"
+    error.data |= {"type": typed.name, "constraint": leads} | _ends(tx, subject, object_)
     return error
+
+
+def _of_link(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
+    """A complaint about what a link says, with its ends, which are what it is known by."""
+    ends = _ends(tx, subject, object_)
+    error.data |= ends
+    leads = f"from {shown(ends['subject'])} to {shown(ends['object'])}"
+    error.hint = f"{error.hint} It is in the link {leads}."
+    return error
+
+
+def _ends(tx: Transaction, subject: str, object_: str) -> dict[str, str]:
+    return {
+        "subject": _name_of(tx, ids.parse_id(subject)),
+        "object": _name_of(tx, ids.parse_id(object_)),
+    }
 
 
 def _lacks(
@@ -504,6 +527,7 @@ def _lacks(
         f" {'has none' if len(places) == 1 else 'has not got them'}.",
         hint=f"Give {' and '.join(map(repr, missing))} a value in the same command or transaction.",
         data={"type": typed.name, "property": missing[0], "missing": list(missing)}
+        | {"value": None, "constraint": "required"}
         | {"id": element.id, "name": _name_of(tx, element.number)},
     )
 
@@ -529,6 +553,7 @@ def unique_violation(
             "property": columns[0],
             "properties": list(columns),
             "value": value,
+            "constraint": f"@unique({', '.join(columns)})",
             "elements": [tx.ledger.reader.outer_id(each) for each in holders],
         },
     )
@@ -547,7 +572,8 @@ def card_violation(
         if too_few
         else "Remove one of its edges first, or change it instead of adding another.",
         data={"type": edge_name, "id": ids.concept_id(source), "name": _name_of(tx, source)}
-        | {"count": count, "min": card.minimum, "max": card.maximum},
+        | {"count": count, "min": card.minimum, "max": card.maximum}
+        | {"constraint": f"@card({card})"},
     )
 
 

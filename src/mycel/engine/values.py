@@ -22,7 +22,7 @@ from mycel.errors import (
 from mycel.kip import ast
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.model.values import JsonObject, check_object
+from mycel.model.values import JsonObject, check_object, unwritable
 from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
@@ -135,14 +135,14 @@ class Values:
         if value.__class__ is str and value.isascii():
             return value  # The usual case, of which nothing more needs to be known.
         what = f"values of the parameter :{shorten(name)}"
+        whole = value if value.__class__ is dict else {name: value}
         try:
-            check_object(value if value.__class__ is dict else {name: value}, what)
+            check_object(whole, what)
             if value is None or value.__class__ in _IMMUTABLE:
                 return value
             return orjson.loads(orjson.dumps(value))  # Plain JSON, and a copy nobody else changes.
         except orjson.JSONEncodeError as error:
-            wrong = InvalidValueType(f"The {what} cannot be written as JSON: {error}.")
-            raise located(wrong, node.span) from None
+            raise located(unwritable(whole, what, error), node.span) from None
         except MycelError as error:
             raise located(error, node.span) from None
 

@@ -62,8 +62,8 @@ ROWS_AT_ONCE: Final = 8_192
 CACHE_KIB: Final = 2_048
 """For the connection through which arrays are read; it reads everything once."""
 
-LINKS_AT_ONCE: Final = 64
-"""How many links of an element in the arrays are looked at in one go."""
+LINKS_SIFTED: Final = 64
+"""Up to so many links of an element are sifted by predicate one by one; of more, numpy picks."""
 
 Link = tuple[int, int, int]
 """Units, predicate and the element at the other end: in this order links are sorted."""
@@ -204,32 +204,14 @@ class Side:
         first, last = self._starts[place], self._starts[place + 1]
         if first == last:
             return None
-        if last - first > LINKS_AT_ONCE:
-            return self._many(first, last, predicates)
-        links = zip(
-            self._units[first:last].tolist(),
-            self._predicates[first:last].tolist(),
-            self._others[first:last].tolist(),
-            strict=True,
-        )
-        return links if predicates is None else (each for each in links if each[1] in predicates)
-
-    def _many(self, first: int, last: int, predicates: frozenset[int] | None) -> Iterator[Link]:
-        """Many links, of which seldom all are needed, a few at a time."""
-        units: Any = self._units[first:last]
-        numbers: Any = self._predicates[first:last]
-        others: Any = self._others[first:last]
-        if predicates is not None:
-            import numpy as np  # noqa: PLC0415 - as above
-
-            picked = np.flatnonzero(np.isin(numbers, list(predicates)))
-            columns = (np.asarray(each)[picked] for each in (units, numbers, others))
-            units, numbers, others = columns
-        for at in range(0, len(units), LINKS_AT_ONCE):
-            few = slice(at, at + LINKS_AT_ONCE)
-            yield from zip(
-                units[few].tolist(), numbers[few].tolist(), others[few].tolist(), strict=True
-            )
+        here = slice(first, last)
+        # Views give their numbers one by one: of ten thousand links, only those that are needed.
+        columns = (self._units[here], self._predicates[here], self._others[here])
+        if predicates is None:
+            return zip(*columns, strict=True)
+        if last - first > LINKS_SIFTED:
+            return _picked(columns, predicates)
+        return (link for link in zip(*columns, strict=True) if link[1] in predicates)
 
     def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Nears, fars, predicates and units, as this was made of them, in another order."""
@@ -241,6 +223,14 @@ class Side:
         arrays = (self._others, self._predicates, self._units)
         fars, predicates, units = (np.asarray(each) for each in arrays)
         return np.repeat(nears, counts), fars, predicates, units
+
+
+def _picked(columns: Sequence[memoryview], predicates: frozenset[int]) -> Iterator[Link]:
+    """The links with one of some predicates, out of units, predicates and others."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    picked = np.flatnonzero(np.isin(columns[1], list(predicates)))
+    return zip(*(np.asarray(each)[picked].data for each in columns), strict=True)
 
 
 class Arrays:

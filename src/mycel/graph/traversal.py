@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
@@ -37,6 +38,7 @@ from mycel.graph.adjacency import (
 )
 from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
+from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.store.layout import CONCEPT_COLUMNS
@@ -55,6 +57,8 @@ NODES_UNWATCHED: Final = 64
 """How many elements are reached between two looks at the clock."""
 
 _FAR: Final = 1 << 62
+_LIVE: Final = (None, None, None)
+"""What a concept that is there says about its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,19 +277,17 @@ def search(
 
 def _left_out(found: _Found, given: int, units_max: int) -> tuple[int, bool]:
     """How many elements the search saw within reach beyond those given; counted up to a bound."""
-    shown = {arrival[3] for arrival in found.arrivals[:given]}
-    others = {arrival[3] for arrival in found.arrivals[given:]}
-    for cost, _, _, number, _, _, units, links in found.frontier:
-        if number not in shown:
-            others.add(number)
+    seen = {arrival[3] for arrival in chain(found.arrivals, found.frontier)}
+    enough = given + LEFT_OUT_COUNTED
+    for cost, _, _, _, _, _, units, links in found.frontier:
+        left = units_max - cost + units
         for further, _, other in links:
-            if cost - units + further > units_max or len(others) > LEFT_OUT_COUNTED:
+            if further > left or len(seen) > enough:
                 break
-            if other not in shown:
-                others.add(other)
-        if len(others) > LEFT_OUT_COUNTED:
+            seen.add(other)
+        if len(seen) > enough:
             return LEFT_OUT_COUNTED, True
-    return len(others), False
+    return len(seen) - given, False
 
 
 # From the search to the result.
@@ -357,8 +359,19 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
             number, kind, name, attributes, metadata, version, seq, created, by, updated = row
             type_ = types.names.get(kind) or types.name(connection, kind)
             actor = actors.names.get(by) or actors.name(connection, by)
-            told = (number, type_, name, attributes, metadata, version, seq, created, actor)
-            found[number] = make(Concept, (*told, updated, None, None, None))
+            told = (
+                number,
+                type_,
+                name,
+                attributes,
+                metadata,
+                version,
+                seq,
+                created,
+                actor,
+                updated,
+            )
+            found[number] = make(Concept, told + _LIVE)
         alone = [each for each in numbers if each & 1]
     for number in alone:
         element = reader.element(number)
@@ -395,7 +408,7 @@ def _nodes(
             if left < 0 and nodes:
                 break
         path: tuple[Step, ...] = ()
-        id_ = element.id
+        id_ = element.id if number & 1 else concept_id(number)
         name = id_ if number & 1 else element[2]  # A concept's name.
         if hops:
             relation = predicates.names.get(predicate) or predicates.name(connection, predicate)

@@ -24,7 +24,7 @@ from mycel.errors import DatabaseError, InternalError, InvalidSyntax, MycelError
 from mycel.http import openapi
 from mycel.http.answers import JSON, answer, refusal
 from mycel.http.guarding import HEALTH, Guard
-from mycel.http.kip import METHODS, respond
+from mycel.http.kip import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
 from mycel.http.working import Workers
 from mycel.merkle.proofs import Snapshot
@@ -96,7 +96,7 @@ class _Pages:
         try:
             snapshot = await self._look()
         except MycelError as error:
-            return refusal(error)
+            return refusal(error, GONE_STATUS)
         base = f"{request.url.scheme}://{request.headers['host']}"
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
         endpoints |= {door.name: door.path for door in self._doors}
@@ -104,7 +104,7 @@ class _Pages:
             "name": "mycel",
             "version": __version__,
             "kip": KIP_VERSION,
-            "capabilities": [*METHODS, *(door.name for door in self._doors)],
+            "capabilities": [*self._methods(), *(door.name for door in self._doors)],
             "endpoints": {name: base + path for name, path in endpoints.items()},
             "limits": {
                 "body_bytes": self._policy.body_bytes_max,
@@ -114,6 +114,10 @@ class _Pages:
             "graph": {"entries": snapshot.entries, "overall_root": snapshot.overall_root.hex()},
         }
         return answer(told)
+
+    def _methods(self) -> list[str]:
+        """What is worth calling: where nothing may be written, the reading one says so."""
+        return [each for each in METHODS if not (self._policy.readonly and each == "execute_kip")]
 
     async def kip(self, request: Request) -> Response:
         """`POST /kip`."""
@@ -127,7 +131,7 @@ class _Pages:
         body = await request.body()
         try:
             status, told = await self._workers.run(
-                partial(respond, self._db, self._presence, body),
+                partial(respond, self._db, self._presence, body, readonly=self._policy.readonly),
                 timeout_s=self._policy.answer_timeout_s,
             )
         except MycelError as error:
@@ -139,7 +143,14 @@ class _Pages:
         try:
             await self._look()
         except MycelError as error:
-            return refusal(error, 503)
+            if self._policy.token is None:
+                return refusal(error, GONE_STATUS)
+            # Who asks may have no token, and need not learn where the file is.
+            told = DatabaseError(
+                "The graph cannot be read: its file is gone, or was replaced, or is busy.",
+                hint="GET / says more to those who bring the token.",
+            )
+            return refusal(told, GONE_STATUS)
         return answer({"status": "ok"})
 
     async def description(self, _request: Request) -> Response:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
 from typing import Any, Final, NoReturn
 
 from mycel.errors import (
@@ -26,11 +28,14 @@ from mycel.errors import (
 from mycel.http.answers import encode, status_of
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.names import kind_of, shorten
+from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
 from mycel.service.presence import Presence
 
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
+
+GONE_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE
+"""While the file of the graph is gone. The request may be right, and succeed when it is back."""
 
 _ENVELOPE: Final = frozenset(("method", "params", "id", "jsonrpc"))
 _SHAPE_HINT: Final = (
@@ -41,15 +46,21 @@ _CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
-def respond(db: Nexus, presence: Presence, body: bytes) -> tuple[int, bytes]:
-    """Status and body of the answer to a request, whatever it is."""
+def respond(
+    db: Nexus, presence: Presence, body: bytes, *, readonly: bool = False
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a request, whatever it is.
+
+    With `readonly`, every method refuses commands that write.
+    """
     told: dict[str, Any] = {}
     try:
-        presence.check()
         message = _parse(body)
         if "method" in message and "id" in message:
             told["id"] = message["id"]
-        told |= _dispatch(db, message)
+        told |= _dispatch(db, presence, message, readonly=readonly)
+    except _GoneError as gone:
+        return GONE_STATUS, encode(told | {"error": gone.error.to_dict()})
     except MycelError as known:
         told["error"] = known.to_dict()
     except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
@@ -74,7 +85,7 @@ def _parse(body: bytes) -> dict[str, Any]:
         raise InvalidSyntax(f"The body is no JSON: {error}.", hint=_SHAPE_HINT) from None
     if not isinstance(message, dict):
         raise InvalidSyntax(
-            f"The body is an object, not {kind_of(message)}.",
+            f"The body is an object, not {json_kind(message)}.",
             hint=f'{_SHAPE_HINT} Several commands go into "commands".',
         )
     return message
@@ -87,39 +98,68 @@ def _refuse_constant(name: str) -> NoReturn:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise InvalidSyntax(
-            f"The key {shorten(twin)!r} stands twice in one object.", hint="Send it once."
-        )
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise InvalidSyntax(
+                    f"The key {shorten(name)!r} stands twice in one object.", hint="Send it once."
+                )
+            seen.add(name)
     return found
 
 
-def _dispatch(db: Nexus, message: dict[str, Any]) -> dict[str, Any]:
+def _dispatch(
+    db: Nexus, presence: Presence, message: dict[str, Any], *, readonly: bool
+) -> dict[str, Any]:
+    run, params = _asked(db, message, readonly=readonly)
+    try:
+        presence.check()
+    except MycelError as error:
+        raise _GoneError(error) from None
+    return run(params)
+
+
+class _GoneError(Exception):
+    """The file of the graph is not in its place: nothing is wrong with the request."""
+
+    def __init__(self, error: MycelError) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _asked(
+    db: Nexus, message: dict[str, Any], *, readonly: bool
+) -> tuple[Callable[[dict[str, Any]], dict[str, Any]], dict[str, Any]]:
+    """What is to be run, and with what.
+
+    Raises:
+        InvalidSyntax: the message asks for nothing that there is.
+    """
     if "method" not in message:
-        return db.request(message)
+        return partial(db.request, readonly=readonly), message
+    method = message["method"]
+    if not isinstance(method, str) or method not in METHODS:
+        known = f"There are {', '.join(METHODS)}."
+        close = did_you_mean(method, list(METHODS)) if isinstance(method, str) else ""
+        raise InvalidSyntax(
+            f"There is no method {shorten(repr(method))}.", hint=f"{close} {known}".lstrip()
+        )
     unknown = sorted(message.keys() - _ENVELOPE)
     if unknown:
         raise InvalidSyntax(
             f"The key {shorten(unknown[0])!r} cannot stand beside `method`.",
             hint='What belongs to the request goes into "params".',
         )
-    params = message.get("params")
+    params = message.get("params", {} if method == "list_logs" else None)
     if not isinstance(params, dict):
-        raise InvalidSyntax(f"`params` is an object, not {kind_of(params)}.", hint=_SHAPE_HINT)
-    match message["method"]:
+        raise InvalidSyntax(f"`params` is an object, not {json_kind(params)}.", hint=_SHAPE_HINT)
+    match method:
         case "execute_kip":
-            return db.request(params)
+            return partial(db.request, readonly=readonly), params
         case "execute_kip_readonly":
-            return db.request(params, readonly=True)
-        case "list_logs":
-            return list_logs(db, params)
-        case method:
-            known = f"There are {', '.join(METHODS)}."
-            close = did_you_mean(method, list(METHODS)) if isinstance(method, str) else ""
-            raise InvalidSyntax(
-                f"There is no method {shorten(repr(method))}.", hint=f"{close} {known}".lstrip()
-            )
+            return partial(db.request, readonly=True), params
+        case _:
+            return partial(list_logs, db), params
 
 
 def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
             "id": _ID,
             "jsonrpc": True,
         },
-        "required": ["method", "params"],
+        "required": ["method"],
         "additionalProperties": False,
     },
     "Response": {
@@ -242,7 +242,7 @@ _INFORMATION: Final = {
     "summary": "What this server is, and what it can do",
     "responses": {
         "200": {"description": "That", "content": _json(_ref("Information"))},
-        **_refused(),
+        **_refused(503),
     },
 }
 

@@ -89,6 +89,8 @@ class Policy:
     origins: frozenset[str] = frozenset()
     """Origins beside its own whose pages may ask."""
     token: Token | None = None
+    readonly: bool = False
+    """Whether nothing may be written."""
     body_bytes_max: int = BODY_BYTES_MAX
     requests_max: int = REQUESTS_MAX
     timeout_s: float = TIMEOUT_S

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from mycel.errors import ExecutionTimeout
 from mycel.http.policy import WORKERS
+from mycel.service.leftovers import Leftovers
 
 Result = TypeVar("Result")
 
@@ -22,6 +23,7 @@ class Workers:
 
     def __init__(self, threads: int = WORKERS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mycel-http")
+        self._leftovers = Leftovers()
 
     async def run(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
         """Run a function in a thread and wait for what it returns.
@@ -29,7 +31,7 @@ class Workers:
         Raises:
             ExecutionTimeout: it took longer.
         """
-        future = self._pool.submit(work)
+        future = self._pool.submit(self._leftovers.after, work)
         try:
             async with asyncio.timeout(timeout_s):
                 # Shielded: a caller that is cancelled does not take the work with it.

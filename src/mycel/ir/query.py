@@ -10,7 +10,7 @@ a caller sends is ever part of a statement's text.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 Variable = str
 
@@ -34,7 +34,16 @@ not have. Such a value is its JSON text.
 LARGE: Final = 1 << 63
 
 Conversion = Literal[
-    "plain", "text", "pattern", "concept_number", "link_number", "link_predicate", "json", "real"
+    "plain",
+    "text",
+    "pattern",
+    "moment",
+    "moments",
+    "concept_number",
+    "link_number",
+    "link_predicate",
+    "json",
+    "real",
 ]
 """How a value given with the command becomes what is bound; all but `plain` check what it is."""
 
@@ -113,6 +122,16 @@ class Probe:
 # Patterns.
 
 
+class ConceptEnds(NamedTuple):
+    """Whether each end of a link is certainly a concept, and no other link."""
+
+    subject: bool = False
+    object: bool = False
+
+
+UNKNOWN_ENDS: Final = ConceptEnds()
+
+
 @dataclass(frozen=True, slots=True)
 class ConceptAtom:
     """The variable is a live concept, of this type, name or number where given."""
@@ -139,6 +158,7 @@ class LinkAtom:
     predicate_variable: Variable | None = None
     mirrored: tuple[int, ...] = ()
     probe: Probe | None = field(default=None, repr=False)
+    concepts: ConceptEnds = field(default=UNKNOWN_ENDS, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +184,7 @@ class WalkAtom:
     maximum: int | None
     mirrored: bool = False
     link: Variable | None = None
+    concepts: ConceptEnds = field(default=UNKNOWN_ENDS, repr=False)
 
 
 Atom = ConceptAtom | LinkAtom | LinkByNumber | WalkAtom

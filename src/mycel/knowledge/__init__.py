@@ -13,7 +13,6 @@
     files       reading files of the workspace, and never others
     context     what is loaded just now, and what made room
     limits      every bound of these
-    tokens      about how much of a model's attention a text takes
 
     code        facts about source files
     bootstrap   a folder becomes part of the graph

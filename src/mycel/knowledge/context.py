@@ -143,12 +143,12 @@ class ActiveContext:
             self._evict(uri, why)
             return True
 
-    def rename(self, old: str, new: str) -> None:
-        """Follow a node that has another URI now, and all that are below it."""
+    def rename(self, old: str, new: str, *, subtree: bool = False) -> None:
+        """Follow a node that has another URI now, and on request all that are below it."""
         with self._lock:
             renamed: OrderedDict[str, Loaded] = OrderedDict()
             for uri, each in self._loaded.items():
-                if uri == old or uri.startswith(f"{old}/"):
+                if uri == old or (subtree and uri.startswith(f"{old}/")):
                     uri = new + uri[len(old) :]  # noqa: PLW2901
                 renamed[uri] = Loaded(uri, each.tokens, each.why, each.used)
             self._loaded = renamed

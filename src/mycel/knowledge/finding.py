@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from mycel.engine.healing import MISSING, SCHEME, is_placeholder
 from mycel.errors import InvalidId, NotFound
 from mycel.knowledge.nodes import Node, NodeType, Relation
-from mycel.knowledge.uris import Uri, kip_identity, uri_of
-from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, SLIP
+from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
+from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
@@ -113,7 +113,15 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
     likely = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
     likely += [path for path in paths if last and path.rpartition("/")[2] == last]
     likely += get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
-    return [paths[path] for path in dict.fromkeys(likely)][:SUGGESTIONS_MAX]
+    close = [paths[path] for path in dict.fromkeys(likely)]
+    return [*_namesakes(reader, uri), *close][:SUGGESTIONS_MAX]
+
+
+def _namesakes(reader: Reader, uri: Uri) -> list[str]:
+    """The file with the path of a concept, or the other way round, if it is there."""
+    other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
+    found = find(reader, other)
+    return [other.text] if found is not None and not found.is_missing else []
 
 
 def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
@@ -145,7 +153,7 @@ def _type_of(element: Element) -> str:
 
 
 def uri_at(reader: Reader, number: int) -> str:
-    """The URI of an element by its number; the views say the same."""
+    """The URI of an element by its number."""
     element = reader.element(number)
     return f"kip:{reader.outer_id(number)}" if element is None else element_uri(element)
 
@@ -160,6 +168,7 @@ def element_uri(element: Element) -> str:
 def as_node(concept: Concept, *, content: bool = True) -> Node:
     """A concept as a node; its content is left out on request."""
     properties = concept.attributes
+    properties.pop(BOOKKEEPING, None)
     node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
     if is_placeholder(concept):
         node_type = "missing"

@@ -13,11 +13,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from mycel.engine.healing import is_placeholder
-from mycel.errors import ConstraintViolation, InvalidValueType, NotFound, did_you_mean
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidId,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    did_you_mean,
+)
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT
 from mycel.graph.walk import check_whole
 from mycel.knowledge import files, links, writing
@@ -31,6 +39,7 @@ from mycel.knowledge.nodes import (
     NewNode,
     NewRelation,
     Node,
+    Outcome,
     Page,
     Relation,
     Remembered,
@@ -102,6 +111,23 @@ class Knowledge:
             return parse(f"kip:{ref}", self.workspace)
         return parse(ref, self.workspace, kind=kind)
 
+    def _each(
+        self, refs: Iterable[str], work: Callable[[Uri], Result]
+    ) -> tuple[Outcome[Result], ...]:
+        """What becomes of each URI; one that is none, or names nothing, fails alone."""
+        outcomes: list[Outcome[Result]] = []
+        for ref in refs:
+            try:
+                address = self.uri(ref)
+            except MycelError as error:
+                outcomes.append(Outcome(str(ref), error=error))
+                continue
+            try:
+                outcomes.append(Outcome(ref, work(address)))
+            except (InvalidId, NotFound) as error:
+                outcomes.append(Outcome(ref, error=error))
+        return tuple(outcomes)
+
     # Nodes.
 
     def add(
@@ -144,6 +170,21 @@ class Knowledge:
         self.context.touch(node.uri)
         return node
 
+    def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
+        """The nodes with these URIs, all of one moment, in the order of the URIs.
+
+        A URI that names no node has an error for an outcome, and the others their nodes.
+        """
+        wanted = _refs(uris)
+        with self.db.reading() as reader:
+            found = self._each(
+                wanted, lambda address: as_node(node_at(reader, address), content=content)
+            )
+        for each in found:
+            if each.result is not None:
+                self.context.touch(each.result.uri)
+        return found
+
     def update(
         self,
         uri: str,
@@ -165,6 +206,8 @@ class Knowledge:
             VersionConflict: it has another version than `expect_version`.
         """
         address = self.uri(uri)
+        if expect_version is not None:
+            check_whole("expect_version", expect_version)
         changes = writing.Changes(name, content, append, properties, drop, metadata, expect_version)
         (written, told), warnings = self._write(
             lambda tx: writing.update_node(tx, address, changes), "update"
@@ -188,7 +231,7 @@ class Knowledge:
         written, warnings = self._write(
             lambda tx: writing.move_node(tx, old, new, subtree=subtree), "move"
         )
-        self.context.rename(old.text, new.text)
+        self.context.rename(old.text, new.text, subtree=subtree)
         return replace(written, warnings=warnings)
 
     def delete(self, uri: str, *, reason: str = "") -> Removed:
@@ -200,11 +243,36 @@ class Knowledge:
             NotFound: there never was such a node.
         """
         address = self.uri(uri)
-        removed, warnings = self._write(
+        (removed, called), warnings = self._write(
             lambda tx: writing.delete_node(tx, address, reason=reason), "delete"
         )
-        self.context.discard(address.text, why="deleted")
+        self.context.discard(called, why="deleted")
         return replace(removed, warnings=(*removed.warnings, *warnings))
+
+    def delete_many(self, uris: Iterable[str], *, reason: str = "") -> tuple[Outcome[Removed], ...]:
+        """Remove nodes with every relation of theirs, as one transaction.
+
+        A URI that never named a node has an error for an outcome, and the others go. Any other
+        error means that nothing was removed.
+        """
+        wanted = _refs(uris)
+        called: list[str] = []
+
+        def work(tx: Transaction) -> tuple[Outcome[Removed], ...]:
+            called.clear()
+
+            def delete(address: Uri) -> Removed:
+                removed, name = writing.delete_node(tx, address, reason=reason)
+                called.append(name)
+                return removed
+
+            return self._each(wanted, delete)
+
+        # Guards warn about what is written, not about what goes.
+        outcomes, _ = self._write(work, "delete")
+        for name in called:
+            self.context.discard(name, why="deleted")
+        return outcomes
 
     def remember(
         self,
@@ -353,6 +421,10 @@ class Knowledge:
             )
         if isinstance(relation_types, str):
             relation_types = (relation_types,)
+        elif relation_types is not None and not isinstance(relation_types, Collection):
+            raise InvalidValueType(
+                f"relation_types is a list of names, not {kind_of(relation_types)}."
+            )
         most = _limit(limit)
         with self.db.reading() as reader:
             found = find(reader, address)
@@ -454,10 +526,12 @@ class Knowledge:
         Raises:
             TypeMismatch: the type is not defined.
         """
-        if kind not in _SOUGHT:
+        if kind not in tuple(_SOUGHT):
             raise ConstraintViolation(
                 f"There is no kind {shorten(repr(kind))}.", hint="It is node, relation or any."
             )
+        if not isinstance(threshold, int | float):
+            raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
         most = wanted = _limit(limit)
         while True:
             found = self.db.search(
@@ -493,6 +567,19 @@ class Knowledge:
 
         result = self.db.write(run, message=message)
         return result, tuple(ran[0].warnings)
+
+
+def _refs(uris: Iterable[str]) -> list[str]:
+    if isinstance(uris, str | Mapping) or not isinstance(uris, Iterable):
+        raise InvalidValueType(
+            f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."
+        )
+    wanted = list(islice(uris, PAGE_MAX + 1))
+    if len(wanted) > PAGE_MAX:
+        raise ConstraintViolation(
+            f"More than {PAGE_MAX:,} URIs at once are too many.", hint="Pass them in several calls."
+        )
+    return wanted
 
 
 def _is_written(element: Element) -> bool:

@@ -23,7 +23,13 @@ from mycel.knowledge.finding import (
 )
 from mycel.knowledge.nodes import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
-from mycel.knowledge.vocabulary import RESOURCE, require_relation, require_type
+from mycel.knowledge.vocabulary import (
+    RESOURCE,
+    TAKEN_IN_RELATIONS,
+    check_names,
+    require_relation,
+    require_type,
+)
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import kind_of, shorten
@@ -46,6 +52,9 @@ def put_relations(
     tx: Transaction, drafts: Sequence[NewRelation], ends: Sequence[Ends]
 ) -> tuple[list[Linked], list[str]]:
     """Write relations, each with its two ends. Returns what became of them, and warnings."""
+    for draft in drafts:
+        check_names(draft.properties, "properties", "relation", TAKEN_IN_RELATIONS)
+        check_names(draft.metadata, "metadata", "relation", TAKEN_IN_RELATIONS)
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
     told += missing

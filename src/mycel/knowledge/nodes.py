@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
+from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 
 NodeType = Literal["concept", "resource", "missing"]
@@ -196,6 +197,23 @@ class Removed(_Value):
     """Nodes, resources among them; placeholders do not count."""
     relations: int
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Item_co]):
+    """What became of one URI among several: a result, or the error that it alone met."""
+
+    uri: str
+    """As the caller wrote it."""
+    result: Item_co | None = None
+    error: MycelError | None = None
+
+    def to_dict(self) -> JsonObject:
+        """The value as JSON: with a result, or with an error."""
+        if self.error is not None:
+            return {"uri": self.uri, "error": self.error.to_dict()}
+        result = self.result.to_dict() if isinstance(self.result, _Value) else self.result
+        return {"uri": self.uri, "result": result}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import re
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from mycel.errors import ConstraintViolation, InvalidId
+from mycel.errors import ConstraintViolation, InvalidId, MycelError
 from mycel.knowledge.limits import WORKSPACE_CHARACTERS_MAX
 from mycel.model.limits import NAME_BYTES_MAX
 from mycel.model.names import check_name, shorten
@@ -40,7 +40,13 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//.*)", re.ASCII | re.D
 _SCHEME_ALONE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):([^\s:]\S*)", re.ASCII)
 """`urn:isbn:1`, but not `note: buy milk`, `std::vector`, `main.py:12` or `C:\\x`."""
 _AUTHORITY: Final = re.compile(r"//([^/?#]*)(.*)", re.DOTALL)
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_PLAIN: Final = re.compile(
+    r"(?:concept|file)://[a-z0-9][a-z0-9._-]{0,62}(?:/(?!\.\.?(?:/|$))[!$&-.0-;=@-Z_a-z~]+)*",
+    re.ASCII,
+)
+"""Most URIs of concepts and files, in their normal form."""
 _UNREADABLE: Final = re.compile(r"[^!$&-;=@-Z_a-z~]", re.ASCII)
 """The characters of ASCII that are encoded in a path."""
 
@@ -110,20 +116,29 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
             f"{shorten(repr(text))} is not a URI.",
             hint="Name a node by a URI or a path, such as concept://workspace/auth/login.",
         )
+    if found := _SURROGATE.search(text):
+        raise InvalidId(
+            f"The URI {shorten(ascii(text))} holds the lone surrogate {found[0]!a}, which is no"
+            " character.",
+            hint="It is one half of a character whose other half was lost. Write the whole one, or"
+            " leave it out.",
+        )
+    scheme, rest = _split(text.strip())
+    if scheme == KIP:  # A name of KIP is what it is, with all its spaces and lines.
+        uri = Uri(f"{KIP}:{text.lstrip()[len(KIP) + 1 :]}", KIP)
+        check_name(uri.text)
+        return uri
     given = text.strip()
     if found := _CONTROL.search(given):
         raise InvalidId(
             f"The URI {_shown(given)} holds the control character {found[0]!a}.",
             hint="Leave it out; in content it would be welcome.",
         )
-    scheme, rest = _split(given)
     match scheme:
         case "":
             uri = build(kind, workspace, _decoded(given, given))
         case "concept" | "file":
             uri = _of_workspace(scheme, rest, given)
-        case "kip":
-            uri = Uri(KIP + ":" + rest, KIP)
         case _:
             uri = Uri(f"{scheme}:{_elsewhere(rest)}", scheme)
     check_name(uri.text)
@@ -178,9 +193,28 @@ def kip_identity(uri: Uri) -> tuple[str, str] | str:
 
 
 def uri_of(type_name: str, name: str) -> str:
-    """What a concept is called here: its name, if that is a URI. The views say the same."""
+    """What a concept is called here: its name, if that is a URI in its normal form.
+
+    KIP may have written others. They are called by type and name, as all that is no URI: whatever
+    is given out here can be asked for. (The views show every name with `://` as it is.)
+
+    >>> uri_of("Concept", "concept://shop/auth"), uri_of("Note", "Tea")
+    ('concept://shop/auth', 'kip:Note/Tea')
+    >>> uri_of("Resource", "https://Example.org/a")
+    'kip:Resource/https://Example.org/a'
+    """
     is_uri = "://" in name or (type_name == "Resource" and ":" in name and " " not in name)
-    return name if is_uri else f"{KIP}:{type_name}/{name}"
+    if is_uri and (_PLAIN.fullmatch(name) or _is_normal(name)):
+        return name
+    return f"{KIP}:{type_name}/{name}"
+
+
+def _is_normal(name: str) -> bool:
+    try:
+        uri = parse(name, "")
+    except MycelError:
+        return False
+    return uri.text == name and not uri.is_kip
 
 
 def _split(text: str) -> tuple[str, str]:

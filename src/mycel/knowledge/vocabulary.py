@@ -1,4 +1,4 @@
-"""Types and relation types that come into being when they are first used.
+"""Types and relation types that come into being when they are first used; names that are taken.
 
 KML is strict: what is not defined is refused. The knowledge engine is flexible instead. The three
 types of its own are defined when the first node of them is written, with descriptions that a model
@@ -6,22 +6,41 @@ can read. Any other type, and any relation type, is registered under the name it
 
 What is defined already stays as it is, whoever defined it: a schema's rules are the graph's rules
 here too.
+
+Some names mean something of their own and are no properties: a weight among the properties of a
+relation would cost nobody anything. They are refused, with a word on where they belong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
 from mycel.engine.healing import MISSING
-from mycel.errors import ConstraintViolation
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.errors import ConstraintViolation, InvalidValueType
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.transaction import Transaction
 
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
+
+BOOKKEEPING: Final = "bootstrap"
+"""Where a bootstrap notes what it wrote last: nobody else's business, so nobody is shown it."""
+
+_NOTES: Final = {BOOKKEEPING: "A bootstrap keeps notes of its own there; choose another name."}
+
+TAKEN_IN_NODES: Final = {
+    "name": "Pass it as name=..., beside the properties.",
+    "content": "Pass it as content=..., beside the properties.",
+    "uri": "A node is called by its uri, beside the properties; move() gives it another one.",
+} | _NOTES
+"""What is no property of a node, and where it belongs."""
+
+TAKEN_IN_RELATIONS: Final = {"weight": "Pass it as weight=..., beside the properties."} | _NOTES
+"""What is neither property nor metadata of a relation."""
 
 NAMES_COMPARED: Final = 1_000
 """With how many names a new one is compared, to tell whether it is a slip."""
@@ -87,6 +106,25 @@ def require_relation(tx: Transaction, name: str) -> tuple[str, ...]:
     told = _registered(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
     tx.define_predicate(name, {"description": "Registered on first use."})
     return told
+
+
+def check_names(given: object, what: str, owner: str, taken: Mapping[str, str]) -> None:
+    """Refuse properties or metadata under a name that means something of its own.
+
+    Raises:
+        ConstraintViolation: there is one.
+        InvalidValueType: they are no object.
+    """
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise InvalidValueType(f"The {what} of a {owner} are an object, not {kind_of(given)}.")
+    for key in taken:
+        if key in given:
+            raise ConstraintViolation(
+                f"{key!r} cannot be one of the {what} of a {owner}.",
+                hint=taken[key],
+            )
 
 
 def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ says so: a call that is repeated, because its answer was lost, does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.healing import is_placeholder, merge_placeholder
@@ -25,14 +25,22 @@ from mycel.knowledge.finding import (
     find_all,
     node_at,
     not_found,
+    uri_at,
 )
 from mycel.knowledge.links import placeholders_of, sweep
 from mycel.knowledge.nodes import NewNode, Removed, Written
 from mycel.knowledge.uris import Uri, parse
-from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, require_type
+from mycel.knowledge.vocabulary import (
+    BOOKKEEPING,
+    CONCEPT,
+    RESOURCE,
+    TAKEN_IN_NODES,
+    check_names,
+    require_type,
+)
 from mycel.model import ids
 from mycel.model.elements import Concept
-from mycel.model.names import kind_of, shorten
+from mycel.model.names import check_identifier, kind_of, shorten
 from mycel.model.values import JsonObject, object_text
 from mycel.store import lookup
 from mycel.store.bulk import ConceptRow
@@ -98,7 +106,11 @@ def put_nodes(
 
 
 def _read(draft: NewNode, uri: Uri) -> _Draft:
-    attributes = properties_of(draft.properties)
+    check_names(draft.properties, "properties", "node", TAKEN_IN_NODES)
+    check_names(draft.metadata, "metadata", "node", {})
+    if draft.type is not None:
+        check_identifier(draft.type, "type")
+    attributes = dict(draft.properties or {})
     for key, value in ((NAME, draft.name), (CONTENT, draft.content)):
         if value is not None:
             attributes[key] = _text(key, value)
@@ -159,25 +171,6 @@ def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] |
     )
 
 
-def properties_of(given: Mapping[str, Any] | None) -> JsonObject:
-    """The properties of a node as attributes of a concept.
-
-    Raises:
-        ConstraintViolation: there is a name or content among them.
-    """
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise InvalidValueType(f"Properties are an object, not {kind_of(given)}.")
-    for key in (NAME, CONTENT):
-        if key in given:
-            raise ConstraintViolation(
-                f"The {key} of a node is not one of its properties.",
-                hint=f"Pass it as {key}=..., beside the properties.",
-            )
-    return dict(given)
-
-
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueType(f"The {key} of a node is a text, not {kind_of(value)}.")
@@ -221,8 +214,8 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
     draft = _read(
         NewNode(uri.text, changes.name, content, None, changes.properties, changes.metadata), uri
     )
-    drop = (changes.drop,) if isinstance(changes.drop, str) else tuple(changes.drop)
-    absent = [key for key in drop if key not in before.attributes]
+    there = before.attributes.keys() - {BOOKKEEPING}
+    drop, absent = _divided(changes.drop, there)
     if absent:
         told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
     changed = tx.update(
@@ -234,6 +227,20 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
     )
     version = before.version + changed
     return Written(element_uri(before), before.id, False, changed, version), told
+
+
+def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
+    """Of names of properties, those that are there and those that are not."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
+        raise InvalidValueType(f"drop is a list of names, not {kind_of(names)}.")
+    wanted = list(listed)
+    for each in wanted:
+        if not isinstance(each, str):
+            raise InvalidValueType(f"drop holds {kind_of(each)}, which is no name of a property.")
+    return [each for each in wanted if each in there], [
+        each for each in wanted if each not in there
+    ]
 
 
 def _appended(content: str | None, more: str) -> str | None:
@@ -352,8 +359,10 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
 # Removing.
 
 
-def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> Removed:
+def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str]:
     """Remove a node with all its relations. One that was removed before is no error.
+
+    Returns how much that was, and the URI of its own that the node had.
 
     Raises:
         NotFound: there never was such a node.
@@ -362,14 +371,14 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> Removed:
     found = find(reader, uri)
     if found is None:
         if _was_ever(reader, uri):
-            return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",))
+            return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",)), uri.text
         raise not_found(reader, uri)
     links = [
         link
         for number in links_about(tx.ledger, found.number)
         if (link := reader.proposition(number)) is not None
     ]
-    outer = reader.outer_id(found.number)
+    outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
     placeholders = placeholders_of(reader, links) - {found.number}
     retired = tx.retire(outer, reason=reason)
@@ -379,7 +388,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> Removed:
         if incoming and not found.is_missing
         else ()
     )
-    return Removed(_counted(found), retired.propositions, told)
+    return Removed(_counted(found), retired.propositions, told), called
 
 
 def _counted(found: Found) -> int:

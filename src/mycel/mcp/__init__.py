@@ -3,6 +3,7 @@
 In the order in which a call passes through them:
 
     lean        the SDK, without what a server on stdio never uses
+    messages    messages of JSON-RPC, and what the sender of something else is told
     stdio       standard input and output as a connection
     web         an HTTP application for one path of a larger one
     server      one server over one graph, for any transport: which handler answers what

@@ -5,8 +5,8 @@ and what would be right. What is plainly meant is taken: one text where a list o
 an object or a list that was written as JSON in a text, 5.0 for 5.
 
 Only what the schemas here use is known: types, `enum`, `minimum`, `maximum`, `items`, `properties`,
-`required`. Objects without `properties` are free, and so are items without a `type`; other objects
-take no keys but their own.
+`required`; a `default` is for the reader. Objects without `properties` are free, and so are items
+without a `type`; other objects take no keys but their own.
 """
 
 from __future__ import annotations

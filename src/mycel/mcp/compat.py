@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
+import anyio
 import anyio.to_thread
 import orjson
 from mcp.server.lowlevel.server import Server
@@ -39,15 +40,22 @@ from mycel.knowledge.memory.entities import Entity, Relation
 from mycel.knowledge.memory.graph import WHOLE_CHARACTERS_MAX, Graph, Memory
 from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
+from mycel.mcp.messages import worded
 from mycel.mcp.results import failure
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
+from mycel.service.leftovers import Leftovers
+from mycel.service.presence import Presence
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
 QUERY_CHARACTERS_MAX: Final = 2048
 """As there."""
+CALLS_AT_ONCE: Final = 16
+"""How many requests work on the graph at the same time; the others wait."""
 _NAMES_TOLD: Final = 20
+
+Result = TypeVar("Result")
 
 
 class Told(NamedTuple):
@@ -311,7 +319,16 @@ TOOLS: Final = (
 def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
     memory = Memory(db)
+    presence, leftovers = Presence(db.path), Leftovers()
     tools = {each.name: each for each in TOOLS if each.reads or not readonly}
+    limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
+
+    async def in_thread(work: Callable[[], Result]) -> Result:
+        def run() -> Result:
+            presence.check()
+            return work()
+
+        return await anyio.to_thread.run_sync(leftovers.after, run, limiter=limiter)
 
     @asynccontextmanager
     async def lifespan(_server: Server[Any]) -> AsyncIterator[None]:
@@ -326,9 +343,12 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     async def call_tool(_ctx: Any, params: Any) -> CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
-            close = did_you_mean(params.name, list(tools))
+            close = did_you_mean(shorten(params.name), list(tools))
             raise MCPError(INVALID_PARAMS, f"There is no tool {shorten(params.name)!r}. {close}")
-        return await anyio.to_thread.run_sync(partial(call, memory, tool, params.arguments or {}))
+        try:
+            return await in_thread(partial(call, memory, tool, params.arguments or {}))
+        except MycelError as error:
+            return _failed(error)
 
     async def list_resources(_ctx: Any, _params: Any) -> ListResourcesResult:
         return ListResourcesResult(resources=[_RESOURCE])
@@ -338,9 +358,12 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
             raise MCPError(
                 INVALID_PARAMS, f"There is no such resource; {RESOURCE_URI} is the whole graph."
             )
-        return await anyio.to_thread.run_sync(partial(_whole_graph, memory))
+        try:
+            return await in_thread(partial(_whole_graph, memory))
+        except MycelError as error:
+            raise MCPError(INTERNAL_ERROR, f"{error.message} {error.hint}") from None
 
-    return Server(
+    server = Server(
         "mycel-memory",
         version=__version__,
         title="Mycel",
@@ -350,13 +373,12 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
         on_list_resources=list_resources,
         on_read_resource=read_resource,
     )
+    server.middleware.append(worded)
+    return server
 
 
 def _whole_graph(memory: Memory) -> ReadResourceResult:
-    try:
-        graph = memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX)
-    except MycelError as error:
-        raise MCPError(INTERNAL_ERROR, f"{error.message} {error.hint}") from None
+    graph = memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX)
     content = TextResourceContents(
         uri=RESOURCE_URI, mime_type="application/json", text=_json(graph.to_dict())
     )
@@ -373,18 +395,23 @@ _RESOURCE: Final = Resource(
 
 
 def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> CallToolResult:
-    """Run a tool; an error is part of the answer."""
-    try:
-        told = tool.run(memory, arguments.check(tool.name, tool.takes, _known(tool.takes, given)))
-    except MycelError as error:
-        return CallToolResult(
-            content=[TextContent(type="text", text=failure(error).text)], is_error=True
-        )
+    """Run a tool.
+
+    Raises:
+        MycelError: what was passed is not what it takes, or it failed.
+    """
+    told = tool.run(memory, arguments.check(tool.name, tool.takes, _known(tool.takes, given)))
     texts = [told.text] if told.remark is None else [told.text, told.remark]
     return CallToolResult(
         content=[TextContent(type="text", text=each) for each in texts],
         structured_content=told.data,
         is_error=False,
+    )
+
+
+def _failed(error: MycelError) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=failure(error).text)], is_error=True
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation
+from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
 from mycel.knowledge.context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
+
+URIS_MAX: Final = 1_000
+"""How many nodes one call may be about."""
 
 Report = Callable[[float, float | None, str], None]
 """Says how far a long call is: done, in all, and a few words. Raises when nobody waits any more."""
@@ -63,6 +66,25 @@ class Call(NamedTuple):
             return self.desk.knowledge, {}
         handle = contexts.mint() if handle is None else handle
         return self.desk.knowledge.with_context(contexts.get(handle)), {"context_id": handle}
+
+    def uris(self) -> list[str]:
+        """The URIs that it is about, each once.
+
+        Raises:
+            InvalidSyntax: there are none.
+            ResourceExhausted: there are too many.
+        """
+        found = list(dict.fromkeys(self.arguments.get("uris", ())))
+        if len(found) > URIS_MAX:
+            raise ResourceExhausted(
+                f"These are {len(found)} URIs; at most {URIS_MAX} are taken at once.",
+                hint="Pass them in several calls.",
+            )
+        if not found:
+            raise InvalidSyntax(
+                "There is no URI in uris.", hint='Pass at least one: uris: ["auth/login"].'
+            )
+        return found
 
     def number_in(self, prefix: str) -> int | None:
         """The number in a cursor such as `content:4000`; None if the cursor is about another part.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from mycel.errors import MycelError, NotFound
+from mycel.errors import ConstraintViolation, MycelError, NotFound
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.nodes import Hit, Node, Relation
 from mycel.knowledge.traversal import Reached
+from mycel.knowledge.vocabulary import BOOKKEEPING
 from mycel.mcp import rendering
 from mycel.mcp.desk import Call, bad_cursor
 from mycel.mcp.language import CHEAT_SHEET
-from mycel.mcp.results import Answer, Page, data_within, estimate
+from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
@@ -94,27 +95,29 @@ def _nothing_found(call: Call, words: str) -> str:
 def get(call: Call) -> Answer:
     """Nodes by URI, with their relations."""
     knowledge, arguments = call.knowledge(), call.arguments
+    uris = call.uris()
+    if len(uris) > 1 and "cursor" in arguments:
+        raise ConstraintViolation(
+            "A cursor goes with one URI, and here are several.",
+            hint="Pass the URI whose answer gave the cursor, alone.",
+        )
     page = Page()
     told: JsonObject = {"nodes": []}
-    absent: list[MycelError] = []
-    uris = list(dict.fromkeys(arguments["uris"]))
+    failures: dict[str, MycelError] = {}
     for at, uri in enumerate(uris):
         try:
             shown = _node(call, knowledge, uri, page, told)
-        except NotFound as error:
-            absent.append(error)
+        except MycelError as error:
+            failures[uri] = error
             continue
         if not shown:
             rest = uris[at:]
             told["not_shown"] = rest
             page.close(f"There was no room for {len(rest)} more: {shorten(', '.join(rest), 400)}")
             break
-    if absent and not told["nodes"]:
-        raise absent[0]
-    for each in absent:
-        page.close(f"{each.code} {each.name}: {each.message} {each.hint}")
-    if absent:
-        told["not_found"] = [str(each.data.get("uri", "")) for each in absent]
+    if len(failures) == len(uris):
+        return without(failures)
+    but_for(failures, page, told)
     return Answer(str(page), data_within(told))
 
 
@@ -129,12 +132,13 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
         entry = rendering.brief(node, detailed=detailed)
     since = call.number_in("content")
     links_only = arguments.get("cursor", "").startswith("relations:")
+    text = ""
+    if not links_only:
+        # First, because it may fail: half of an answer would stand there otherwise.
+        text = (_file_text(knowledge, entry) if reads else node and node.content) or ""
     if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):
         return False
-    if not links_only:
-        held = node.content if node is not None else None
-        text = _file_text(knowledge, entry) if reads else held
-        _content(text or "", since or 0, page, entry)
+    _content(text, since or 0, page, entry)
     if node is not None and since is None and "content_cursor" not in entry:
         _relations(call, knowledge, node, page, entry)
     told["nodes"].append(entry)
@@ -268,19 +272,20 @@ def _reached(each: Reached, *, detailed: bool) -> str:
 
 def context(call: Call) -> Answer:
     """Show, fill or empty the active context."""
+    action = call.arguments.get("action", "show")
+    uris = call.uris() if action in ("add", "remove") else []
     knowledge, told = call.with_context()
-    uris = call.arguments.get("uris", [])
-    said = []
-    match call.arguments.get("action", "show"):
-        case "add":
+    said: list[str] = []
+    failures: dict[str, MycelError] = {}
+    match action:
+        case "add" | "remove":
             for uri in uris:
-                node = knowledge.get(uri)
-                size = estimate(f"{node.uri}{node.name or ''}{node.content or ''}")
-                gone = knowledge.context.add(node.uri, tokens=size, why="added by request")
-                said += [f"Made room: {each}" for each in gone]
-        case "remove":
-            for uri in uris:
-                knowledge.context.discard(knowledge.uri(uri).text)
+                try:
+                    said += (_load if action == "add" else _unload)(knowledge, uri)
+                except MycelError as error:
+                    failures[uri] = error
+            if len(failures) == len(uris):
+                return without(failures)
         case "clear":
             said.append(f"{knowledge.context.clear()} nodes are no longer loaded.")
     shown = knowledge.context.show()
@@ -302,7 +307,22 @@ def context(call: Call) -> Answer:
         _list(page, (f"{each.uri}: {each.why}" for each in evicted))
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph from a node loads what belongs to it.")
-    return Answer(str(page), told)
+    but_for(failures, page, told)
+    return Answer(str(page), data_within(told))
+
+
+def _load(knowledge: Knowledge, uri: str) -> list[str]:
+    node = knowledge.get(uri)
+    size = size_of(node.to_dict())
+    gone = knowledge.context.add(node.uri, tokens=size, why="added by request")
+    return [f"Made room: {each}" for each in gone]
+
+
+def _unload(knowledge: Knowledge, uri: str) -> list[str]:
+    address = knowledge.uri(uri)
+    is_id = address.is_kip  # A context knows nodes by their URIs.
+    found = knowledge.get(uri).uri if is_id else address.text
+    return [] if knowledge.context.discard(found) else [f"{found} was not loaded."]
 
 
 def _list(page: Page, lines: Iterable[str]) -> None:
@@ -349,9 +369,10 @@ def _overview(call: Call) -> Answer:
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title}:")
         for each in primer.get(key, ()):
-            number = each.get("instances", each.get("links", ""))
+            number = each.get("instances", each.get("links"))
+            count = "" if number is None else f" ({number})"  # Not all are counted in large graphs.
             about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
-            if not page.add(f"- {each['name']} ({number}) {about}".rstrip()):
+            if not page.add(f"- {each['name']}{count} {about}".rstrip()):
                 break
     if call.is_detailed:
         page.add(rendering.value(primer, whole=True))
@@ -403,4 +424,8 @@ def _definition(call: Call, kind: str) -> Answer:
     if name is None:
         return _names(call, kind)
     told = call.desk.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+    if "attributes_seen" in told:
+        told["attributes_seen"] = [
+            each for each in told["attributes_seen"] if each["key"] != BOOKKEEPING
+        ]
     return Answer(rendering.value(told, whole=True), {"name": name})

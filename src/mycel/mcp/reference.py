@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mycel.mcp.prompts import PROMPTS
 from mycel.mcp.resources import TEMPLATES
-from mycel.mcp.tools import TOOLS, Tool
+from mycel.mcp.tools import CONTEXT_ID, TOOLS, Tool
 
 HEAD: Final = """\
 # The graph over MCP
@@ -100,20 +100,28 @@ you get, a node is a few lines; `detailed` adds metadata, ids and all of each pr
   says so and how to get it: a `cursor`, a smaller `limit`, a narrower question. Arguments of one
   call have at most 4 MiB, a message 32 MiB.
 - **Errors** are results with `isError`: the text has code, message and a hint what to do next, the
-  structured part the same as `error` (see [errors.md](errors.md)).
-- **Writes** are one transaction for each call, `forget_nodes` one for each node. They are on the
-  disk when the answer comes. A call that is cancelled finishes what it has begun; only its answer
-  is dropped.
-- **The file.** If the database is deleted, moved or replaced while it is served, every call says
-  so, until it is back.
+  structured part the same as `error` (see [errors.md](errors.md)). A call about several nodes
+  answers for each; those that failed stand at the end, and in `failed`. It is an error only if all
+  of them failed.
+- **What is no message** of JSON-RPC gets an error of the protocol (-32700, -32600) in one sentence,
+  and so does a request whose `id` is no whole number or text; the next one counts.
+- **Writes** are one transaction for each call; only `update_node` with `new_uri` makes its changes
+  first and then moves. They are on the disk when the answer comes. A call that is cancelled
+  finishes what it has begun; only its answer is dropped.
+- **The file.** If the database is deleted, moved away or replaced while it is served, every call
+  says so and does nothing. When the same file is back in its place, all goes on; if it is gone for
+  good, or another one is to be served, start the server anew.
+- **Memory.** About 60 MB, and below 120 MB with a graph of 100,000 concepts and a million relations
+  after traversals, searches and questions about all of it; more for a moment while one runs.
 
 ## The active context
 
 What `traverse_graph` reaches is loaded into the active context: up to 100 nodes, the least
 recently used of which make room. `manage_context` shows what is loaded, what was evicted and why.
 On standard input and output there is one context for the process, and it is gone when the process
-ends. Over HTTP a call that names no `context_id` gets a new context and its handle, to be passed
-back.
+ends; there no tool has an argument `context_id`. Over HTTP, where calls stand alone, a call that
+names no `context_id` gets a new context and its handle, to be passed back; 1,000 of them are kept,
+and the one that was not used for longest is forgotten first.
 """
 
 
@@ -167,8 +175,11 @@ def _tool(tool: Tool) -> Iterator[str]:
     yield f"{tool.description}\n"
     rows = [
         (f"`{name}`", _kind(schema), _said(schema, required=name in tool.required))
-        for name, schema in tool.schema(by_handle=True)["properties"].items()
+        for name, schema in tool.properties.items()
     ]
+    if tool.has_context:
+        said = _said(CONTEXT_ID, required=False)
+        rows.append(("`context_id`", _kind(CONTEXT_ID), f"Over HTTP only: {said}"))
     yield _table(("argument", "", ""), rows)
     yield ""
     for name, schema in tool.properties.items():
@@ -201,8 +212,11 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def _said(schema: dict[str, Any], *, required: bool) -> str:
-    said = str(schema.get("description", ""))
-    return f"{said}; required".lstrip("; ") if required else said
+    said = [str(schema["description"])] if "description" in schema else []
+    usual = schema.get("default")
+    if usual is not None:
+        said.append(f"by default `{usual}`" if isinstance(usual, str) else f"by default {usual:,}")
+    return "; ".join([*said, "required"] if required else said)
 
 
 def _mark(yes: bool) -> str:

@@ -13,8 +13,6 @@ from mycel.model.values import JsonObject
 
 SNIPPET_CHARACTERS: Final = 160
 VALUE_CHARACTERS: Final = 200
-HOUSEKEEPING: Final = frozenset(("bootstrap", "content_hash"))
-"""Properties that are nobody's business but the bootstrap's."""
 
 
 def head(node: Node) -> str:
@@ -28,11 +26,7 @@ def head(node: Node) -> str:
 
 def facts(node: Node, *, detailed: bool) -> str:
     """The properties of a node, and on request everything else about it but its content."""
-    lines = [
-        f"{key}: {value(each, whole=detailed)}"
-        for key, each in node.properties.items()
-        if detailed or key not in HOUSEKEEPING
-    ]
+    lines = [f"{key}: {value(each, whole=detailed)}" for key, each in node.properties.items()]
     if detailed:
         lines += [f"id: {node.id}", f"created: {moment(node.created_at)}"]
         lines += [f"metadata: {value(node.metadata, whole=True)}"] if node.metadata else []

@@ -9,6 +9,7 @@ that looks like a whole one is worse than an error.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +18,7 @@ import orjson
 from mycel.errors import MycelError
 from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
+from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
 TEXT_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 3 // 4
@@ -26,6 +28,9 @@ CLOSING_TOKENS: Final = 600
 
 _REMARK_TOKENS: Final = 12
 """What it takes to say how much of a text is missing."""
+_FAILURES_TOLD: Final = 10
+"""How many nodes that failed are told with the reason."""
+_URI_CHARACTERS: Final = 200
 _SMALL: Final = 4_000
 """So many characters are never too many; nobody counts them."""
 
@@ -59,6 +64,48 @@ def failure(error: MycelError) -> Answer:
     text = f"{error.code} {error.name}: {error.message}\nHint: {error.hint}"
     told = smaller(_sendable(error.to_dict()), DATA_TOKENS_MAX)
     return Answer(_sendable(text), {"error": told}, failed=True)
+
+
+Failures = Mapping[str, MycelError]
+"""What could not be done, by the URI as it was passed."""
+
+
+def without(failures: Failures) -> Answer:
+    """The answer to a call about several nodes that failed for all of them."""
+    first, *others = failures.values()
+    told = failure(first)
+    if not others:
+        return told
+    page = Page()
+    for line in (told.text, *_lines(failures)):
+        page.add(line)
+    return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
+
+
+def but_for(failures: Failures, page: Page, data: JsonObject) -> None:
+    """Say at the end of an answer for which nodes there is none, and why."""
+    if failures:
+        for line in _lines(failures):
+            page.close(line)
+        data["failed"] = _failed(failures)
+
+
+def _lines(failures: Failures) -> list[str]:
+    lines = [
+        f"{shorten(uri, _URI_CHARACTERS)}: {each.code} {each.name}: {each.message} {each.hint}"
+        for uri, each in failures.items()
+    ]
+    more = len(lines) - _FAILURES_TOLD
+    return [
+        _sendable(line) for line in lines[:_FAILURES_TOLD] + [f"… and {more} more"] * (more > 0)
+    ]
+
+
+def _failed(failures: Failures) -> list[JsonObject]:
+    return [
+        _sendable({"uri": shorten(uri, _URI_CHARACTERS), "code": each.code, "name": each.name})
+        for uri, each in failures.items()
+    ]
 
 
 def _sendable(value: Any) -> Any:

@@ -33,10 +33,12 @@ from mycel.knowledge.context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, prompts, resources
 from mycel.mcp.desk import Call, Desk, Report
+from mycel.mcp.messages import worded
 from mycel.mcp.results import Answer, failure
 from mycel.mcp.tools import Tool, offered
 from mycel.model.names import shorten
 from mycel.nexus import Nexus
+from mycel.service.leftovers import Leftovers
 from mycel.service.presence import Presence
 
 NAME: Final = "mycel"
@@ -83,6 +85,7 @@ class _Service:
         }
         self._presence: Final = Presence(desk.db.path)
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
+        self._leftovers: Final = Leftovers()
 
     def server(self) -> Server[Any]:
         # Late: the version stands in the package, which imports nothing of this.
@@ -105,6 +108,7 @@ class _Service:
             },
             get_tool_input_schema=self._schemas.get,
         )
+        server.middleware.append(worded)
         add = server.add_request_handler
         add("tools/list", types.PaginatedRequestParams, self._list_tools)
         add("tools/call", types.CallToolRequestParams, self._call_tool)
@@ -196,7 +200,7 @@ class _Service:
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         # It is not left behind when the call is cancelled: what it writes is written.
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
     async def _asked(self, work: Callable[[], Result]) -> Result:
         """Run what is no tool call: there an error is one of the protocol."""

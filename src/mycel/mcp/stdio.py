@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import select
 import signal
 import sys
@@ -27,22 +26,13 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
-import orjson
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from mycel.mcp.messages import NoMessage, read, top_level_id
 from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
 READ_BYTES: Final = 1 << 16
@@ -50,7 +40,6 @@ ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
 """So much a pipe that is ready takes without making the writer wait."""
 LAST_CALLS_S: Final = 5.0
 """How long calls may still take when the input has ended."""
-_ID: Final = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,200}")')
 
 _log = logging.getLogger(__name__)
 
@@ -165,35 +154,25 @@ class _Connection:
 
     async def _message(self, line: bytes) -> Any:
         """A line as a message; None if it is none, which the other side is told."""
-        if len(line) > MESSAGE_LINE_BYTES_MAX:
-            most = MESSAGE_LINE_BYTES_MAX >> 20
-            await self._refuse(line, INVALID_REQUEST, f"A message has at most {most} MiB.")
-            return None
         if not line.strip():
             return None
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
-            if _is_json(line):
-                await self._refuse(line, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
-            else:
-                await self._refuse(line, PARSE_ERROR, "This line is no JSON.")
+            if len(line) > MESSAGE_LINE_BYTES_MAX:
+                most = MESSAGE_LINE_BYTES_MAX >> 20
+                raise NoMessage(top_level_id(line), f"A message has at most {most} MiB.")
+            message = read(line)
+        except NoMessage as mistake:
+            await self._send(mistake.answer)
             return None
         match message:
             case JSONRPCRequest():
                 self._waiting.add(message.id)
-            case JSONRPCNotification(method="notifications/cancelled"):
+            case JSONRPCNotification(
+                method="notifications/cancelled", params={"requestId": int() | str() as cancelled}
+            ):
                 # Nobody answers a call that was cancelled.
-                self._waiting.discard((message.params or {}).get("requestId", ""))
+                self._waiting.discard(cancelled)
         return message
-
-    async def _refuse(self, line: bytes, code: int, said: str) -> None:
-        found = _ID.search(line[:READ_BYTES])
-        number = None if found is None else found[1].decode(errors="replace")
-        known = None if number is None else number[1:-1] if number[0] == '"' else int(number)
-        await self._send(
-            JSONRPCError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=said))
-        )
 
     # Out.
 
@@ -218,14 +197,6 @@ class _Connection:
                 _log.info("The client has gone: %s.", error.strerror)
                 self._broken = True
                 self._answered.set()
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except ValueError:
-        return False
-    return True
 
 
 async def _write_all(descriptor: int, data: bytes) -> None:

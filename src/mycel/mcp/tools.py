@@ -69,13 +69,10 @@ def _text(description: str = "", **more: Any) -> Schema:
     return {"type": "string"} | ({"description": description} if description else {}) | more
 
 
-def _whole(description: str, minimum: int, maximum: int) -> Schema:
-    return {
-        "type": "integer",
-        "description": description,
-        "minimum": minimum,
-        "maximum": maximum,
-    }
+def _whole(description: str, minimum: int, maximum: int, usual: int | None = None) -> Schema:
+    schema = {"type": "integer", "minimum": minimum, "maximum": maximum}
+    said = {"description": description} if description else {}
+    return said | schema | ({} if usual is None else {"default": usual})
 
 
 def _texts(description: str = "") -> Schema:
@@ -87,16 +84,20 @@ def _object(description: str = "") -> Schema:
     return {"type": "object"} | ({"description": description} if description else {})
 
 
-DETAIL: Final = {"type": "string", "enum": ["concise", "detailed"]}
+def _one_of(usual: str, *others: str) -> Schema:
+    """One of some words; the first is meant where none is given."""
+    return {"type": "string", "enum": [usual, *others], "default": usual}
+
+
+DETAIL: Final = _one_of("concise", "detailed")
 CURSOR: Final = _text("next_cursor of the answer before")
-DIRECTION: Final = {"type": "string", "enum": ["out", "in", "both"]}
 WEIGHT: Final = {
     "type": "number",
     "minimum": 0,
     "maximum": 1,
-    "description": "Cost to follow it: 0 always together, 1 (default) an ordinary step",
+    "description": "Cost to follow it: 0 always together, 1 (if new) an ordinary step",
 }
-CONTEXT_ID: Final = _text("The context of an earlier answer; left out: a new one")
+CONTEXT_ID: Final = _text("context_id of an earlier answer, to go on with its context")
 
 _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
@@ -116,7 +117,7 @@ _CONCEPT: Final[Schema] = {
         "uri": _text(),
         "name": _text("What people call it"),
         "content": _text("What is known, in prose or Markdown; replaces what was there"),
-        "type": _text("Concept unless said otherwise"),
+        "type": _text("If it is neither Concept nor Resource"),
         "properties": _object("Any other facts"),
         "metadata": _object("source, confidence (0 to 1), author, …"),
     },
@@ -143,9 +144,9 @@ SEARCH: Final = Tool(
     " before you write. Gives URIs for get_nodes and traverse_graph.",
     {
         "query": _text("A few words"),
-        "kind": {"type": "string", "enum": ["node", "relation", "any"]},
+        "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
-        "limit": _whole("10 unless said otherwise", 1, 50),
+        "limit": _whole("", 1, 50, usual=reading.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -161,8 +162,8 @@ GET: Final = Tool(
     " workspace.",
     {
         "uris": _texts(),
-        "relations": _whole("How many relations to show (20)", 0, 200),
-        "direction": DIRECTION,
+        "relations": _whole("How many to show", 0, 200, usual=reading.RELATIONS_SHOWN),
+        "direction": _one_of("both", "out", "in"),
         "relation_types": _texts(),
         "read_file": {"type": "boolean", "description": "Read the file of a file:// URI too"},
         "detail": DETAIL,
@@ -180,10 +181,12 @@ TRAVERSE: Final = Tool(
     " comes with the reason it is here. Loads what it reaches into the active context.",
     {
         "start": _text("URI of the node to start from"),
-        "max_cost": {"type": "number", "minimum": 0, "description": "1 unless said otherwise"},
-        "max_nodes": _whole("100 unless said otherwise", 1, 1000),
-        "max_tokens": _whole("Budget of the nodes' content (12000)", 1, 100_000),
-        "direction": DIRECTION,
+        "max_cost": {"type": "number", "minimum": 0, "default": 1},
+        "max_nodes": _whole("", 1, 1000, usual=100),
+        "max_tokens": _whole(
+            "Budget of the nodes' content", 1, 100_000, usual=reading.TRAVERSE_TOKENS
+        ),
+        "direction": _one_of("out", "in", "both"),
         "relation_types": _texts(),
         "detail": DETAIL,
     },
@@ -235,7 +238,7 @@ RELATE: Final = Tool(
     "Relate two nodes",
     "Make a relation between two nodes, set its weight, or remove it.",
     {
-        "action": {"type": "string", "enum": ["link", "set_weight", "unlink"]},
+        "action": _one_of("link", "set_weight", "unlink"),
         "source": _text(),
         "relation": _text(),
         "target": _text(),
@@ -254,7 +257,7 @@ FORGET: Final = Tool(
     "forget_nodes",
     "Forget nodes",
     "Remove nodes with all their relations. History keeps them.",
-    {"uris": _texts(), "reason": _text("Why, for the journal")},
+    {"uris": _texts("At most 1000"), "reason": _text("Why, for the journal")},
     writing.forget,
     ("uris",),
     writes=True,
@@ -266,7 +269,7 @@ CONTEXT: Final = Tool(
     "Active context",
     "What is loaded just now, what was evicted and why; add, remove or clear.",
     {
-        "action": {"type": "string", "enum": ["show", "add", "remove", "clear"]},
+        "action": _one_of("show", "add", "remove", "clear"),
         "uris": _texts("For add and remove"),
         "detail": DETAIL,
     },
@@ -292,18 +295,9 @@ DESCRIBE: Final = Tool(
     "What the graph holds: an overview, its types, links to concepts nobody has written, or how to"
     " write KIP (topic kip).",
     {
-        "topic": {
-            "type": "string",
-            "enum": [
-                "overview",
-                "types",
-                "type",
-                "relation_types",
-                "relation_type",
-                "broken_links",
-                "kip",
-            ],
-        },
+        "topic": _one_of(
+            "overview", "types", "type", "relation_types", "relation_type", "broken_links", "kip"
+        ),
         "name": _text("Of the type or relation type"),
         "detail": DETAIL,
         "cursor": CURSOR,

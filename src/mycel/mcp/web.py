@@ -8,22 +8,29 @@ processes may serve one graph; an active context is a handle that the caller pas
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
 from mycel.knowledge.context import Contexts
 from mycel.knowledge.knowledge import Knowledge
+from mycel.mcp.messages import NoMessage, read
 from mycel.mcp.server import build_server
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 from mycel.nexus import Nexus
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PATH = "/mcp"
-BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
+PATH: Final = "/mcp"
+BODY_BYTES_MAX: Final = 4 * TOOL_ARGUMENT_BYTES_MAX
 """Room for what surrounds the arguments; a call that is too large gets its own answer."""
+
+INLINE_BYTES_MAX: Final = 1 << 16
+"""Larger bodies are looked at in a thread, so that nobody else waits."""
+_JSON: Final = [(b"content-type", b"application/json")]
 
 
 def http_app(
@@ -33,9 +40,83 @@ def http_app(
     server = build_server(
         db, Knowledge(db, workspace=workspace, root=root), contexts=Contexts(), readonly=readonly
     )
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path=path,
         stateless_http=True,
         max_request_body_size=BODY_BYTES_MAX,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    app.add_middleware(_Messages)
+    _let_answers_be_given()
+    return app
+
+
+def _let_answers_be_given() -> None:
+    """Keep streams open when the process is told to stop, until their calls are answered.
+
+    The library under the SDK ends all of them at once, answers included. Those that would never end
+    by themselves are ended by the server that this stands in.
+    """
+    from sse_starlette.sse import AppStatus  # noqa: PLC0415 - only where HTTP is served
+
+    keep_open = getattr(AppStatus, "disable_automatic_graceful_drain", None)
+    if keep_open is not None:  # Older versions cannot be told.
+        keep_open()
+
+
+class _Messages:
+    """What stands before the SDK: a body that is no message is answered here, in our words."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        body = await _whole(receive)
+        if body is None:
+            return  # The client has gone.
+        status = 400
+        try:
+            if not _says_json(scope):
+                status = 415
+                raise NoMessage(None, "Send `Content-Type: application/json`.")
+            if len(body) > INLINE_BYTES_MAX:
+                await anyio.to_thread.run_sync(read, body)
+            else:
+                read(body)
+        except NoMessage as mistake:
+            told = mistake.answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            await send({"type": "http.response.start", "status": status, "headers": _JSON})
+            await send({"type": "http.response.body", "body": told})
+            return
+        await self._app(scope, _replayed(body, receive), send)
+
+
+def _says_json(scope: Scope) -> bool:
+    kinds = [value for name, value in scope["headers"] if name == b"content-type"]
+    return any(kind.partition(b";")[0].strip().lower() == b"application/json" for kind in kinds)
+
+
+async def _whole(receive: Receive) -> bytes | None:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once more, and after it whatever else comes."""
+    left = [body]
+
+    async def replay() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return replay

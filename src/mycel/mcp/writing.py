@@ -9,11 +9,15 @@ from mycel.knowledge.files import path_of
 from mycel.knowledge.nodes import Linked, Written
 from mycel.mcp import rendering
 from mycel.mcp.desk import Call
-from mycel.mcp.results import Answer, Page, data_within
+from mycel.mcp.results import Answer, Page, but_for, data_within, without
+from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mycel.knowledge.bootstrap import Progress
+    from mycel.knowledge.knowledge import Knowledge
 
 CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
 STAGES: Final = ("reading", "relating", "writing")
@@ -65,7 +69,14 @@ def update(call: Call) -> Answer:
         page.add(_written(written))
         told = written.warnings
     if new_uri is not None:
-        written = knowledge.move(arguments["uri"], new_uri, subtree=arguments.get("subtree", False))
+        try:
+            written = knowledge.move(
+                arguments["uri"], new_uri, subtree=arguments.get("subtree", False)
+            )
+        except MycelError as error:
+            if changes:
+                error.message += " It was not moved; the other changes were made."
+            raise
         page.add(f"{written.uri} has a new URI ({written.moved} moved); links followed.")
         told = (*told, *written.warnings)
     _warn(page, told)
@@ -105,26 +116,22 @@ def relate(call: Call) -> Answer:
 
 def forget(call: Call) -> Answer:
     """Remove nodes with their relations; history keeps them."""
-    knowledge = call.desk.knowledge
+    uris = call.uris()
     page, removed = Page(), 0
-    data: JsonObject = {"removed": [], "failed": []}
-    failures: list[MycelError] = []
-    uris = list(dict.fromkeys(call.arguments["uris"]))
-    for uri in uris:
-        try:
-            gone = knowledge.delete(uri, reason=call.arguments.get("reason", ""))
-        except MycelError as error:
-            failures.append(error)
-            data["failed"].append(uri)
-            page.add(f"{uri}: {error.code} {error.name}: {error.message}")
-            continue
-        removed += gone.concepts
-        data["removed"].append(uri)
-        what = "removed" if gone.concepts else "was removed before"
-        page.add(f"{uri} {what}, with {gone.relations} relations.")
-        _warn(page, gone.warnings)
+    data: JsonObject = {"removed": []}
+    failures: dict[str, MycelError] = {}
+    for each in call.desk.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
+        if each.error is not None:
+            failures[each.uri] = each.error
+        elif each.result is not None:
+            removed += each.result.concepts
+            data["removed"].append(each.uri)
+            what = "removed" if each.result.concepts else "was removed before"
+            page.add(f"{each.uri} {what}, with {each.result.relations} relations.")
+            _warn(page, each.result.warnings)
     if len(failures) == len(uris):
-        raise failures[0]
+        return without(failures)
+    but_for(failures, page, data)
     if removed:
         page.close("History keeps what was removed: see AS OF in KIP, or `mycel history`.")
     return Answer(str(page), data_within(data))
@@ -140,7 +147,7 @@ def bootstrap(call: Call) -> Answer:
         )
     folder = knowledge.root
     if "path" in call.arguments:
-        folder = path_of(knowledge.uri(call.arguments["path"], kind="file"), knowledge.root)
+        folder = _folder(knowledge, call.arguments["path"], knowledge.root)
     try:
         # Late: parsers of many languages.
         from mycel.knowledge.bootstrap import bootstrap as run  # noqa: PLC0415
@@ -161,6 +168,17 @@ def bootstrap(call: Call) -> Answer:
     told = summary.to_dict()
     told.pop("skipped_files", None)
     return Answer(str(page), data_within(told))
+
+
+def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
+    """A folder of the workspace, by its path or its URI of either kind."""
+    address = knowledge.uri(path, kind="file")
+    if address.workspace != knowledge.workspace:
+        raise ConstraintViolation(
+            f"{shorten(address.text, 200)} is no folder of the workspace {knowledge.workspace!r}.",
+            hint="Pass its path from the root of the workspace, such as src.",
+        )
+    return path_of(address, root)
 
 
 def _report(call: Call, seen: Progress) -> None:

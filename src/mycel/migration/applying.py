@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.protection import ACTORS, FOUNDATION
 from mycel.engine.typed import APPLYING
+from mycel.errors import ConstraintViolation
 from mycel.migration import catalogs, fitting, restoring, rewriting
 from mycel.migration.catalogs import identity_of
 from mycel.migration.definitions import Definitions, existing, kip_name, number_of, place_of
@@ -88,6 +89,25 @@ class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, an
     """Leaves the transaction without writing anything."""
 
 
+class Planned(NamedTuple):
+    """A plan, and the schema in force that it was made against."""
+
+    definitions: int
+    """How often definitions had changed by then: nobody has changed a schema while that stays."""
+    accepted: Catalog
+    plan: Plan
+
+
+def plan_for(store: Store, desired: Catalog, earlier: Planned | None = None) -> Planned:
+    """The plan from the schema in force; the earlier one, if that is still what is in force."""
+    with store.reading() as reader:
+        definitions = Head.read(reader.connection).definitions
+        if earlier is not None and earlier.definitions == definitions:
+            return earlier
+        accepted = catalogs.read(reader.connection, dropped=True)
+    return Planned(definitions, accepted, plan(accepted, desired))
+
+
 def apply(
     store: Store, desired: Catalog, *, actor: str, allow_data_loss: bool = False
 ) -> ApplyResult:
@@ -97,7 +117,7 @@ def apply(
         SchemaApplyInProgress: somebody else applies one.
     """
     planned, version = _attempt(
-        store, desired, actor=actor, allow_data_loss=allow_data_loss, dry_run=False
+        store, desired, None, actor=actor, allow_data_loss=allow_data_loss, dry_run=False
     )
     if version is None:
         with store.reading() as reader:
@@ -106,23 +126,27 @@ def apply(
     return ApplyResult(True, True, version, planned.changes)
 
 
-def rehearse(store: Store, desired: Catalog, *, actor: str) -> Plan:
+def rehearse(store: Store, desired: Catalog, planned: Planned, *, actor: str) -> Plan:
     """The plan, with what of the data stands in its way: done, looked at, and rolled back.
 
     Raises:
         SchemaApplyInProgress: somebody else applies a schema.
     """
-    return _attempt(store, desired, actor=actor, allow_data_loss=False, dry_run=True)[0]
+    return _attempt(store, desired, planned, actor=actor, allow_data_loss=False, dry_run=True)[0]
 
 
 def _attempt(
-    store: Store, desired: Catalog, *, actor: str, allow_data_loss: bool, dry_run: bool
+    store: Store,
+    desired: Catalog,
+    earlier: Planned | None,
+    *,
+    actor: str,
+    allow_data_loss: bool,
+    dry_run: bool,
 ) -> tuple[Plan, int | None]:
     """The plan, and the position of the journal after it was carried out, if it was."""
     with schema_apply_lock(store.location.path):
-        with store.reading() as reader:
-            accepted = catalogs.read(reader.connection, dropped=True)
-        planned = plan(accepted, desired)
+        _, accepted, planned = plan_for(store, desired, earlier)
         if not planned.supported or not planned.changes:
             return planned, None
         findings = Findings()
@@ -344,8 +368,8 @@ class _Apply:
                 if (before.kip_name, each.name) in ACTORS:
                     continue
                 if self._is_taken(declared, each):
-                    message = f"there is already one like it among {new}"
-                    self._findings.add(tx, declared, message, each.number)
+                    taken = ConstraintViolation(f"there is already one like it among {new}")
+                    self._findings.add(tx, declared, taken, each.number)
                     is_done = False
                 elif table == "proposition":
                     tx.move(outer(each.number), predicate=new)

@@ -81,14 +81,11 @@ class Schema:
             SchemaError: the text is no schema.
         """
         wanted = _catalog(desired)
-        with self._store.reading() as reader:
-            accepted = catalogs.read(reader.connection, dropped=True)
-        planned = plan(accepted, wanted)
-        if not planned.supported or not planned.steps or not check_data:
-            return planned
-        if self._store.location.readonly:
-            return planned
-        return applying.rehearse(self._store, wanted, actor=self._actor())
+        planned = applying.plan_for(self._store, wanted)
+        is_all = not planned.plan.supported or not planned.plan.changes
+        if is_all or not check_data or self._store.location.readonly:
+            return planned.plan
+        return applying.rehearse(self._store, wanted, planned, actor=self._actor())
 
     def apply(
         self,

@@ -1,7 +1,8 @@
 """What of the data does not satisfy a schema, in words.
 
 A change of a schema may only be applied if what is stored satisfies it. People who have to mend
-their data need more than the first offender: up to `LISTED_MAX` are named, and all are counted, but
+their data need more than the first offender: up to `LISTED_MAX` of a type are named, with type,
+property, value and constraint, and all are counted, but
 for values that are not unique, of which there may be no end. The words are those in which a write
 would be refused.
 """
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mycel.engine.typed import card_violation, is_actor, shown_element, unique_violation
+from mycel.engine.violations import LISTED_MAX, entry
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     Cardinality,
@@ -26,8 +29,6 @@ from mycel.schema.steps import UnsupportedChange, entity
 from mycel.store import instances
 from mycel.store.transaction import Transaction
 
-LISTED_MAX: Final = 20
-"""How many violations of one type are named."""
 CONFLICTS_MAX: Final = 1000
 """How many values that are not unique are looked for."""
 
@@ -40,13 +41,15 @@ class Findings:
         self._counts: Final[dict[str, int]] = {}
         self._uncounted: Final[set[str]] = set()
 
-    def add(self, tx: Transaction, declared: SchemaType, message: str, number: int) -> None:
+    def add(self, tx: Transaction, declared: SchemaType, error: MycelError, number: int) -> None:
         """Note that an instance does not satisfy a type."""
         place = _place(declared)
         self._counts[place] = self._counts.get(place, 0) + 1
         listed = self._listed.setdefault(place, [])
         if len(listed) < LISTED_MAX:
-            listed.append({"instance": shown_element(tx, number), "message": message})
+            instance = {"instance": shown_element(tx, number)}
+            outer = {"id": tx.ledger.reader.outer_id(number), "type": declared.name}
+            listed.append(instance | outer | entry(error))
 
     def refuse(self, declared: SchemaType, message: str) -> None:
         """Note that a type itself cannot be."""
@@ -81,7 +84,7 @@ def _place(declared: SchemaType) -> str:
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
     """An interface has no instances."""
     for each in instances.numbers(tx.ledger.connection, "concept", number):
-        findings.add(tx, declared, "an interface has no instances", each)
+        findings.add(tx, declared, ConstraintViolation("an interface has no instances"), each)
 
 
 def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
@@ -90,10 +93,14 @@ def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: 
     types = [catalog.nodes[name].kip_name for name in (declared.from_type, declared.to_type)]
     from_type, to_type = (ledger.registry.type_number(ledger.connection, name) for name in types)
     predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
-    message = f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}"
+    leads = f"edge {declared.name}: {declared.from_type} -> {declared.to_type}"
+    error = ConstraintViolation(
+        f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}",
+        data={"constraint": leads},
+    )
     wrong = instances.links_elsewhere(ledger.connection, predicate, from_type, to_type)
     for number, _, _ in wrong:
-        findings.add(tx, declared, message, number)
+        findings.add(tx, declared, error, number)
 
 
 def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -> None:
@@ -106,7 +113,7 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
     beyond = instances.sources_beyond(ledger.connection, predicate, card.minimum, card.maximum)
     for source, count in beyond:
         error = card_violation(tx, declared.name, card, source, count)
-        findings.add(tx, declared, error.message.rstrip("."), source)
+        findings.add(tx, declared, error, source)
 
 
 def check_unique(
@@ -127,7 +134,7 @@ def check_unique(
             findings.add_uncounted(declared)
             return
         error = unique_violation(tx, declared.name, conflict, holders)
-        findings.add(tx, declared, error.message.rstrip("."), holders[0])
+        findings.add(tx, declared, error, holders[0])
 
 
 def _is_key(declared: InstanceType, columns: tuple[str, ...]) -> bool:

@@ -2,7 +2,8 @@
 
 The text can be applied as it is. It declares no more than the data shows: a property is required if
 every instance has it, and has the narrowest type that holds every value as it is written: a time
-with an offset stays a text, because as a DateTime it would be written anew. What the language
+with an offset stays a text, because as a DateTime it would be another text (that milliseconds are
+added to a time in UTC does not count, since filters find it as it was). What the language
 cannot say (objects, mixed values, names that are no identifiers, links between several types)
 stands in a comment, and the type is open, so that nothing has to be thrown away.
 """
@@ -22,7 +23,7 @@ from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.model import ENDS, PropertyType, Scalar
 from mycel.schema.stored import PG
 from mycel.schema.tidying import tidy
-from mycel.schema.values import BadValue, canonical
+from mycel.schema.values import BadValue, canonical, moment_in_name
 from mycel.store import instances
 from mycel.store.instances import Table
 from mycel.store.reader import Reader
@@ -105,9 +106,10 @@ class _Values:
 
 def _is(scalar: Scalar, text: str) -> bool:
     try:
-        return bool(canonical(PropertyType(scalar), text) == text)
+        made = canonical(PropertyType(scalar), text)
     except BadValue:
         return False
+    return made == text or (scalar == "DateTime" and moment_in_name(made) == text)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ since stays gone, and so does a link one end of which is gone.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -82,11 +83,13 @@ def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
 def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> set[int]:
     ledger = tx.ledger
     revived: set[int] = set()
-    for each in instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED):
-        if each.kind in types:
-            type_name = ledger.registry.types.name(ledger.connection, each.kind)
-            tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
-            revived.add(each.number)
+    gone = instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED)
+    for chunk in instances.tombstones(ledger.connection, "concept", gone):
+        for each in chunk:
+            if each.kind in types:
+                type_name = ledger.registry.types.name(ledger.connection, each.kind)
+                tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
+                revived.add(each.number)
     return revived
 
 
@@ -97,25 +100,27 @@ def _revive_links(tx: Transaction, drop: Drop, revived: set[int], predicates: se
     defined = ledger.registry.defined(ledger.connection, names, ledger.head.definitions)
     waiting = instances.retired_at(ledger.connection, "proposition", drop.time_us, DROPPED)
     while waiting:
-        later: list[Instance] = []
-        for each in waiting:
-            ends = each.subject, each.object
-            is_meant = each.kind in predicates or (
-                each.kind in defined and not revived.isdisjoint(ends)
-            )
-            if not is_meant or any(ledger.find_key(number) is None for number in ends):
-                later.append(each)
-                continue
-            subject, object_ = map(ledger.reader.outer_id, ends)
-            name = names.name(ledger.connection, each.kind)
-            metadata = _own_metadata(each)
-            tx.put_proposition(
-                subject, name, object_, each.attributes, metadata, weight=each.weight
-            )
-            revived.add(each.number)
+        later = array("q")
+        for chunk in instances.tombstones(ledger.connection, "proposition", waiting):
+            for each in chunk:
+                ends = each.subject, each.object
+                is_meant = each.kind in predicates or (
+                    each.kind in defined and not revived.isdisjoint(ends)
+                )
+                if is_meant and all(ledger.find_key(number) is not None for number in ends):
+                    _revive_link(tx, each, names.name(ledger.connection, each.kind))
+                    revived.add(each.number)
+                else:
+                    later.append(each.number)
         if len(later) == len(waiting):
             return
         waiting = later
+
+
+def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
+    subject, object_ = map(tx.ledger.reader.outer_id, (each.subject, each.object))
+    metadata = _own_metadata(each)
+    tx.put_proposition(subject, predicate, object_, each.attributes, metadata, weight=each.weight)
 
 
 def _own_metadata(each: Instance) -> dict[str, object]:

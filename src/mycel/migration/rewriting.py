@@ -156,7 +156,10 @@ class _Run:
         missing = self._rules.missing(after)
         if missing:
             listed = ", ".join(f"{self._rewrite.declared.name}.{each}" for each in missing)
-            raise ConstraintViolation(f"{listed} {'is' if len(missing) == 1 else 'are'} required")
+            raise ConstraintViolation(
+                f"{listed} {'is' if len(missing) == 1 else 'are'} required",
+                data={"property": missing[0], "value": None, "constraint": "required"},
+            )
         given = {key: after[key] for key in after if key not in before or after[key] != before[key]}
         gone = [key for key in before if key not in after]
         if given or gone:
@@ -176,7 +179,9 @@ class _Run:
                 continue
             new = rewrite.renamed.get(key, key)
             if new != key and new in before and new not in rewrite.renamed:
-                raise ConstraintViolation(f"it has an attribute {new!r} already")
+                raise ConstraintViolation(
+                    f"it has an attribute {new!r} already", data={"property": new}
+                )
             after[new] = value
         for key, text in past.items():
             if text is not None and after.get(key) is None:
@@ -215,11 +220,12 @@ class _Run:
             both = (shown_element(self._tx, each) for each in (holder, row.number))
             raise ConstraintViolation(
                 f"@key violation on {self._rewrite.declared.name}.({key}): value {name!r}"
-                f" held by {' and '.join(both)}"
+                f" held by {' and '.join(both)}",
+                data={"property": _key(self._rewrite.declared)[0], "value": name}
+                | {"constraint": f"@key({key})"},
             )
         if name != row.name:
             self._names[row.number] = name
 
     def _note(self, number: int, error: MycelError) -> None:
-        message = error.message.rstrip(".")
-        self._findings.add(self._tx, self._rewrite.declared, message, number)
+        self._findings.add(self._tx, self._rewrite.declared, error, number)

@@ -73,6 +73,24 @@ def kind_of(value: object) -> str:
     return type(value).__name__
 
 
+def json_kind(value: object) -> str:
+    """What a value that came as JSON is, in words for people who never saw Python."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+    return kind_of(value)
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be written in UTF-8: a file's name may hold bytes that are none."""
     if text.isascii():

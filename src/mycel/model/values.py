@@ -52,13 +52,29 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
-        raise InvalidValueType(f"The {what} cannot be written as JSON: {error}.") from None
+        raise unwritable(value, what, error) from None
     if len(text) > JSON_BYTES_MAX:
         raise ResourceExhausted(
             f"The {what} have {len(text)} bytes; at most {JSON_BYTES_MAX} are allowed.",
             hint=_TOO_LARGE_HINT,
         )
     return text.decode()
+
+
+def unwritable(value: JsonObject, what: str, error: Exception) -> InvalidValueType:
+    """The error for what only the writer sees: halves of characters, usually."""
+    if "surrogate" not in str(error):
+        return InvalidValueType(f"The {what} cannot be written as JSON: {error}.")
+    for key, item in value.items():
+        try:
+            orjson.dumps({key: item})
+        except orjson.JSONEncodeError:
+            break
+    return InvalidValueType(
+        f"The {what} hold a lone surrogate at {shorten(ascii(key))}, which is no character.",
+        hint="It is one half of a character whose other half was lost, as when a text is cut in the"
+        " middle. Write the whole character, or leave it out.",
+    )
 
 
 def parse_object(text: str) -> JsonObject:

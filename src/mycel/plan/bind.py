@@ -30,6 +30,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.plan.catalog import Catalog, PredicateFacts, Values
+from mycel.plan.moments import spell_moments
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import compiled
 
@@ -184,6 +185,7 @@ class _Binder:
                 hint="Use two variables.",
             )
             raise located(both, self.predicate_variables[name].span)
+        query = spell_moments(query, self.catalog)
         return Bound(query, frozenset(self.roles), tuple(self.warnings))
 
     # Blocks.
@@ -280,12 +282,21 @@ class _Binder:
         object_ = self._endpoint(pattern.object, patterns)
         named: str | None = None
         predicates: tuple[int, ...] | None = None
+        ends = ir.UNKNOWN_ENDS
         match pattern.predicate:
             case ast.PredicateHops(name, minimum, maximum):
                 facts = self._facts(name)
                 patterns.atoms.append(
                     ir.WalkAtom(
-                        subject, object_, facts.number, minimum, maximum, facts.is_symmetric, link
+                        subject,
+                        object_,
+                        facts.number,
+                        minimum,
+                        maximum,
+                        facts.is_symmetric,
+                        link,
+                        # A walk of no step ends where it begins, whatever that is.
+                        _concept_ends([facts]) if minimum else ir.UNKNOWN_ENDS,
                     )
                 )
                 return link
@@ -296,20 +307,25 @@ class _Binder:
                 mirrored = self.catalog.symmetric_predicates()
                 named = variable.name
             case ast.PredicateChoice(names):
-                predicates, mirrored = self._predicates(names)
+                predicates, mirrored, ends = self._predicates(names)
             case ast.Literal() | ast.Placeholder() as name:
-                predicates, mirrored = self._predicates((name,))
+                predicates, mirrored, ends = self._predicates((name,))
             case _:
                 assert_never(pattern.predicate)
         link = link or self._fresh()
-        patterns.atoms.append(ir.LinkAtom(link, subject, object_, predicates, named, mirrored))
+        patterns.atoms.append(
+            ir.LinkAtom(link, subject, object_, predicates, named, mirrored, concepts=ends)
+        )
         return link
 
-    def _predicates(self, names: Iterable[ast.Text]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _predicates(
+        self, names: Iterable[ast.Text]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], ir.ConceptEnds]:
         facts = [self._facts(name) for name in names]
         return (
             tuple(sorted({each.number for each in facts})),
             tuple(sorted({each.number for each in facts if each.is_symmetric})),
+            _concept_ends(facts),
         )
 
     def _endpoint(self, endpoint: ast.Endpoint, patterns: _Patterns) -> str:
@@ -504,6 +520,15 @@ def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
         except InvalidSyntax as error:
             raise located(error, node.span) from None
     return operand
+
+
+def _concept_ends(facts: Sequence[PredicateFacts]) -> ir.ConceptEnds:
+    """Which ends are concepts with each of these predicates; a symmetric one runs both ways."""
+    from_links = any(each.leads_from_links for each in facts)
+    to_links = any(each.leads_to_links for each in facts)
+    if any(each.is_symmetric for each in facts):
+        from_links = to_links = from_links or to_links
+    return ir.ConceptEnds(subject=not from_links, object=not to_links)
 
 
 def _parsed(parse: Callable[[str], int], text: str, node: ast.Text) -> int:

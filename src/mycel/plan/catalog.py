@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from mycel.kip import ast
@@ -23,6 +23,9 @@ class PredicateFacts(NamedTuple):
 
     number: int
     is_symmetric: bool
+    leads_from_links: bool = True
+    """Whether a link may be the subject; if not, every subject is a concept."""
+    leads_to_links: bool = True
 
 
 class PropertySlot(NamedTuple):
@@ -46,6 +49,12 @@ class Catalog(Protocol):
 
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         """The properties of a type's concepts, or a predicate's links, that are indexed."""
+
+    def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
+        """Those that a schema declares as a DateTime, or with `lists` as a list of them."""
+
+    def ends(self, predicate: int) -> tuple[int, int] | None:
+        """The types that a predicate leads between, if a schema declares it."""
 
 
 class Spread(NamedTuple):

@@ -33,7 +33,7 @@ from mycel.schema.model import (
     limits_of,
 )
 from mycel.schema.singles import SINGLE_MAX, single
-from mycel.schema.values import RANGES, canonical_of
+from mycel.schema.values import RANGES, canonical_of, moment_in_name
 from mycel.syntax.regex import matcher
 
 Accepts = Callable[[JsonObject, str | None], bool]
@@ -41,7 +41,7 @@ Accepts = Callable[[JsonObject, str | None], bool]
 _TEXTUAL: Final = {
     "String": "v.__class__ is str",
     "Date": "v.__class__ is str and len(v) == 10 and v[4] == v[7] == '-' and date(v)",
-    "DateTime": "v.__class__ is str and len(v) == 20 and v[4::3] == '--T::Z'"
+    "DateTime": "v.__class__ is str and len(v) == 24 and v[4:20:3] == '--T::.' and v[23] == 'Z'"
     " and v[11:13] != '24' and datetime(v)",
     "Bool": "v.__class__ is bool",
 }
@@ -56,6 +56,7 @@ def accepting(declared: InstanceType) -> Accepts:
         "names": frozenset(each.name for each in declared.properties),
         "date": date.fromisoformat,
         "datetime": datetime.fromisoformat,
+        "in_name": moment_in_name,
         "sign": copysign,
         "single": single,
     }
@@ -124,8 +125,10 @@ def _key_question(declared: NodeType) -> str:
         return "name is None"
     (key,) = (each for each in declared.properties if each.name in declared.key)
     value = f"get({key.name!r})"
-    if key.type.scalar in ("String", "Date", "DateTime"):
+    if key.type.scalar in ("String", "Date"):
         return f"name is None or {value} == name"
+    if key.type.scalar == "DateTime":
+        return f"name is None or in_name({value}) == name"
     if key.type.scalar in INTEGERS:
         return f"name is None or str({value}) == name"
     return "name is None"

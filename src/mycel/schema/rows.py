@@ -32,12 +32,14 @@ from mycel.schema.accepting import accepting
 from mycel.schema.model import (
     Check,
     InstanceType,
+    Key,
     NodeType,
     Property,
     PropertyType,
     Range,
     limits_of,
 )
+from mycel.schema.steps import constraint_text
 from mycel.schema.values import BadValue, Canonical, UnknownEnumValue, shown
 from mycel.syntax.regex import matcher
 
@@ -49,6 +51,10 @@ _Limit = int | float | None
 
 class _Outside(BadValue):
     """A value of the right kind that breaks `@range` or `@check`."""
+
+    def __init__(self, message: str, limit: Range | Check) -> None:
+        super().__init__(message)
+        self.constraint: Final = constraint_text(limit)
 
 
 class RowRules:
@@ -99,7 +105,7 @@ class RowRules:
         for property_name, value in attributes.items():
             rule = rules.get(property_name)
             if rule is None:
-                self._check_undeclared(property_name)
+                self._check_undeclared(property_name, name)
                 continue
             if value is None:
                 continue
@@ -143,6 +149,7 @@ class RowRules:
                 self._key[0].name,
                 "",
                 None,
+                self._key_constraint,
             )
         return name
 
@@ -198,6 +205,10 @@ class RowRules:
             raise error from None
 
     @property
+    def _key_constraint(self) -> str:
+        return constraint_text(Key(tuple(each.name for each in self._key)))
+
+    @property
     def _role(self) -> str:
         return "the key" if len(self._key) == 1 else "part of the key"
 
@@ -211,6 +222,7 @@ class RowRules:
             self._key[0].name,
             None,
             name,
+            self._key_constraint,
             hint=f"Name the concept {shown(self._right_name(shaped))}: the JSON array of the parts,"
             " each as text.",
         )
@@ -233,6 +245,7 @@ class RowRules:
             each.name,
             value,
             name,
+            self._key_constraint,
             hint=hint,
         )
 
@@ -254,6 +267,7 @@ class RowRules:
                 each.name,
                 None,
                 None,
+                self._key_constraint,
             )
         try:
             return values.key_text(each.type, value)
@@ -265,7 +279,7 @@ class RowRules:
     def _place(self, property_name: str) -> str:
         return f"{self.declared.name}.{property_name}"
 
-    def _check_undeclared(self, property_name: str) -> None:
+    def _check_undeclared(self, property_name: str, name: str | None) -> None:
         if self.declared.is_open or property_name.__class__ is not str:
             return  # The store says what is wrong with a key that is no text.
         type_name = self.declared.name
@@ -274,7 +288,8 @@ class RowRules:
         raise ConstraintViolation(
             f"{type_name} has no property {shown(property_name)}.",
             hint=f"{did_you_mean(property_name, list(self._properties))} {known} {others}".strip(),
-            data={"type": type_name, "property": property_name},
+            data={"type": type_name, "property": property_name}
+            | ({} if name is None else {"name": name}),
         )
 
     def _refused(
@@ -287,16 +302,25 @@ class RowRules:
             close = did_you_mean(str(value), list(declared.type.enum_values or ()))
             hint = f"{close} Enum values are case-sensitive.".strip()
             return self._complaint(
-                ConstraintViolation, message, property_name, value, name, hint=hint
+                ConstraintViolation,
+                message,
+                property_name,
+                value,
+                name,
+                f"enum({expected})",
+                hint=hint,
             )
         if isinstance(bad, _Outside):
-            return self._complaint(ConstraintViolation, str(bad), property_name, value, name)
+            return self._complaint(
+                ConstraintViolation, str(bad), property_name, value, name, bad.constraint
+            )
         return self._complaint(
             InvalidValueType,
             f"{place} must be {_kind(declared.type)}: {bad}",
             property_name,
             value,
             name,
+            _kind(declared.type),
             hint=_EXPECTED.get(declared.type.scalar),
         )
 
@@ -307,6 +331,7 @@ class RowRules:
         property_name: str,
         value: object,
         name: str | None,
+        constraint: str,
         *,
         hint: str | None = None,
     ) -> MycelError:
@@ -314,6 +339,7 @@ class RowRules:
             "type": self.declared.name,
             "property": property_name,
             "value": _short(value),
+            "constraint": constraint,
         }
         whose = ""
         if name is not None:
@@ -339,14 +365,15 @@ def _rule(place: str, property_: Property, limits: Sequence[Range | Check]) -> C
     rule = values.canonical_of(property_.type)
     for limit in limits:
         match limit:
-            case Range(_, minimum, maximum):
-                rule = _within(rule, place, minimum, maximum)
-            case Check(_, pattern):
-                rule = _matching(rule, place, pattern)
+            case Range():
+                rule = _within(rule, place, limit)
+            case Check():
+                rule = _matching(rule, place, limit)
     return rule
 
 
-def _within(rule: Canonical, place: str, minimum: _Limit, maximum: _Limit) -> Canonical:
+def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
+    minimum, maximum = limit.minimum, limit.maximum
     low = float("-inf") if minimum is None else minimum
     high = float("inf") if maximum is None else maximum
 
@@ -355,7 +382,8 @@ def _within(rule: Canonical, place: str, minimum: _Limit, maximum: _Limit) -> Ca
         if low <= made <= high:
             return made
         limits = f"{_limit(minimum)}..{_limit(maximum)}"
-        raise _Outside(f"@range violation on {place}: {shown(made)} is not within {limits}")
+        message = f"@range violation on {place}: {shown(made)} is not within {limits}"
+        raise _Outside(message, limit)
 
     return within
 
@@ -364,8 +392,8 @@ def _limit(limit: _Limit) -> str:
     return "" if limit is None else shown(limit)
 
 
-def _matching(rule: Canonical, place: str, pattern: str) -> Canonical:
-    matches: Callable[[str], bool] = matcher(pattern)
+def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
+    matches: Callable[[str], bool] = matcher(limit.pattern)
 
     def matching(value: Any) -> Any:
         made = rule(value)
@@ -374,7 +402,8 @@ def _matching(rule: Canonical, place: str, pattern: str) -> Canonical:
                 return made
         except UnicodeEncodeError:
             raise BadValue(f"{shown(made)} holds a lone surrogate") from None
-        raise _Outside(f'@check violation on {place}: {shown(made)} does not match "{pattern}"')
+        message = f'@check violation on {place}: {shown(made)} does not match "{limit.pattern}"'
+        raise _Outside(message, limit)
 
     return matching
 

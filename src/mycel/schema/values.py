@@ -10,8 +10,8 @@ A value in an attribute is JSON, and a type says which JSON, and which spelling 
     F32                 numbers of single precision, each as the shortest decimal that means it
                         (`singles`): 0.1, 0.12345679
     Date                "2024-01-31"
-    DateTime            RFC 3339; stored in UTC, with milliseconds only where there are any:
-                        "2024-01-31T12:00:00Z", "2024-01-31T12:00:00.250Z"; no zone means UTC
+    DateTime            RFC 3339; stored in UTC, always with milliseconds, so that texts sort as
+                        times do: "2024-01-31T12:00:00.000Z"; no zone means UTC
     Blob                base64 (RFC 4648 §4) with padding
     Vector(n)           an array of n numbers, each like an F32
     [scalar]            an array of scalars, none of them null
@@ -55,6 +55,8 @@ RANGES: Final[dict[Scalar, tuple[int, int]]] = {
 }
 _EXACT_MAX: Final = float(1 << 53)
 """Beyond this, a number with a fraction part does not say which whole number was meant."""
+_WHOLE_MAX: Final = float(1 << 64)
+"""From here on no type has room for it. JSON may have been read as a float because of that."""
 
 _PLAIN_NUMBERS: Final = frozenset((int, float))
 """Numbers that need no conversion. Vectors are long, so it is asked of all items at once."""
@@ -67,6 +69,10 @@ _WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
 _DATE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
+
+_WELL_SPELLED: Final = {20: "--T::Z", 24: "--T::."}
+"""Of texts as long as "2024-01-31T12:00:00Z" and "2024-01-31T12:00:00.000Z", the marks."""
+_WHOLE_SECOND: Final = ".000Z"
 
 
 class BadValue(ValueError):  # noqa: N818 - as in `errors`: a noun that says enough
@@ -83,7 +89,7 @@ def canonical(type_: PropertyType, value: object) -> Any:
     >>> canonical(PropertyType("I32"), 5.0)
     5
     >>> canonical(PropertyType("DateTime"), "2024-01-31 13:00:00+01:00")
-    '2024-01-31T12:00:00Z'
+    '2024-01-31T12:00:00.000Z'
 
     Raises:
         BadValue: it does not fit.
@@ -148,7 +154,7 @@ def _whole(value: float) -> int:
         raise BadValue(f"{value} is no JSON number")
     if not value.is_integer():
         raise BadValue(f"{shown(value)} is not whole")
-    if abs(value) > _EXACT_MAX:
+    if _EXACT_MAX < abs(value) < _WHOLE_MAX:
         raise BadValue(f"{shown(value)} is not exact; write it without a point or exponent")
     return int(value)
 
@@ -191,8 +197,8 @@ def _date(value: Any) -> str:
 def _date_time(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
-    if _is_canonical(value):
-        return value
+    if len(value) in _WELL_SPELLED and _is_well_spelled(value):
+        return value if len(value) == 24 else f"{value[:19]}.000Z"
     parts = _DATE_TIME.fullmatch(value)
     if parts is None:
         raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
@@ -203,22 +209,39 @@ def _date_time(value: Any) -> str:
             moment -= _offset(zone)
     except (ValueError, OverflowError):
         raise BadValue(f"{shown(value)} is no moment in the years 0001 to 9999") from None
-    text = _moment(moment, 0 if fraction is None else int(fraction[:3].ljust(3, "0")))
-    return value if value == text else text
+    milliseconds = "000" if fraction is None else fraction[:3].ljust(3, "0")
+    return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
-def _is_canonical(text: str) -> bool:
-    """Whether a moment of a whole second has its one spelling already.
+def _is_well_spelled(text: str) -> bool:
+    """Whether it is a moment in UTC, of a whole second or with milliseconds.
 
     Every third character is a mark; what stands between, Python takes for a time only if it is one.
     """
-    if len(text) != 20 or text[4::3] != "--T::Z" or text[11:13] == "24":
+    if text[4:20:3] != _WELL_SPELLED[len(text)] or text[-1] != "Z" or text[11:13] == "24":
         return False
     try:
         datetime.fromisoformat(text)
     except ValueError:
         return False
     return True
+
+
+def moment_to_compare(text: str) -> str:
+    """A text as it is compared with moments that are stored; what is no moment stays as it is.
+
+    A part of a millisecond, which none of them has, makes it come after the millisecond.
+
+    >>> moment_to_compare("2024-01-31T13:00:00+01:00"), moment_to_compare("soon")
+    ('2024-01-31T12:00:00.000Z', 'soon')
+    """
+    try:
+        made = _date_time(text)
+    except BadValue:
+        return text
+    parts = _DATE_TIME.fullmatch(text)
+    is_finer = parts is not None and (parts[3] or "")[3:].strip("0")
+    return f"{made}+" if is_finer else made
 
 
 def _clock(time: str) -> str:
@@ -234,12 +257,6 @@ def _offset(zone: str) -> timedelta:
         raise ValueError(zone)
     offset = timedelta(hours=hours, minutes=minutes)
     return -offset if zone[0] == "-" else offset
-
-
-def _moment(moment: datetime, milliseconds: int) -> str:
-    """The one spelling of a moment."""
-    fraction = f".{milliseconds:03}" if milliseconds else ""
-    return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
 def _blob(value: Any) -> str:
@@ -346,10 +363,15 @@ def key_text(type_: PropertyType, value: object) -> str:
     made = canonical_of(type_)(value)
     match made:
         case str():
-            return made
+            return moment_in_name(made) if type_.scalar == "DateTime" else made
         case bool():
             return "true" if made else "false"
     return repr(made)  # The same in every version of Python, which libraries do not promise.
+
+
+def moment_in_name(made: str) -> str:
+    """A moment as a name has it, where people look it up: without a fraction that is none."""
+    return f"{made[:19]}Z" if made.endswith(_WHOLE_SECOND) else made
 
 
 def from_key_text(type_: PropertyType, text: str) -> Any:

@@ -63,6 +63,8 @@ _ELSEWHERE: Final = {
 _LIKENESS: Final = 0.8
 """How alike two keys are of which one is a slip for the other, by `difflib`."""
 _KEY_LETTERS_MAX: Final = 40
+_KEYS_MAX: Final = 32
+"""Each key that means nothing is looked at for what was meant, and gets a warning."""
 _READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
@@ -300,6 +302,8 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
     Raises:
         InvalidSyntax: one of them was meant to be another.
     """
+    if len(given) > _KEYS_MAX:
+        raise InvalidSyntax(f"{where} has {len(given)} keys.", hint=f"It takes {', '.join(known)}.")
     for key in given:
         if key in known:
             continue

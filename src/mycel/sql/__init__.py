@@ -5,6 +5,7 @@
 - `fields`      a part of an element as an expression: a value to compare, or a cell of the result
 - `conditions`  what must hold
 - `walks`       walks of many hops
+- `absence`     what a known element is not linked to
 - `patterns`    blocks: joins in the planned order, attempts, walks
 - `totals`      aggregates and what rows are grouped by
 - `compiler`    the whole: solutions, groups, order, limit, and how the cells are to be read

@@ -57,12 +57,13 @@ def compile_query(
     of the joins, which is nearly free. With `past` it is about the state at a journal position.
     With `exact`, sums may go beyond 64 bits, and so may what MIN and MAX choose from.
     """
-    return _Compiler(query, past=past, ties=ties, exact=exact).statement(limited=limited)
+    compiler = _Compiler(query, limited=limited, past=past, ties=ties, exact=exact)
+    return compiler.statement(limited=limited)
 
 
 def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
     """The statement that gives, for each output variable, the numbers it is bound to."""
-    compiler = _Compiler(query)
+    compiler = _Compiler(query, limited=limited)
     select = compiler.solutions()
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
@@ -79,6 +80,7 @@ class _Compiler:
         self,
         query: ir.Query,
         *,
+        limited: bool,
         past: bool = False,
         ties: tuple[ir.Variable, ...] = (),
         exact: bool = False,
@@ -88,7 +90,9 @@ class _Compiler:
         self.ties = ties
         self.bindings: Final = Bindings()
         sources = Sources(self.bindings.add(MOMENT) if past else None)
-        self.patterns: Final = Patterns(sources, self.bindings)
+        # A page in no particular order is full before all solutions are made.
+        is_eager = not limited or bool(query.sort) or query.is_grouped
+        self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)
         self.fields: Final = self.patterns.fields
 
     def statement(self, *, limited: bool) -> Statement:
@@ -149,7 +153,7 @@ class _Compiler:
         used = dict.fromkeys(output.variable for output in self._plain())
         slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
         text = self._ordered(select, slots, limited=True)
-        scope = {name: Cell(f"s.k{at}", select.scope[name].kind) for at, name in enumerate(used)}
+        scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
         outer = Select(scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, each) for each in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
@@ -262,8 +266,13 @@ class _Compiler:
             )
             columns += parts
         inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
-        scope = {name: Cell(f"s.k{at}", select.scope[name].kind) for at, name in enumerate(grouped)}
+        scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(grouped)}
         return Select(scope, [f" FROM ({inner}) s"]), merged
+
+
+def _kept(cell: Cell, number: str) -> Cell:
+    """What a cell is in a statement around its own, where its number is a column."""
+    return Cell(number, cell.kind, is_present=cell.is_present)
 
 
 def _columns(outputs: list[Output]) -> str:

@@ -14,9 +14,9 @@ from typing import Final, assert_never
 from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
-from mycel.sql import conditions, walks
+from mycel.sql import absence, conditions, walks
 from mycel.sql.fields import Access, Fields
-from mycel.sql.scope import Bindings, Cell, Names, Scope
+from mycel.sql.scope import Bindings, Cell, CellKind, Names, Scope
 from mycel.sql.sources import Sources
 
 TABLES_JOINED_MAX: Final = 40
@@ -39,6 +39,8 @@ class Select:
     where: list[str] = field(default_factory=list)
     halves: dict[str, str] = field(default_factory=dict)
     """Concept rows that were joined to read columns of a variable that might be a link."""
+    fans: set[absence.Fan] = field(default_factory=set)
+    """All links of these are run through, so to run through them twice costs little more."""
     folds: int = 0
 
     def join(self, table: str) -> None:
@@ -75,8 +77,10 @@ class Select:
 class Patterns:
     """Compiles blocks of one statement."""
 
-    def __init__(self, sources: Sources, bindings: Bindings) -> None:
+    def __init__(self, sources: Sources, bindings: Bindings, *, is_eager: bool = True) -> None:
+        """With `is_eager` all solutions are made, even if only some are returned."""
         self.sources: Final = sources
+        self._is_eager: Final = is_eager and not sources.is_past
         self.bindings: Final = bindings
         self.names: Final = Names()
         self.fields: Final = Fields(sources)
@@ -234,11 +238,18 @@ class Patterns:
             tests.append(self._mirrored_ends(select, atom, row))
         else:
             tests += _among(row, atom.predicates)
+            if self._is_eager:
+                select.fans.update(
+                    absence.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
+                )
             # The object first: that is the order in which the index by predicate gives new ones.
-            for variable, column in ((atom.object, "object"), (atom.subject, "subject")):
+            for variable, column, kind in (
+                (atom.object, "object", _kind(atom.concepts.object)),
+                (atom.subject, "subject", _kind(atom.concepts.subject)),
+            ):
                 end = scope.get(variable)
                 if end is None:
-                    scope[variable] = Cell(f"{row}.{column}")
+                    scope[variable] = Cell(f"{row}.{column}", kind, is_present=True)
                 else:
                     tests.append(f"{row}.{column} = {end.number}")
         if atom.predicate_variable is not None:
@@ -254,7 +265,7 @@ class Patterns:
 
     def _mirrored_ends(self, select: Select, atom: ir.LinkAtom, row: str) -> str:
         """Either way round. Each way has its own test, so that each can use its own index."""
-        scope = select.scope
+        scope, kind = select.scope, _kind(atom.concepts.subject and atom.concepts.object)
         straight = _among(row, atom.predicates)
         subject, object_ = scope.get(atom.subject), scope.get(atom.object)
         turned = _among(row, atom.mirrored, apart=subject is not None or object_ is not None)
@@ -262,11 +273,15 @@ class Patterns:
             way = self.names.fresh("t")
             select.join(f"(SELECT 0 AS turned UNION ALL SELECT 1) {way}")
             scope[atom.subject] = Cell(
-                f"CASE {way}.turned WHEN 0 THEN {row}.subject ELSE {row}.object END"
+                f"CASE {way}.turned WHEN 0 THEN {row}.subject ELSE {row}.object END",
+                kind,
+                is_present=True,
             )
             if atom.object != atom.subject:
                 scope[atom.object] = Cell(
-                    f"CASE {way}.turned WHEN 0 THEN {row}.object ELSE {row}.subject END"
+                    f"CASE {way}.turned WHEN 0 THEN {row}.object ELSE {row}.subject END",
+                    kind,
+                    is_present=True,
                 )
             straight.append(f"{way}.turned = 0")
             turned.append(f"{way}.turned = 1")
@@ -277,14 +292,14 @@ class Patterns:
             straight.append(f"{row}.subject = {subject.number}")
             turned.append(f"{row}.object = {subject.number}")
             if object_ is None:
-                scope[atom.object] = _other_end(row, subject)
+                scope[atom.object] = _other_end(row, subject, kind)
             else:
                 straight.append(f"{row}.object = {object_.number}")
                 turned.append(f"{row}.subject = {object_.number}")
         elif object_ is not None:
             straight.append(f"{row}.object = {object_.number}")
             turned.append(f"{row}.subject = {object_.number}")
-            scope[atom.subject] = _other_end(row, object_)
+            scope[atom.subject] = _other_end(row, object_, kind)
         return f"(({' AND '.join(straight)}) OR ({' AND '.join(turned)}))"
 
     # Walks.
@@ -294,9 +309,10 @@ class Patterns:
         if atom.subject not in scope and atom.object not in scope:
             row = self.names.fresh("d")
             select.join(f"{walks.starts(self.sources, atom)} {row}")
-            scope[atom.subject] = Cell(f"{row}.id")
+            scope[atom.subject] = Cell(f"{row}.id", _kind(atom.concepts.subject), is_present=True)
         forward = atom.subject in scope
         start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
+        kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
         known = scope.get(end)
         if atom.link is not None:
             if not forward:  # The last link is told by walks that begin at the subject.
@@ -313,10 +329,10 @@ class Patterns:
         row = self.names.fresh("j")
         if ground is not None:  # It begins at one place: it need not be gathered for every row.
             select.join(f"({walk}) {row}")
-            scope[end] = Cell(f"{row}.n")
+            scope[end] = Cell(f"{row}.n", kind, is_present=True)
             return
         select.join(f"json_each((SELECT json_group_array(n) FROM ({walk}))) {row}")
-        scope[end] = Cell(f"{row}.value")
+        scope[end] = Cell(f"{row}.value", kind, is_present=True)
 
     def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
@@ -327,12 +343,16 @@ class Patterns:
             f"json_each(mycel_walks({scope[atom.subject].number}, {atom.predicate},"
             f" {atom.minimum}, {maximum}, {int(atom.mirrored)}, {moment})) {row}"
         )
-        for variable, place in ((atom.object, 0), (atom.link, 1)):
+        ends: tuple[tuple[ir.Variable | None, CellKind], ...] = (
+            (atom.object, _kind(atom.concepts.object)),
+            (atom.link, "link"),
+        )
+        for place, (variable, kind) in enumerate(ends):
             number = f"({row}.value ->> {place})"
             if variable in scope:
                 select.where.append(f"{number} = {scope[variable].number}")
             elif variable is not None:
-                scope[variable] = Cell(number)
+                scope[variable] = Cell(number, kind)
 
     # Attempts.
 
@@ -406,7 +426,7 @@ class Patterns:
         tests += [self.condition(inner, each, by_number=True) for each in block.conditions]
         select.left_join(table, " AND ".join(tests) or "1")
         for name in inner.scope.keys() - select.scope.keys():
-            select.scope[name] = inner.scope[name]
+            select.scope[name] = replace(inner.scope[name], is_present=False)
 
     def _among_entries(self, row: str, probe: ir.Probe | None) -> list[str]:
         """As `_probe`, for a row that is joined on the left, where two tables cannot stand."""
@@ -440,7 +460,7 @@ class Patterns:
             case ir.Never():
                 return conditions.NEVER
             case ir.Inverse(ir.Exists(branches)):
-                return conditions.all_of([f"NOT {test}" for test in self._exist(select, branches)])
+                return conditions.all_of([self._lack(select, block) for block in branches])
             case ir.Inverse(inner):
                 return conditions.negated(self.condition(select, inner, by_number=by_number))
             case ir.All(inner):
@@ -457,6 +477,10 @@ class Patterns:
 
     def _exist(self, select: Select, branches: tuple[ir.Block, ...]) -> list[str]:
         return [f"EXISTS ({self.select(block, select.scope).text('1')})" for block in branches]
+
+    def _lack(self, select: Select, block: ir.Block) -> str:
+        (exists,) = self._exist(select, (block,))
+        return absence.lacks(block, select.scope, select.fans, f"NOT {exists}")
 
     def _operand(self, select: Select, operand: ir.Operand, by_number: bool) -> Access:
         if isinstance(operand, ir.Field):
@@ -484,7 +508,11 @@ class Patterns:
         half = select.halves.get(cell.number)
         if half is None:
             half = self.names.fresh("h")
-            select.left_join(self.sources.concepts(half), f"{half}.id = {cell.number}")
+            if cell.kind == "concept" and cell.is_present:
+                select.join(self.sources.concepts(half))
+                select.where.append(f"{half}.id = {cell.number}")
+            else:
+                select.left_join(self.sources.concepts(half), f"{half}.id = {cell.number}")
             select.halves[cell.number] = half
         return replace(cell, row=half)
 
@@ -496,13 +524,17 @@ def _as_float(value: ir.Value) -> ir.Value:
     return ir.Given(value.parameter, "number", "real")
 
 
-def _other_end(row: str, end: Cell) -> Cell:
+def _kind(is_concept: bool) -> CellKind:
+    return "concept" if is_concept else "element"
+
+
+def _other_end(row: str, end: Cell, kind: CellKind) -> Cell:
     """The end of a link that is not this one.
 
     As a sum, because it names the known end only once: in a chain of such links a CASE would double
     in length with every step.
     """
-    return Cell(f"({row}.subject + {row}.object - {end.number})")
+    return Cell(f"({row}.subject + {row}.object - {end.number})", kind, is_present=True)
 
 
 def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:

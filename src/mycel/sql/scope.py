@@ -24,6 +24,8 @@ class Cell:
     row: str | None = None
     ground: str | None = None
     """The number as an expression that depends on nothing else, if constants determine it."""
+    is_present: bool = False
+    """Whether it is certainly bound, and so never null."""
 
 
 Scope = dict[ir.Variable, Cell]

@@ -34,10 +34,10 @@ def _levels(sources: Sources, name: str, start: str, atom: ir.WalkAtom, *, forwa
     levels = {0: f"SELECT {start} AS n WHERE {start} IS NOT NULL"}
     tables = []
     for level in range(1, last + 1):
-        below = f"({levels[0]})" if level == 1 else f"{name}_{level - 1}"
+        below, at = ("", start) if level == 1 else (f"{name}_{level - 1} w CROSS JOIN ", "w.n")
         steps = [
-            f"SELECT q.{far} AS n FROM {below} w CROSS JOIN {table}"
-            f" ON q.{near} = w.n AND q.predicate = {atom.predicate}{counts}"
+            f"SELECT q.{far} AS n FROM {below}{table}"
+            f" WHERE q.{near} = {at} AND q.predicate = {atom.predicate}{counts}"
             for near, far in _ways(atom, forward=forward)
             for table, counts in sources.link_halves("q")
         ]

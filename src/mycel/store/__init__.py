@@ -18,6 +18,7 @@ Modules, in the order in which a write passes through them:
 - `removal`      removing elements, which become tombstones
 - `relink`       putting a link in another place
 - `move`         giving an element another identity
+- `marks`        which elements something has touched, a bit each
 - `rekey`        links whose keys change because something that they are on has moved
 - `memory`       what a writer remembers from one transaction to the next
 - `ledger`       what they share: journal, past versions, keys, the closing
@@ -25,6 +26,7 @@ Modules, in the order in which a write passes through them:
 - `trees`        the two state trees on disk
 - `text`         the full-text index
 - `properties`   the index of properties
+- `link_ends`    at which ends links stand, rather than concepts
 - `vocabulary`   what is defined now, for those who plan a query
 - `statistics`   how many there are, roughly
 - `instances`    all elements of one type or predicate, for those who change or check them

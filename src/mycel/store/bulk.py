@@ -232,6 +232,8 @@ class _Batch:
         self._keys: list[bytes] = []
         self._documents: list[tuple[int, str]] = []
         self._indexed: dict[Slots, list[NewElement]] = {}
+        self._on_links: set[tuple[int, int, int]] = set()
+        """Where links stand at the ends of links: predicate, and which ends have an odd number."""
 
     def add_concepts(self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]) -> bool:
         """Write new concepts. False, and nothing written, if one of them is not new."""
@@ -299,6 +301,8 @@ class _Batch:
             raise
         if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
             return False
+        for predicate, subject, object_ in self._on_links:
+            self._ledger.note_ends(predicate, subject, object_)
         self._ledger.head.next_proposition = self.numbers.stop
         self._ledger.forget_fresh()
         self._finish(_ADD_EDGE)
@@ -344,6 +348,8 @@ class _Batch:
             packed = attributes_cbor, metadata_cbor
             key, record = make((predicate_number, predicate), subject_key, object_key, packed, cost)
             seq += 1
+            if (source | target) & 1:
+                self._on_links.add((predicate_number, source & 1, target & 1))
             place = number, source, predicate_number, target, cost
             live.append((*place, attributes_text, metadata_text, seq, now, by, now))
             records.append(record)

@@ -37,7 +37,10 @@ Memory = Literal["ample", "modest"]
 """How much of a file a process may keep in its memory."""
 
 _CACHE_KIB: dict[Memory, int] = {"ample": 65_536, "modest": 4_096}
-_MMAP_BYTES: dict[Memory, int] = {"ample": 2 << 30, "modest": 16 << 20}
+_MMAP_BYTES: dict[Memory, int] = {"ample": 2 << 30, "modest": 0}
+"""What is mapped counts as the process's memory, once for each connection."""
+_TEMPORARY: dict[Memory, str] = {"ample": "memory", "modest": "file"}
+"""Where sorting goes on that does not fit into the cache; what fits never leaves memory."""
 JOURNAL_SIZE_LIMIT = 64 << 20
 
 
@@ -102,7 +105,7 @@ class Location:
         for pragma in (
             f"cache_size = -{self.cache_kib}",
             f"mmap_size = {_MMAP_BYTES[self.memory]}",
-            "temp_store = memory",
+            f"temp_store = {_TEMPORARY[self.memory]}",
             f"synchronous = {self.durability}",
             f"journal_size_limit = {JOURNAL_SIZE_LIMIT}",
             f"query_only = {0 if writable else 1}",

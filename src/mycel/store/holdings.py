@@ -17,6 +17,14 @@ from mycel.store.rows import every, first
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
 _LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
+_ANY_REMOVED: Final = f"SELECT 1 FROM proposition_past WHERE to_seq = {OPEN_END} LIMIT 1"
+_REMOVED: Final = (
+    "SELECT p.subject, p.predicate, p.object FROM json_each(?1) j CROSS JOIN proposition_past p"
+    " ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2"
+    f" AND p.to_seq = {OPEN_END} WHERE p.tombstoned_reason IS NOT ?2 AND NOT EXISTS (SELECT 1"
+    " FROM concept_past c WHERE c.id IN (p.subject, p.object)"
+    " AND c.tombstoned_at = p.tombstoned_at)"
+)
 
 
 class Held(NamedTuple):
@@ -146,6 +154,19 @@ def _links(
         (_json(numbers), _json(predicates)),
     )
     return [HeldLink(*row) for row in rows]
+
+
+def removed_links(
+    connection: apsw.Connection, places: Collection[tuple[int, int, int]], except_for: str
+) -> set[tuple[int, int, int]]:
+    """Those of these places (subject, predicate, object) whose link was removed on purpose.
+
+    Not for the reason that is given, and not because one of its ends was removed.
+    """
+    if first(connection, _ANY_REMOVED, ()) is None:
+        return set()
+    rows = every(connection, _REMOVED, (_json(places), except_for))
+    return {(subject, predicate, object_) for subject, predicate, object_ in rows}
 
 
 def past_attributes(connection: apsw.Connection, number: int) -> Iterator[str]:

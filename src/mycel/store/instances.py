@@ -59,6 +59,12 @@ def chunks(
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
         " ORDER BY j.key"
     )
+    yield from _in_chunks(connection, query, chosen)
+
+
+def _in_chunks(
+    connection: apsw.Connection, query: str, chosen: Sequence[int]
+) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
         wanted = orjson.dumps(list(chosen[at : at + CHUNK_ROWS])).decode()
         yield [Instance(*row) for row in every(connection, query, (wanted,))]
@@ -80,19 +86,28 @@ def attributes_at(
     return dict(every(connection, query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
 
 
-def retired_at(
-    connection: apsw.Connection, table: Table, time_us: int, reason: str
-) -> list[Instance]:
+def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: str) -> array[int]:
     """What was removed at a time for a reason and is still gone, oldest first.
 
     A tombstone keeps both when it gets another key, because an end of its link does. There is no
     index for this: it looks at every tombstone that is in force.
     """
     query = (
-        f"SELECT {_CONTENT[table]} FROM {table}_past c WHERE c.to_seq = {OPEN_END}"
-        " AND c.tombstoned_at = ? AND c.tombstoned_reason = ? ORDER BY c.id"
+        f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END}"
+        " AND tombstoned_at = ? AND tombstoned_reason = ? ORDER BY id"
     )
-    return [Instance(*row) for row in every(connection, query, (time_us, reason))]
+    return array("q", (number for (number,) in connection.execute(query, (time_us, reason))))
+
+
+def tombstones(
+    connection: apsw.Connection, table: Table, chosen: Sequence[int]
+) -> Iterator[list[Instance]]:
+    """What is left, by number and in that order, of elements that are gone."""
+    query = (
+        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
+        f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
+    )
+    yield from _in_chunks(connection, query, chosen)
 
 
 def links_elsewhere(

@@ -31,7 +31,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x4D59434C
 """`MYCL`, in the header of every file of ours."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
 
 OPEN_END: Final = 9223372036854775807
@@ -92,6 +92,18 @@ CREATE TABLE property (
 ) STRICT, WITHOUT ROWID;
 """
 """The index of properties, since format 2."""
+
+LINK_ENDS: Final = """
+CREATE TABLE link_end (
+    predicate INTEGER NOT NULL,
+    side INTEGER NOT NULL,
+    PRIMARY KEY (predicate, side)
+) STRICT, WITHOUT ROWID;
+"""
+"""At which ends links stand, since format 3; rows only come."""
+
+SUBJECT_SIDE: Final = 0
+OBJECT_SIDE: Final = 1
 
 _TABLES = f"""
 CREATE TABLE type (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -275,10 +287,16 @@ that `nodes` does not have."""
 _RELINKS = "CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;"
 """An index that files of format 1 have, and nobody uses any more."""
 
-CREATE: Final = _TABLES + PROPERTIES + VIEWS
+CREATE: Final = _TABLES + PROPERTIES + LINK_ENDS + VIEWS
 """The statements that make an empty database."""
 
 
 def created(format_: int) -> str:
     """The statements that made an empty database of a format."""
-    return CREATE if format_ >= 2 else _TABLES + _RELINKS + _OLD_VIEWS
+    match format_:
+        case 1:
+            return _TABLES + _RELINKS + _OLD_VIEWS
+        case 2:
+            return _TABLES + PROPERTIES + VIEWS
+        case _:
+            return CREATE

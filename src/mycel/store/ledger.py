@@ -22,7 +22,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import EdgeRecorder, concept_key, proposition_key
-from mycel.store import text
+from mycel.store import link_ends, text
 from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
@@ -246,6 +246,11 @@ class Ledger:
     def note_link(self, subject: int, predicate: int, object_: int) -> None:
         """A link has come to a place in another way than by being created there."""
         self._linked.add((subject, predicate, object_))
+
+    def note_ends(self, predicate: int, subject: int, object_: int) -> None:
+        """A link is written between these elements: remember which predicates lead to links."""
+        if (subject | object_) & 1:
+            link_ends.note(self.connection, self.memory, predicate, subject, object_)
 
     # The journal.
 

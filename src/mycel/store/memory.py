@@ -31,6 +31,8 @@ class Memory:
         self.free_predicates: Final[set[str]] = set()
         self.slots: KnownSlots | None = None
         """What the index of properties holds; None if it has to be read."""
+        self.link_ends: set[tuple[int, int]] | None = None
+        """At which ends of which predicates links stand; None if it has to be read."""
 
     def remember(self, number: int, key: bytes) -> None:
         """The natural key of an element that is live."""
@@ -58,7 +60,7 @@ class Memory:
         """Forget everything: it may have come from a transaction that was rolled back."""
         self.keys.clear()
         self.ends.clear()
-        self.slots = None
+        self.slots = self.link_ends = None
         self.forget_definitions()
 
     def shrink(self) -> None:

@@ -25,12 +25,10 @@ from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
+from mycel.store.marks import LinkMarks
 from mycel.store.properties import NO_ENDS
-from mycel.store.rekey import Hanging, hanging_on, settle, uproot
+from mycel.store.rekey import hanging_on, settle, uproot
 from mycel.store.relink import Place, place_of, relink
-
-HANGING_MAX: Final = 1 << 17
-"""How many links, at some 350 bytes each, wait to be settled together."""
 
 _META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
@@ -114,13 +112,14 @@ def target_of(
 class Moves:
     """Elements that move one after the other, and the links that follow them together.
 
-    A link between two concepts that move is written once, and not once for each. Whoever moves
-    elements has to `settle` them before the transaction goes on to anything else.
+    A link between two concepts that move is written once, and not once for each, however many they
+    are: a bit is kept for each link that waits. Whoever moves elements has to `settle` them before
+    the transaction goes on to anything else.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._hanging: dict[int, Hanging] = {}
+        self._waiting = LinkMarks()
 
     def move(self, element: Element, target: Target, attributes_text: str) -> None:
         """Give a live element another identity; perhaps with other attributes.
@@ -130,8 +129,6 @@ class Moves:
         """
         if isinstance(element, Concept):
             self._move_concept(element, target, attributes_text)
-            if len(self._hanging) >= HANGING_MAX:
-                self.settle()
         else:
             self.settle()
             subject, _, object_ = place_of(element)
@@ -140,8 +137,8 @@ class Moves:
 
     def settle(self) -> None:
         """Let the links follow."""
-        settle(self._ledger, self._hanging)
-        self._hanging.clear()
+        settle(self._ledger, self._waiting)
+        self._waiting = LinkMarks()
 
     def _move_concept(self, before: Concept, target: Target, attributes_text: str) -> None:
         ledger, name = self._ledger, str(target.name_or_ends)
@@ -154,9 +151,10 @@ class Moves:
             )
         moving = [before.number] if there is None else [before.number, there.number]
         # A link that waits already has left its leaf, and all that hangs on it waits too.
-        hanging = hanging_on(ledger, moving, self._hanging)
+        hanging = hanging_on(ledger, moving, self._waiting)
         uproot(ledger, [*moving, *hanging])
-        self._hanging |= hanging
+        for number in hanging:
+            self._waiting.add(number)
         if there is not None:
             _set_aside(ledger, there, target.number)
         after = before._replace(

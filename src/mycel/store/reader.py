@@ -20,6 +20,7 @@ from mycel.errors import ExecutionTimeout
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
+from mycel.store import link_ends
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
 from mycel.store.rows import Row, first, only
@@ -40,6 +41,10 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
 }
+
+
+_STATE: Final = "SELECT seq, definitions + {link_ends} FROM head ORDER BY seq DESC LIMIT 1"
+_LINK_ENDS: Final = "(SELECT count(*) FROM link_end)"
 
 
 def _nothing() -> None:
@@ -72,9 +77,15 @@ class Reader:
         self.version = -1
         """SQLite's count of changes when `definitions` was read."""
         self.definitions = -1
-        """The last change of a definition that this reader has seen."""
+        """What the last change of a definition that this reader has seen is counted as.
+
+        Links that come to stand at an end where none ever stood count as well (`link_ends`). Both
+        only grow, so that their sum tells any two states apart.
+        """
         self.newest = 0
         """The position of the journal when it was."""
+        self._state: str | None = None
+        """The query for both, once it is known what the file has."""
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
@@ -114,9 +125,10 @@ class Reader:
 
     def reread(self) -> int:
         """Which definitions are in force now."""
-        self.newest, self.definitions = only(
-            self.connection, "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
-        )
+        if self._state is None:
+            counted = _LINK_ENDS if link_ends.are_known(self.connection) else "0"
+            self._state = _STATE.format(link_ends=counted)
+        self.newest, self.definitions = only(self.connection, self._state)
         self.version = self.connection.data_version()
         return self.definitions
 

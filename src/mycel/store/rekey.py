@@ -14,8 +14,11 @@ and come last, because a key that one element leaves may be the one that another
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Collection, Container, Iterable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+import orjson
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
@@ -23,15 +26,26 @@ from mycel.model.records import concept_key, proposition_key, with_ends
 from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
+from mycel.store.marks import LinkMarks
 from mycel.store.rows import every, only
 
+CHUNK_LINKS: Final = 2000
+"""How many links are read together to be settled."""
+
+_TABLES: Final = (
+    ("proposition", "seq", 1, ""),
+    ("proposition_past", "from_seq", 0, f" AND to_seq = {OPEN_END}"),
+)
+"""Where the links in force are: those that live, and tombstones."""
 _HANGING: Final = " UNION ALL ".join(
-    f"SELECT id, subject, predicate, object, {seq}, {live} FROM {table} WHERE {end} = ?1{current}"
-    for table, seq, live, current in (
-        ("proposition", "seq", 1, ""),
-        ("proposition_past", "from_seq", 0, f" AND to_seq = {OPEN_END}"),
-    )
+    f"SELECT id FROM {table} WHERE {end} = ?1{current}"
+    for table, _, _, current in _TABLES
     for end in ("subject", "object")
+)
+_LINKS: Final = " UNION ALL ".join(
+    f"SELECT p.id, subject, predicate, object, {seq}, {live} FROM json_each(?1) j"
+    f" CROSS JOIN {table} p ON p.id = j.value{current}"
+    for table, seq, live, current in _TABLES
 )
 _CONCEPT_IDENTITY: Final = (
     f"SELECT type, name FROM concept_past WHERE id = ? AND to_seq = {OPEN_END}"
@@ -47,9 +61,18 @@ _SAME_TOMBSTONE: Final = (
 )
 
 
-class Hanging(NamedTuple):
-    """A link on something that moves."""
+class Waiting(Protocol):
+    """The numbers of links that have left their leaves and are still to be settled."""
 
+    def __contains__(self, number: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class _Link(NamedTuple):
+    """A link on something that has moved."""
+
+    number: int
     subject: int
     predicate: int
     object: int
@@ -61,14 +84,14 @@ class Hanging(NamedTuple):
 
 def hanging_on(
     ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
-) -> dict[int, Hanging]:
+) -> dict[int, None]:
     """The links on these elements, links about those, and so on; but not those known already."""
-    found: dict[int, Hanging] = {}
+    found: dict[int, None] = {}
     waiting = list(numbers)
     while waiting:
-        for number, *link in every(ledger.connection, _HANGING, (waiting.pop(),)):
+        for (number,) in every(ledger.connection, _HANGING, (waiting.pop(),)):
             if number not in found and number not in known:
-                found[number] = Hanging(*link)
+                found[number] = None
                 waiting.append(number)
     return found
 
@@ -82,43 +105,61 @@ def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
         ledger.memory.forget_element(number)
 
 
-def settle(ledger: Ledger, hanging: Mapping[int, Hanging]) -> None:
-    """Give each link its entry, and its leaf under the new key."""
-    about = {end for link in hanging.values() for end in (link.subject, link.object) if end & 1}
-    keys: dict[int, bytes] = {}
-    for number in _ends_first(hanging):
-        link = hanging[number]
-        subject = keys.get(link.subject) or present_key(ledger, link.subject)
-        object_ = keys.get(link.object) or present_key(ledger, link.object)
-        key = proposition_key(subject, _predicate(ledger, link.predicate), object_)
-        if number in about:
-            keys[number] = key
-        before = ledger.record_at(link.seq)
-        if before is None:
-            raise DatabaseCorrupt(f"The journal has no entry {link.seq}.")
-        record = with_ends(before, link.predicate, subject, object_)
-        seq = ledger.append(Kind.RELINK_EDGE, number, before, record, "edges", key)
-        if link.is_live:
-            ledger.supersede("proposition", number, seq)
-            ledger.write("UPDATE proposition SET seq = ? WHERE id = ?", (seq, number))
+def settle(ledger: Ledger, waiting: Waiting) -> None:
+    """Give each link its entry, and its leaf under the new key.
+
+    Only their numbers are known from before: there may be millions of them.
+    """
+    done = LinkMarks()
+    numbers = iter(waiting)
+    while chunk := list(islice(numbers, CHUNK_LINKS)):
+        known = _links(ledger, chunk)
+        for number in chunk:
+            for each in _ends_first(ledger, number, known, waiting, done):
+                _settle(ledger, each)
+                done.add(each.number)
+
+
+def _settle(ledger: Ledger, link: _Link) -> None:
+    subject, object_ = (present_key(ledger, each) for each in (link.subject, link.object))
+    key = proposition_key(subject, _predicate(ledger, link.predicate), object_)
+    before = ledger.record_at(link.seq)
+    if before is None:
+        raise DatabaseCorrupt(f"The journal has no entry {link.seq}.")
+    number, record = link.number, with_ends(before, link.predicate, subject, object_)
+    seq = ledger.append(Kind.RELINK_EDGE, number, before, record, "edges", key)
+    if link.is_live:
+        ledger.supersede("proposition", number, seq)
+        ledger.write("UPDATE proposition SET seq = ? WHERE id = ?", (seq, number))
+    else:
+        ledger.end_tombstone("proposition", number, seq)
+        ledger.write(_SAME_TOMBSTONE, (number, seq))
+
+
+def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
+    rows = every(ledger.connection, _LINKS, (orjson.dumps(numbers).decode(),))
+    return {row[0]: _Link(*row) for row in rows}
+
+
+def _ends_first(
+    ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, done: Container[int]
+) -> Iterator[_Link]:
+    """The link, unless it is done; before it those that it is about and that wait too."""
+    stack = [number]
+    while stack:
+        if stack[-1] in done:
+            stack.pop()
+            continue
+        if stack[-1] not in known:
+            known |= _links(ledger, [stack[-1]])
+        link = known[stack[-1]]
+        ends = (link.subject, link.object)
+        first = [end for end in ends if end & 1 and end in waiting and end not in done]
+        if first:
+            stack += first
         else:
-            ledger.end_tombstone("proposition", number, seq)
-            ledger.write(_SAME_TOMBSTONE, (number, seq))
-
-
-def _ends_first(hanging: Mapping[int, Hanging]) -> Iterator[int]:
-    """The links in an order in which each comes after those that it is about."""
-    done: set[int] = set()
-    for each in hanging:
-        waiting = [each]
-        while waiting:
-            link = hanging[waiting[-1]]
-            ends = (link.subject, link.object)
-            if first := [end for end in ends if end in hanging and end not in done]:
-                waiting += first
-            elif (number := waiting.pop()) not in done:
-                done.add(number)
-                yield number
+            stack.pop()
+            yield link
 
 
 def present_key(ledger: Ledger, number: int) -> bytes:

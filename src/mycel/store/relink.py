@@ -89,6 +89,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
     )
     state = place.predicate, after.attributes_json, (place.subject, place.object)
     ledger.properties.note(number, ledger.state_of(before), state)
+    ledger.note_ends(place.predicate, place.subject, place.object)
     if before.attributes_json != after.attributes_json:
         ledger.retext.add(number)
 

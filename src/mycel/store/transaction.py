@@ -519,6 +519,7 @@ class Transaction:
         )
         state = predicate_number, attributes_text, (subject, object_)
         ledger.properties.note(number, None, state)
+        ledger.note_ends(predicate_number, subject, object_)
         if has_text(attributes_text):
             ledger.retext.add(number)
         return ids.proposition_id(number, predicate)

@@ -13,7 +13,7 @@ from typing import Final
 
 import apsw
 
-from mycel.store import layout
+from mycel.store import layout, link_ends
 from mycel.store.rows import only
 
 
@@ -29,7 +29,16 @@ def _add_the_index_of_properties(connection: apsw.Connection) -> None:
     connection.execute(layout.VIEWS)
 
 
-STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (_add_the_index_of_properties,)
+def _note_links_at_the_ends_of_links(connection: apsw.Connection) -> None:
+    """2 to 3."""
+    connection.execute(layout.LINK_ENDS)
+    connection.execute(f"INSERT INTO link_end {link_ends.FOUND}")
+
+
+STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
+    _add_the_index_of_properties,
+    _note_links_at_the_ends_of_links,
+)
 """The first takes a file of format 1 to format 2, and so on."""
 
 

@@ -34,7 +34,7 @@ from mycel.model.records import (
     record_hash,
 )
 from mycel.model.values import object_text, parse_object
-from mycel.store import layout, text
+from mycel.store import layout, link_ends, text
 from mycel.store.audit import Auditor, VersionRow
 from mycel.store.connections import translate
 from mycel.store.contents import has_text
@@ -344,7 +344,10 @@ class _Verification:
         return ""
 
     def links(self) -> Findings:
-        """Both ends of every live link are live, and no link joins an element to itself."""
+        """Both ends of every live link are live, and no link joins an element to itself.
+
+        And it is known at which ends links stand.
+        """
         rows = self._connection.execute(
             "SELECT id FROM proposition p WHERE subject = object"
             " OR NOT EXISTS (SELECT 1 FROM concept WHERE id = p.subject"
@@ -354,6 +357,7 @@ class _Verification:
         )
         for (number,) in rows:
             yield f"proposition {number}", "has an end that is not there"
+        yield from link_ends.problems(self._connection)
 
     def trees(self) -> Findings:
         """Pages are sound, and the leaves are the records of the elements."""
@@ -490,6 +494,8 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     """Whether an entry changes what the text index should hold."""
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
+    if kind == Kind.PUT_CONCEPT and before is None:
+        return True  # Every new concept has a name; most entries are such, so none is decoded.
     decode = decode_concept if kind in (Kind.PUT_CONCEPT, Kind.MOVE_CONCEPT) else decode_edge
     new, old = decode(after), None if before is None else decode(before)
     if new.tombstone is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 import apsw
 import orjson
@@ -13,7 +14,13 @@ from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
 from mycel.plan.catalog import PredicateFacts, PropertySlot
 from mycel.sql.sources import Sources
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store import link_ends
+from mycel.store.layout import (
+    CONCEPT_TYPE_NUMBER,
+    OBJECT_SIDE,
+    PROPOSITION_TYPE_NUMBER,
+    SUBJECT_SIDE,
+)
 from mycel.store.rows import every
 
 _TYPES: Final = (
@@ -21,10 +28,19 @@ _TYPES: Final = (
     f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
 )
 _PREDICATES: Final = (
-    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric') FROM {source}"
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric'),"
+    " iif(c.attributes -> '$.pg' IS NULL, NULL, c.attributes ->> '$.subject_types[0]'),"
+    " c.attributes ->> '$.object_types[0]' FROM {source}"
     " JOIN predicate n ON n.name = c.name"
     f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
 )
+_MOMENTS: Final = (
+    "SELECT n.id, p.value ->> '$.name', p.value ->> '$.type.list' IS NOT NULL FROM {source}"
+    " JOIN {names} n ON n.name = c.name JOIN json_each(c.attributes, '$.pg.properties') p"
+    ' WHERE c.type = {meta} AND instr(c.attributes, \'"scalar":"DateTime"\')'
+    " AND p.value ->> '$.type.scalar' = 'DateTime'"
+)
+"""Most definitions have none, and of those nothing is parsed."""
 _SLOTS: Final = "SELECT slot, owner, is_link, columns, is_unique FROM property_slot"
 _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
@@ -40,14 +56,24 @@ class Vocabulary:
         source = Sources(None if moment is None else str(moment)).concepts("c")
         self._moment: Final = moment
         self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
-        self.predicates: Final = {
-            name: PredicateFacts(number, symmetric == "true")
-            for name, number, symmetric in every(connection, _PREDICATES.format(source=source))
-        }
+        links = link_ends.read(connection)
+        self.predicates: Final[dict[str, PredicateFacts]] = {}
+        self._ends: Final[dict[int, tuple[int, int]]] = {}
+        for name, number, symmetric, *ends in every(connection, _PREDICATES.format(source=source)):
+            self.predicates[name] = PredicateFacts(
+                number,
+                symmetric == "true",
+                leads_from_links=links is None or (number, SUBJECT_SIDE) in links,
+                leads_to_links=links is None or (number, OBJECT_SIDE) in links,
+            )
+            if ends[0] in self.types and ends[1] in self.types:
+                self._ends[number] = self.types[ends[0]], self.types[ends[1]]
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
         )
         self._slots: Final = {} if moment is not None else _slots(connection)
+        self._connection: Final = connection
+        self._source: Final = source
 
     def type_number(self, name: str) -> int:
         number = self.types.get(name)
@@ -74,6 +100,31 @@ class Vocabulary:
 
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         return self._slots.get((owner, link), _NO_SLOTS)
+
+    def kept(self) -> Self:
+        """The same, with nothing left to read: it outlives its snapshot, and threads share it."""
+        _ = self._moments
+        return self
+
+    @cached_property
+    def _moments(self) -> dict[tuple[int, bool, bool], set[str]]:
+        return _moments(self._connection, self._source)
+
+    def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
+        return self._moments.get((owner, link, lists), ())
+
+    def ends(self, predicate: int) -> tuple[int, int] | None:
+        return self._ends.get(predicate)
+
+
+def _moments(connection: apsw.Connection, source: str) -> dict[tuple[int, bool, bool], set[str]]:
+    """The properties that are times, by what they belong to and whether they are lists."""
+    found: dict[tuple[int, bool, bool], set[str]] = {}
+    for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
+        query = _MOMENTS.format(source=source, names=names, meta=meta)
+        for owner, name, is_list in every(connection, query):
+            found.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
+    return found
 
 
 def _slots(connection: apsw.Connection) -> dict[tuple[int, bool], dict[str, PropertySlot]]:

@@ -12,10 +12,10 @@ Modules, in the order in which data passes through them:
 - `sources`     whatever a caller hands over, as one of these
 - `ulid`        ids for nodes that have no key
 - `vectors`     what is embedded on the way in
-- `spool`       edges whose ends are not known yet
-- `marks`       which elements a load has touched, a bit each
+- `spool`       rows that wait: edges whose ends are not known yet, rows with vectors made ahead
 - `ends`        from keys to the elements that edges join
 - `writing`     rows to the graph, a chunk at a time, in one of three modes
+- `ahead`       vectors, made before the transaction begins
 - `second_look` on which line something stands that only the commit could find
 - `complaints`  errors that say where
 - `loading`     all of it as one transaction

@@ -5,18 +5,18 @@ pyarrow is an extra, imported when somebody brings a table. A null in a column i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from mycel.errors import InvalidSyntax, MycelError
+from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.arrow import pyarrow
 from mycel.schema.model import PropertyType
 from mycel.schema.values import BadValue, from_python
-from mycel.transfer.complaints import Unit, placed_once
-from mycel.transfer.delimited import check_column
+from mycel.transfer.complaints import Refused, Unit, placed_once
+from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
 from mycel.transfer.streams import Stream
@@ -32,7 +32,7 @@ class Columnar:
 
     def __init__(
         self,
-        batches: Callable[[], Iterator[Any]],
+        batches: Callable[[], Generator[Any, None, None]],
         type_name: str,
         *,
         stream: Stream | None = None,
@@ -49,20 +49,26 @@ class Columnar:
     def position(self) -> int | None:
         return None if self._stream is None else self._stream.position
 
-    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every row of the table."""
         at = 0
         try:
-            with _translated():
-                for batch in self._batches():
+            with _translated(), closing(self._batches()) as batches:
+                for batch in _slices(batches):
                     names = batch.schema.names
                     target = targets.named(self.type_name, names)
-                    columns = [_values(batch.column(place)) for place in range(len(names))]
-                    for name in names:
-                        check_column(target, name)
+                    check_columns(target, names)
+                    columns = list(map(_values, names, batch.columns))
                     for values in zip(*columns, strict=True):
                         at += 1
-                        yield flat(at, target, _cells(target, names, values), targets)
+                        try:
+                            row = flat(at, target, _cells(target, names, values), targets)
+                        except MycelError as error:
+                            if refused is None:
+                                raise
+                            refused(placed_once(error, self.name, "row", at))
+                        else:
+                            yield row
         except MycelError as error:
             raise placed_once(error, self.name, "row", at) from None
 
@@ -98,18 +104,45 @@ def _untyped(value: object) -> Any:
     return value
 
 
-def _values(column: Any) -> list[Any]:
+def _values(name: str, column: Any) -> list[Any]:
     """A column as Python objects; moments as such, whatever unit they are counted in."""
-    pa = pyarrow()
-    type_ = column.type
-    if pa.types.is_date64(type_):  # As objects, they would lose the time of day.
-        column = column.cast(pa.timestamp("ms"))
-    elif pa.types.is_list(type_) and pa.types.is_date64(type_.value_type):
-        column = column.cast(pa.list_(pa.timestamp("ms")))
-    elif pa.types.is_timestamp(type_) and type_.unit == "ns":
-        column = column.cast(pa.timestamp("us", tz=type_.tz), safe=False)
-    values: list[Any] = column.to_pylist()
+    plain = _plain_type(column.type)
+    try:
+        if plain != column.type:
+            column = column.cast(plain, safe=False)
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise InvalidValueType(
+            f"The column {name!r} holds what Python has no value for: {error}.",
+            hint="Days and times are those of the years 0001 to 9999.",
+            data={"property": name},
+        ) from None
     return values
+
+
+def _plain_type(type_: Any) -> Any:
+    """The type as which a column becomes objects that say all that it says, and no more."""
+    pa = pyarrow()
+    if pa.types.is_date64(type_):  # As objects, they would lose the time of day.
+        return pa.timestamp("ms")
+    if pa.types.is_timestamp(type_) and type_.unit == "ns":
+        return pa.timestamp("us", tz=type_.tz)
+    if pa.types.is_dictionary(type_):
+        return _plain_type(type_.value_type)
+    is_fixed = pa.types.is_fixed_size_list(type_)
+    if not is_fixed and not pa.types.is_list(type_) and not pa.types.is_large_list(type_):
+        return type_
+    item = _plain_type(type_.value_type)
+    if item == type_.value_type:
+        return type_
+    return pa.list_(item, type_.list_size) if is_fixed else pa.large_list(item)
+
+
+def _slices(batches: Iterable[Any]) -> Iterator[Any]:
+    """Batches that are never large: whoever made a file may have put all of it into one."""
+    for batch in batches:
+        for at in range(0, max(batch.num_rows, 1), BATCH_ROWS):
+            yield batch.slice(at, BATCH_ROWS)
 
 
 @contextmanager
@@ -126,7 +159,7 @@ def _translated() -> Iterator[None]:
         ) from None
 
 
-def file_batches(stream: Stream, *, is_parquet: bool) -> Iterator[Any]:
+def file_batches(stream: Stream, *, is_parquet: bool) -> Generator[Any, None, None]:
     """The batches of a file."""
     pa = pyarrow()
     with stream.binary() as file:
@@ -158,7 +191,7 @@ def _ipc_batches(pa: Any, file: Any) -> Iterator[Any]:
         yield reader.get_batch(at)
 
 
-def table_batches(table: Any) -> tuple[Callable[[], Iterator[Any]], bool] | None:
+def table_batches(table: Any) -> tuple[Callable[[], Generator[Any, None, None]], bool] | None:
     """The batches of a table in memory, and whether they can be read twice; None if it is none.
 
     Tables are those of pyarrow and pandas, and whatever else speaks Arrow's C stream interface.
@@ -167,12 +200,16 @@ def table_batches(table: Any) -> tuple[Callable[[], Iterator[Any]], bool] | None
     if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame":
         pa = pyarrow()
         made = pa.Table.from_pandas(table, preserve_index=False)
-        return lambda: iter(made.to_batches(BATCH_ROWS)), True
+        return lambda: _each(made.to_batches(BATCH_ROWS)), True
     if not hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__arrow_c_array__"):
         return None
     pa = pyarrow()
     if isinstance(table, pa.RecordBatch):
-        return lambda: iter((table,)), True
+        return lambda: _each((table,)), True
     if isinstance(table, pa.Table):
-        return lambda: iter(table.to_batches(BATCH_ROWS)), True
-    return lambda: iter(pa.RecordBatchReader.from_stream(table)), False
+        return lambda: _each(table.to_batches(BATCH_ROWS)), True
+    return lambda: _each(pa.RecordBatchReader.from_stream(table)), False
+
+
+def _each(batches: Iterable[Any]) -> Generator[Any, None, None]:
+    yield from batches

@@ -6,12 +6,16 @@ rows adds that, once, on the way out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from mycel.errors import MycelError
 
 Unit: TypeAlias = Literal["line", "row"]
 """What the rows of a source are counted in: text has lines, tables have rows."""
+
+Refused: TypeAlias = Callable[[MycelError], object]
+"""What is told of a row that is none, by a source that then goes on with the next."""
 
 _PLACED: Final = ("line", "row")
 

@@ -7,18 +7,20 @@ type, about which no schema says anything, are all text.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final
 
-from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.schema.values import BadValue, from_text
-from mycel.transfer.complaints import placed, placed_once
+from mycel.transfer.complaints import Refused, placed, placed_once
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
 from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, Target, Targets
 
+_DELIMITERS: Final = ";\t|,"
 _IDENTITY: Final = ("id", "src", "dst", "from", "to", "weight")
 
 Cell = Callable[[str], Any]
@@ -32,11 +34,18 @@ class Delimited(LineSource):
         self.type_name: Final = type_name
         self._delimiter: Final = delimiter
 
-    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every record below the header as a row; empty lines are left out."""
         # The limit is the whole process's, so it is only ever made larger.
         csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_MAX))
-        reader = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
+        # Closed here, and with it the file, however long an error keeps its traceback.
+        with closing(self._lines()) as lines:
+            yield from self._records(lines, targets, refused)
+
+    def _records(
+        self, lines: Iterator[str], targets: Targets, refused: Refused | None
+    ) -> Generator[Row, None, None]:
+        reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
         line = 1
         try:
             header = [name.strip() for name in next(reader, ())]
@@ -44,21 +53,31 @@ class Delimited(LineSource):
             columns = [(name, _cell(target, name)) for name in _checked(header, target)]
             line = reader.line_num + 1
             for record in reader:
-                if record:
-                    yield flat(line, target, _cells(record, columns, target), targets)
-                line = reader.line_num + 1
+                at, line = line, reader.line_num + 1
+                if not record:
+                    continue
+                try:
+                    row = flat(at, target, _cells(record, columns, target), targets)
+                except MycelError as error:
+                    complaint = placed_once(error, self.name, "line", at)
+                    if refused is None:
+                        raise complaint from None
+                    refused(complaint)
+                else:
+                    yield row
         except csv.Error as error:
             raise placed(_no_csv(error), self.name, "line", line) from None
         except MycelError as error:
             raise placed_once(error, self.name, "line", line) from None
 
-    def _lines(self) -> Iterator[str]:
-        for number, line in self._stream.lines():
-            try:
-                yield line if isinstance(line, str) else line.decode()
-            except UnicodeDecodeError as error:
-                bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Save the file as UTF-8.")
-                raise placed(bad, self.name, "line", number) from None
+    def _lines(self) -> Generator[str, None, None]:
+        with closing(self._stream.lines()) as lines:
+            for number, line in lines:
+                try:
+                    yield line if isinstance(line, str) else line.decode()
+                except UnicodeDecodeError as error:
+                    bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Save the file as UTF-8.")
+                    raise placed(bad, self.name, "line", number) from None
 
 
 def _checked(header: list[str], target: Target) -> list[str]:
@@ -66,25 +85,38 @@ def _checked(header: list[str], target: Target) -> list[str]:
         raise InvalidSyntax(
             "There is no header.", hint=f"The first line names the columns of {target.label}."
         )
-    for at, name in enumerate(header):
-        if not name or name in header[:at]:
-            what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
-            raise InvalidSyntax(f"{what}.", hint="Every column has a name of its own.")
-        check_column(target, name)
+    try:
+        check_columns(target, header)
+    except ConstraintViolation as error:
+        error.hint = _other_delimiter(header, target) or error.hint
+        raise
     return header
 
 
-def check_column(target: Target, name: str) -> None:
-    """Refuse a column that is neither a property nor part of what identifies a row.
+def check_columns(target: Target, names: Sequence[str]) -> None:
+    """Refuse columns that have no name of their own, or that no row of this type can have.
 
     Raises:
-        ConstraintViolation: it is neither.
+        InvalidSyntax: one has no name, or two have the same.
+        ConstraintViolation: one is neither a property nor part of what identifies a row.
     """
-    if name in target.properties or not target.is_closed:
-        return
-    known = _IDENTITY if isinstance(target, EdgeTarget) else _IDENTITY[:1]
-    if name not in known:
-        raise target.refuse_unknown(name)
+    for at, name in enumerate(names):
+        if not name or name in names[:at]:
+            what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
+            raise InvalidSyntax(f"{what}.", hint="Every column has a name of its own.")
+        if name in target.properties or not target.is_closed:
+            continue
+        if name not in (_IDENTITY if isinstance(target, EdgeTarget) else _IDENTITY[:1]):
+            raise target.refuse_unknown(name)
+
+
+def _other_delimiter(header: list[str], target: Target) -> str | None:
+    """What to do about a header whose one column holds the names of several."""
+    for each in _DELIMITERS if len(header) == 1 else "":
+        names = {name.strip() for name in header[0].split(each)}
+        if len(names) > 1 and names & {*target.properties, *_IDENTITY}:
+            return f"Cells seem to be parted by {each!r}: say so with `delimiter`."
+    return None
 
 
 def _cell(target: Target, name: str) -> Cell:
@@ -126,5 +158,10 @@ def _no_csv(error: csv.Error) -> MycelError:
         return ResourceExhausted(
             f"A cell has more than {LINE_BYTES_MAX} bytes.",
             hint="Is a quotation mark missing? Large content is better kept outside the graph.",
+        )
+    if "new-line character" in str(error):
+        return InvalidSyntax(
+            "It has line ends that are carriage returns alone.",
+            hint="Save it with the line ends of Unix or Windows.",
         )
     return InvalidSyntax(f"It is no CSV: {error}.", hint="Quotation marks come in pairs.")

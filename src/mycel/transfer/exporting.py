@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any, Final
 
 import orjson
@@ -204,13 +205,18 @@ class _Exporter:
     def _write_csv(self, file: Any, target: Target) -> None:
         columns = _columns(target)
         page = io.StringIO()
-        writer = csv.writer(page, delimiter=DELIMITERS[self._format], lineterminator="\n")
+        delimiter = DELIMITERS[self._format]
+        writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
+        # It quotes line feeds by itself; a carriage return would end a row for whoever reads it.
+        quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
         writer.writerow(columns if target.is_typed else [*columns, ATTRIBUTES])
         for chunk in self._chunks(target):
             for row in chunk:
                 self._lost.note(target, row)
                 self._lost.empty += target.is_typed and "" in row.attributes.values()
-                writer.writerow(_cells(row, columns, is_typed=target.is_typed))
+                cells = _cells(row, columns, is_typed=target.is_typed)
+                has_return = any("\r" in cell for cell in cells)
+                (quoting if has_return else writer).writerow(cells)
             _say(file, page.getvalue().encode())
             page.seek(0)
             page.truncate()
@@ -273,21 +279,25 @@ def _say(file: Any, text: bytes) -> None:
 @contextmanager
 def _replacing(path: Path) -> Iterator[Any]:
     """A file that takes its place when it is written in full, and not before."""
-    made = path.with_name(f".{path.name}.{os.getpid()}")
+    # A name that nobody else has: the same file may be written twice at the same time.
+    made = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         with made.open("xb") as file:
-            if is_gzip(path.name):
-                with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-                    yield packed
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
+            try:
+                if is_gzip(path.name):
+                    with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                        yield packed
+                else:
+                    yield file
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:
+                made.unlink(missing_ok=True)
+                raise
         made.replace(path)
     except OSError as error:
-        raise _cannot(path, error) from None
-    finally:
         made.unlink(missing_ok=True)
+        raise _cannot(path, error) from None
 
 
 def _cannot(path: Path, error: OSError) -> DatabaseError:

@@ -13,7 +13,7 @@ Beside these, a row may have `metadata`; a node without a key an `id` (or `name`
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, Final
 
 import orjson
@@ -22,7 +22,7 @@ from mycel.errors import InvalidSyntax, InvalidValueType, MycelError, SelfEdgeEr
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.values import BadValue, from_python, shown
-from mycel.transfer.complaints import Unit, placed_once
+from mycel.transfer.complaints import Refused, Unit, placed_once
 from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
 from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
@@ -46,23 +46,30 @@ class JsonLines(LineSource):
         super().__init__(stream)
         self.type_name: Final = type_name
 
-    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every line as a row; empty lines are left out."""
         loads = orjson.loads
-        line, type_name = 0, self.type_name
+        type_name = self.type_name
         read = tagged if type_name is None else untagged
-        try:
-            for line, text in self._stream.lines():
+        # Closed here, and with it the file, however long an error keeps its traceback. What the
+        # stream says of itself has its place already.
+        with closing(self._stream.lines()) as lines:
+            for line, text in lines:
                 try:
-                    said = loads(text)
-                except orjson.JSONDecodeError as error:
-                    if not text.strip():
-                        continue
-                    raise _no_json(error) from None
-                yield read(line, said, targets, type_name)
-        except MycelError as error:
-            # What the stream says of itself has its place already.
-            raise placed_once(error, self.name, "line", line) from None
+                    try:
+                        said = loads(text)
+                    except orjson.JSONDecodeError as error:
+                        if not text.strip():
+                            continue
+                        raise _no_json(error) from None
+                    row = read(line, said, targets, type_name)
+                except MycelError as error:
+                    complaint = placed_once(error, self.name, "line", line)
+                    if refused is None:
+                        raise complaint from None
+                    refused(complaint)
+                else:
+                    yield row
 
 
 class Mappings:
@@ -78,16 +85,21 @@ class Mappings:
         self.type_name: Final = type_name
         self.can_reread: Final = iter(source) is not source
 
-    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every dictionary as a row."""
-        at, type_name = 0, self.type_name
+        type_name = self.type_name
         read = tagged if type_name is None else untagged
-        try:
-            for at, said in enumerate(self._source, 1):
-                row = dict(said) if isinstance(said, Mapping) else said
-                yield _as_json(read(at, row, targets, type_name))
-        except MycelError as error:
-            raise placed_once(error, None, "row", at) from None
+        for at, said in enumerate(self._source, 1):
+            try:
+                given = dict(said) if isinstance(said, Mapping) else said
+                row = _as_json(read(at, given, targets, type_name))
+            except MycelError as error:
+                complaint = placed_once(error, None, "row", at)
+                if refused is None:
+                    raise complaint from None
+                refused(complaint)
+            else:
+                yield row
 
 
 def tagged(line: int, said: Any, targets: Targets, _: str | None = None) -> Row:

@@ -5,7 +5,8 @@
 Nodes are written as they come. Edges are written when both of their ends are there; those that
 come before their ends wait in a spool, and with them, in the mode "overwrite", all others, since
 what they join may still be removed. When everything has been read, what waits is written; an end
-that is missing then is an error. Memory is bounded by the size of a chunk.
+that is missing then is an error. Memory is bounded by the size of a chunk. What an embedder has to
+make is made before the transaction begins (`ahead`).
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from secrets import randbits
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import apsw
 
 from mycel.engine.typed import LOADING
+from mycel.engine.violations import LISTED_MAX, together
 from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
     InvalidValueType,
     MycelError,
     NotFound,
@@ -32,13 +36,14 @@ from mycel.search.embedding import Embedder
 from mycel.store.database import Store
 from mycel.store.transaction import Transaction
 from mycel.transfer import second_look
+from mycel.transfer.ahead import Ahead, unhurried, wants_vectors
 from mycel.transfer.complaints import placed
 from mycel.transfer.ends import Ends
 from mycel.transfer.formats import Format
 from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
 from mycel.transfer.second_look import Spot
 from mycel.transfer.sources import Source, sources_of
-from mycel.transfer.spool import Spool
+from mycel.transfer.spool import UNNAMED, Spool
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
 from mycel.transfer.ulid import ulids
 from mycel.transfer.vectors import Vectors
@@ -52,6 +57,8 @@ ReadCatalog: TypeAlias = Callable[[apsw.Connection], Catalog]
 
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _NAMES_SHOWN: Final = 3
+_OF_ROWS: Final = (ConstraintViolation, InvalidSyntax, InvalidValueType)
+"""Errors about a row alone, of which there may be others like it."""
 
 
 class Progress(NamedTuple):
@@ -154,23 +161,78 @@ def load(
             ).strip(),
         )
     sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
-    vectors = Vectors(embedder)
-    try:
-        with store.transaction(actor=actor, message=_message(sources)) as tx:
-            tx.memo[LOADING] = True
-            now_ms = tx.time_us // 1000
-            connection = tx.ledger.connection
-            targets = Targets(connection, read_catalog(connection), ulids(lambda: now_ms, randbits))
-            writer = Writer(tx, mode, vectors)
-            with closing(_Run(tx, targets, sources, writer, mode, progress)) as run:
-                run.load()
-    except RowError as bad:
-        raise _Again(store, read_catalog, sources).placed(bad, sources[run.at]) from None
-    except MycelError as error:
-        raise _Again(store, read_catalog, sources).found(error) from None
-    done = [_loaded(target, count) for target, count in writer.counts.items()]
-    done.sort(key=lambda each: each.kind == "edge")
-    return Loaded(tuple(done), _told([*vectors.warnings(), *tx.warnings]))
+    load_ = _Load(store, read_catalog, actor, mode, Vectors(embedder))
+    if embedder is None or not load_.wants_vectors():
+        return load_.write(sources, progress)
+    with closing(Ahead(sources, load_.vectors, mode)) as ahead:
+        load_.embed(ahead, sources, progress)
+        return load_.write(ahead.sources, None)
+
+
+class _Load:
+    """One load: perhaps its vectors first, and then its transaction."""
+
+    def __init__(
+        self, store: Store, read_catalog: ReadCatalog, actor: str, mode: Mode, vectors: Vectors
+    ) -> None:
+        self._store: Final = store
+        self._read_catalog: Final = read_catalog
+        self._actor: Final = actor
+        self._mode: Final[Mode] = mode
+        self.vectors: Final = vectors
+
+    def wants_vectors(self) -> bool:
+        if self._store.location.readonly:
+            return False  # Nothing will be written anyway.
+        with self._store.reading() as reader:
+            return wants_vectors(self._read_catalog(reader.connection))
+
+    def embed(
+        self,
+        ahead: Ahead,
+        sources: Sequence[Source],
+        progress: Callable[[Progress], object] | None,
+    ) -> None:
+        """Read all rows and make their vectors, while others can write."""
+        try:
+            with unhurried(self._store) as reader:
+                catalog = self._read_catalog(reader.connection)
+                targets = Targets(reader.connection, catalog, repeat(UNNAMED))
+                for rows in ahead.read(reader, targets):
+                    if progress is not None:
+                        progress(_progress(sources, ahead.at, rows))
+        except RowError as bad:
+            again = self._again(sources)
+            raise again.with_others(again.placed(bad, sources[ahead.at])) from None
+        except MycelError as error:
+            raise self._again(sources).with_others(error) from None
+
+    def write(
+        self, sources: Sequence[Source], progress: Callable[[Progress], object] | None
+    ) -> Loaded:
+        """Write all rows in one transaction."""
+        try:
+            with self._store.transaction(actor=self._actor, message=_message(sources)) as tx:
+                tx.memo[LOADING] = True
+                now_ms = tx.time_us // 1000
+                connection = tx.ledger.connection
+                new_ids = ulids(lambda: now_ms, randbits)
+                targets = Targets(connection, self._read_catalog(connection), new_ids)
+                writer = Writer(tx, self._mode, self.vectors)
+                with closing(_Run(tx, targets, sources, writer, self._mode, progress)) as run:
+                    run.load()
+        except RowError as bad:
+            again = self._again(sources)
+            raise again.with_others(again.placed(bad, sources[run.at])) from None
+        except MycelError as error:
+            again = self._again(sources)
+            raise again.with_others(again.found(error)) from None
+        done = [_loaded(target, count) for target, count in writer.counts.items()]
+        done.sort(key=lambda each: each.kind == "edge")
+        return Loaded(tuple(done), _told([*self.vectors.warnings(), *tx.warnings]))
+
+    def _again(self, sources: Sequence[Source]) -> _Again:
+        return _Again(self._store, self._read_catalog, sources, self._mode)
 
 
 class _Run:
@@ -306,7 +368,7 @@ class _Run:
     def _chunks(self, waiting: Spool) -> Iterator[list[EdgeRow]]:
         """Edges that wait, in chunks of one source without repetition."""
         chunk: dict[tuple[EdgeTarget, End, End], EdgeRow] = {}
-        for source, row in waiting.take(self._targets):
+        for source, row in waiting.edges(self._targets):
             place = (row.target, row.subject, row.object)
             if chunk and (source != self.at or len(chunk) >= CHUNK_ROWS or place in chunk):
                 if place in chunk and self._mode != "merge":
@@ -323,38 +385,59 @@ class _Run:
             yield list(chunk.values())
 
     def _refuse_missing(self) -> NoReturn:
-        self.at, row = next(self._spool.take(self._targets))
+        """Complain of the edges that wait in vain, the first of them."""
+        found = []
+        for at, row in islice(self._spool.edges(self._targets), LISTED_MAX):
+            source = self._sources[at]
+            found.append(placed(self._missing_end(row), source.name, source.unit, row.line))
+        raise together(found, has_more=self._spool.count > LISTED_MAX)
+
+    def _missing_end(self, row: EdgeRow) -> NotFound:
         known = self._ends.ids((row.subject, row.object))
         which, end = ("from", row.subject) if row.subject not in known else ("to", row.object)
-        raise RowError(
-            NotFound(
-                f"{row.target.label} leads {which} {end_shown(end)}, which is not there.",
-                hint="Load the nodes as well, in this load or before it; check the key.",
-                data={"type": row.target.label, "property": which, "value": wire(end[1])},
-            ),
-            row,
+        return NotFound(
+            f"{row.target.label} leads {which} {end_shown(end)}, which is not there.",
+            hint="Load the nodes as well, in this load or before it; check the key.",
+            data={"type": row.target.label, "property": which, "value": wire(end[1])},
         )
 
     def _tell(self) -> None:
         if self._progress is None:
             return
-        totals = [each.total for each in self._sources]
-        known = [total for total in totals if total is not None]
-        total = sum(known) if len(known) == len(totals) else None
-        read = None
-        if total is not None:
-            position = self._sources[self.at].position
-            read = sum(known[: self.at]) + (known[self.at] if position is None else position)
-        self._progress(Progress(self._rows, read, total))
+        self._progress(_progress(self._sources, self.at, self._rows))
+
+
+def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
+    """How far a load has come that is reading one of its sources."""
+    totals = [each.total for each in sources]
+    known = [total for total in totals if total is not None]
+    total = sum(known) if len(known) == len(totals) else None
+    read = None
+    if total is not None:
+        position = sources[at].position
+        read = sum(known[:at]) + (known[at] if position is None else position)
+    return Progress(rows, read, total)
 
 
 class _Again:
     """A second look through the sources, after the transaction has been rolled back."""
 
-    def __init__(self, store: Store, read_catalog: ReadCatalog, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, store: Store, read_catalog: ReadCatalog, sources: Sequence[Source], mode: Mode
+    ) -> None:
         self._store: Final = store
         self._read_catalog: Final = read_catalog
         self._sources: Final = sources
+        self._mode: Final = mode
+
+    def with_others(self, error: MycelError) -> MycelError:
+        """An error about one row, with what is wrong with others."""
+        is_of_row = error.data.keys() & {"line", "row"} and "violations" not in error.data
+        if not is_of_row or not isinstance(error, _OF_ROWS):
+            return error
+        with self._targets() as targets:
+            whole = self._mode != "merge"
+            return second_look.with_others(error, self._sources, targets, whole=whole)
 
     def placed(self, bad: RowError, source: Source) -> MycelError:
         """The error about a row, with its place."""

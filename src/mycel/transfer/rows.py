@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mycel.model.values import JsonObject
 from mycel.transfer.targets import EdgeTarget, NodeTarget
@@ -34,13 +34,6 @@ class EdgeRow(NamedTuple):
 
 
 Row: TypeAlias = NodeRow | EdgeRow
-
-
-def end_from_json(said: list[Any]) -> End:
-    """An end that was written as JSON, where tuples are arrays."""
-    if len(said) == 2:
-        return said[0], said[1]
-    return said[0], end_from_json(said[1]), end_from_json(said[2])
 
 
 def end_shown(end: End) -> str:

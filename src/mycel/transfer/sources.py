@@ -11,7 +11,7 @@ from mycel.errors import InvalidValueType
 from mycel.model.names import kind_of
 from mycel.transfer import columnar
 from mycel.transfer.columnar import Columnar
-from mycel.transfer.complaints import Unit
+from mycel.transfer.complaints import Refused, Unit
 from mycel.transfer.delimited import Delimited
 from mycel.transfer.formats import DELIMITERS, Format, is_gzip, needed_format, without_gzip
 from mycel.transfer.jsonl import JsonLines, Mappings
@@ -57,11 +57,12 @@ class Source(Protocol):
         """How many there are."""
         ...
 
-    def rows(self, targets: Targets) -> Generator[Row, None, None]:
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """All rows, from the first.
 
         Raises:
-            MycelError: one of them is none, or does not fit; with its place.
+            MycelError: one of them is none, or does not fit; with its place. With `refused`, that
+                is told of it instead, and the next row follows, if there can be one.
         """
         ...
 

@@ -10,7 +10,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
@@ -20,6 +20,7 @@ from mycel.model.limits import LINE_BYTES_MAX
 from mycel.transfer.complaints import Unit, placed
 from mycel.transfer.formats import GZIP, is_gzip
 
+_MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 _BUFFER_BYTES: Final = 1 << 18
 
@@ -60,7 +61,7 @@ class Stream:
         with self._opened() as file:
             yield file
 
-    def lines(self) -> Iterator[tuple[int, bytes | str]]:
+    def lines(self) -> Generator[tuple[int, bytes | str], None, None]:
         """Lines from the start, counted from 1, with their ends; a byte order mark is left out.
 
         Raises:
@@ -82,7 +83,9 @@ class Stream:
                 raise self._at(InvalidSyntax(f"It is no UTF-8: {error}."), number + 1) from None
 
     def _unpacked(self, file: Any) -> Any:
-        if not is_gzip(self.name or "") or isinstance(file, io.TextIOBase):
+        # What is unpacked already may still have the name of the file that it comes from.
+        is_plain = isinstance(file, (io.TextIOBase, gzip.GzipFile))
+        if is_plain or not (is_gzip(self.name or "") or _looks_packed(file)):
             return file
         return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER_BYTES)
 
@@ -165,6 +168,11 @@ class LineSource:
     @property
     def position(self) -> int | None:
         return self._stream.position
+
+
+def _looks_packed(file: Any) -> bool:
+    """Whether a file begins as gzip does, and as no text can."""
+    return isinstance(file, io.BufferedReader) and file.peek(2)[:2] == _MAGIC
 
 
 def _name_of(file: Any) -> str | None:

@@ -33,9 +33,9 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
 from mycel.store import instances
 from mycel.store.bulk import ConceptRow, PropositionRow
+from mycel.store.marks import Marks
 from mycel.store.rows import every
 from mycel.store.transaction import DEFAULT_WEIGHT, Transaction
-from mycel.transfer.marks import Marks
 from mycel.transfer.rows import EdgeRow, NodeRow, Row, end_shown
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, without_nulls
 from mycel.transfer.vectors import Vectors

@@ -1,5 +1,6 @@
 """`mycel bootstrap`."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -93,6 +94,24 @@ def test_watching_follows_changes_until_ctrl_c(project: Path) -> None:
     terminal.process.send_signal(signal.SIGINT)
     assert "Stopped watching" in terminal.read_to_end()
     assert terminal.process.returncode == 0
+
+
+@needs_posix
+def test_watching_as_json_ends_at_ctrl_c_with_json_and_nothing_else(project: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "bootstrap", str(project), "--watch", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["added"] == 2
+    (project / "src/more.py").write_text("def more(): pass\n")
+    assert json.loads(process.stdout.readline())["event"] == "changed"
+    process.send_signal(signal.SIGINT)
+    told, notes = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "")
+    assert [list(json.loads(line)) for line in notes.splitlines()] == [["note"], ["note"]]
 
 
 @needs_posix

@@ -2,15 +2,18 @@
 
 import json
 import os
+import re
 import socket
 import stat
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mycel.cli import clients, databases, serve
+from mycel.cli.context import Place, workspace_of
 from tests.adapters.cli.conftest import Run, needs_posix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -23,7 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(clients, "own_command", lambda: [sys.executable, "-m", "mycel"])
+    monkeypatch.setattr(clients, "own_program", lambda: (sys.executable, "-m", "mycel"))
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -41,11 +44,20 @@ def path_of(client: str, project: Path) -> Path:
     }[client]
 
 
-def entry_in(path: Path) -> dict[str, object]:
+SHARED = ("claude-desktop", "codex")
+"""Clients with one file for all projects."""
+
+
+def entries_in(path: Path) -> dict[str, Any]:
     text = path.read_text("utf-8")
     whole = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     key = "servers" if path.parent.name == ".vscode" else "mcpServers"
-    return whole["mcp_servers" if path.suffix == ".toml" else key]["mycel"]
+    return dict(whole["mcp_servers" if path.suffix == ".toml" else key])
+
+
+def entry_in(path: Path) -> dict[str, Any]:
+    """Our entry, where each project has a file of its own."""
+    return dict(entries_in(path)["mycel"])
 
 
 @pytest.mark.parametrize("client", clients.CLIENTS)
@@ -54,7 +66,9 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
     assert done.status == 0
     path = path_of(client, project)
     assert str(path) in done.stdout
-    entry = entry_in(path)
+    ((name, entry),) = entries_in(path).items()
+    assert name == (f"mycel-{workspace_of(project)}" if client in SHARED else "mycel")
+    assert f"as {name}:" in done.stdout
     assert entry["command"] == sys.executable
     arguments = entry["args"]
     assert arguments[:3] == ["-m", "mycel", "mcp"]
@@ -86,7 +100,10 @@ def test_printing_writes_nothing_at_all(run: Run, project: Path, client: str) ->
 def test_what_is_printed_can_be_written(run: Run, project: Path) -> None:
     wire = run("init", "--client", "codex", "--print", "--json").object
     assert wire["path"] == str(path_of("codex", project))
-    assert tomllib.loads(wire["content"])["mcp_servers"]["mycel"]["command"] == wire["command"][0]
+    (entry,) = tomllib.loads(wire["content"])["mcp_servers"].values()
+    assert [entry["command"], *entry["args"]] == wire["command"]
+    typed = run("init", "--client", "codex", "--print").stdout
+    assert f"codex mcp add {wire['name']} -- {sys.executable}" in typed
 
 
 def test_a_database_that_was_named_is_the_one_that_is_served(run: Run, project: Path) -> None:
@@ -118,7 +135,8 @@ def test_what_the_user_added_to_our_entry_stays(run: Run, project: Path) -> None
     path = path_of("claude-code", project)
     old = {"type": "http", "url": "http://old/mcp", "env": {"MYCEL_ACTOR": "me"}}
     path.write_text(json.dumps({"mcpServers": {"mycel": old}}))
-    run("init", "--client", "claude-code")
+    done = run("init", "--client", "claude-code", "--replace")
+    assert "led to http://old/mcp before" in done.stdout
     entry = entry_in(path)
     assert entry["env"] == {"MYCEL_ACTOR": "me"}
     assert entry.keys() == {"command", "args", "env"}
@@ -132,7 +150,7 @@ def test_comments_in_toml_stay(run: Run, project: Path) -> None:
     assert run("init", "--client", "codex").status == 0
     after = path.read_text()
     assert after.startswith(text)
-    assert tomllib.loads(after)["mcp_servers"].keys() == {"other", "mycel"}
+    assert entries_in(path).keys() == {"other", f"mycel-{workspace_of(project)}"}
 
 
 @pytest.mark.parametrize(
@@ -143,8 +161,8 @@ def test_comments_in_toml_stay(run: Run, project: Path) -> None:
         ("claude-code", "[]", "no object"),
         ("claude-desktop", '{"mcpServers": []}', "no object"),
         ("codex", "= broken", "no TOML"),
-        ("codex", 'mcp_servers = {other = {command = "x"}}', "cannot be added"),
-        ("codex", '[mcp_servers.mycel]\ncommand = "x"\n', "another server"),
+        ("codex", 'mcp_servers = {other = {command = "x"}}', "cannot be written"),
+        ("codex", 'mcp_servers = "none"', "no object"),
     ],
 )
 def test_a_file_that_is_not_understood_is_left_alone(
@@ -159,6 +177,211 @@ def test_a_file_that_is_not_understood_is_left_alone(
     assert f"mycel init --client {client} --print" in done.stderr
     assert path.read_text() == text
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+# One entry for each graph.
+
+
+@pytest.mark.parametrize("client", SHARED)
+def test_projects_that_share_a_file_have_an_entry_each(
+    run: Run, project: Path, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = project.parent / "elsewhere" / project.name
+    other.mkdir(parents=True)
+    for folder in (project, other):
+        monkeypatch.chdir(folder)
+        assert run("init", "--client", client).status == 0
+    roots = {entry["args"][-1] for entry in entries_in(path_of(client, project)).values()}
+    assert roots == {str(project), str(other)}
+    monkeypatch.chdir(project)
+    assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
+
+
+@pytest.mark.parametrize("client", clients.CLIENTS)
+def test_an_entry_that_leads_elsewhere_is_not_taken_over(
+    run: Run, project: Path, client: str
+) -> None:
+    path = path_of(client, project)
+    run("init", "--workspace", "first", "--client", client, "--name", "graph")
+    before = path.read_bytes()
+    done = run("init", "--workspace", "second", "--client", client, "--name", "graph")
+    assert done.status == 2
+    assert "'graph' leads elsewhere, to --workspace first" in done.stderr
+    assert "--name" in done.stderr
+    assert path.read_bytes() == before
+    assert run("init", "--workspace", "second", "--client", client, "--name", "two").status == 0
+    assert entries_in(path).keys() == {"graph", "two"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "where"),
+    [
+        ({"type": "http", "url": "http://old/mcp"}, "http://old/mcp"),
+        ({"command": "npx", "args": ["-y", "another server"]}, "npx -y 'another server'"),
+        ({"command": "mycel", "args": ["mcp", "--db=/other.db"]}, "--db /other.db"),
+        ({"command": "mycel", "args": ["mcp", "--workspace", "a b"]}, "--workspace 'a b'"),
+    ],
+)
+def test_what_leads_elsewhere_is_said_and_replaced_on_request(
+    run: Run, project: Path, entry: dict[str, Any], where: str
+) -> None:
+    path = path_of("cursor", project)
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"mycel": entry}}))
+    assert f"leads elsewhere, to {where}" in run("init", "--client", "cursor").stderr
+    assert entry_in(path) == entry
+    done = run("init", "--client", "cursor", "--replace")
+    assert f"led to {where} before" in done.stdout
+    assert entry_in(path)["args"][-1] == str(project)
+
+
+def test_an_entry_that_names_no_graph_is_completed(run: Run, project: Path) -> None:
+    path = path_of("claude-code", project)
+    path.write_text(json.dumps({"mcpServers": {"mycel": {"command": "mycel", "args": ["mcp"]}}}))
+    assert run("init", "--client", "claude-code").status == 0
+    assert "--workspace" in entry_in(path)["args"]
+
+
+def test_a_table_of_ours_in_toml_is_changed_and_nothing_around_it(run: Run, project: Path) -> None:
+    path = path_of("codex", project)
+    path.parent.mkdir(parents=True)
+    before, after = '# Mine.\nmodel = "x"\n\n', '\n[mcp_servers.other]  # theirs\ncommand = "o"\n'
+    old = '[mcp_servers.graph]\ncommand = "x" # old\n# Slow.\nstartup_timeout_sec = 20\n'
+    path.write_text(before + old + after)
+    assert "leads elsewhere, to x" in run("init", "--client", "codex", "--name", "graph").stderr
+    assert run("init", "--client", "codex", "--name", "graph", "--replace").status == 0
+    text = path.read_text()
+    assert text.startswith(before + "[mcp_servers.graph]\n")
+    assert text.endswith("# Slow.\nstartup_timeout_sec = 20\n" + after)
+    assert entries_in(path)["graph"]["args"][-1] == str(project)
+    assert run("init", "--client", "codex", "--compat", "memory").status == 0
+    assert entries_in(path)["graph"]["args"][-2:] == ["--compat", "memory"]
+    assert entries_in(path)["graph"]["startup_timeout_sec"] == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[mcp_servers.graph]\nargs = [\n  "a",\n]\ncommand = "x"\n',
+        '[mcp_servers]\ngraph = {command = "x"}\n',
+        'mcp_servers.graph.command = "x"\n',
+        '[mcp_servers."graph"]\ncommand = "x"\n',
+        'note = """\n[mcp_servers.graph]\n"""\n[ mcp_servers.graph ]\ncommand = "x"\n',
+    ],
+)
+def test_a_table_that_is_written_in_another_way_is_left_alone(
+    run: Run, project: Path, text: str
+) -> None:
+    path = path_of("codex", project)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    done = run("init", "--client", "codex", "--name", "graph", "--replace")
+    assert done.status == 2
+    assert "cannot be written" in done.stderr
+    assert path.read_text() == text
+
+
+def test_nothing_happens_where_one_of_several_clients_has_to_be_refused(
+    run: Run, project: Path
+) -> None:
+    path_of("claude-code", project).write_text("{broken")
+    done = run("init", "--client", "cursor", "--client", "claude-code")
+    assert done.status == 2
+    assert [each.name for each in project.iterdir()] == [".mcp.json"]
+    assert not Path.home().exists()
+
+
+def test_an_entry_keeps_the_name_that_it_was_given(run: Run, project: Path) -> None:
+    run("init", "--client", "claude-desktop", "--name", "notes")
+    assert run("init", "--client", "claude-desktop", "--compat", "memory").status == 0
+    ((name, entry),) = entries_in(path_of("claude-desktop", project)).items()
+    assert name == "notes"
+    assert entry["args"][-2:] == ["--compat", "memory"]
+
+
+def test_options_that_an_entry_has_had_stay(run: Run, project: Path) -> None:
+    run("init", "--client", "cursor", "--compat", "memory")
+    path = path_of("cursor", project)
+    whole = json.loads(path.read_text())
+    whole["mcpServers"]["mycel"]["args"] += ["--readonly", "--actor=ada"]
+    path.write_text(json.dumps(whole))
+    assert run("init", "--client", "cursor").status == 0
+    arguments = entry_in(path)["args"]
+    assert arguments[-5:] == ["--compat", "memory", "--readonly", "--actor", "ada"]
+    run("init", "--client", "cursor", "--compat", "none")
+    assert entry_in(path)["args"] == [
+        word for word in arguments if word not in ("--compat", "memory")
+    ]
+
+
+@pytest.mark.parametrize("client", clients.CLIENTS)
+def test_the_mode_of_an_entry_stays_in_every_client(run: Run, project: Path, client: str) -> None:
+    run("init", "--client", client, "--compat", "memory")
+    assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
+    printed = run("init", "--client", client, "--print", "--json").object
+    assert printed["command"][-2:] == ["--compat", "memory"]
+
+
+@pytest.mark.parametrize("name", ["a b", "", "x" * 41, "a.b", "a]"])
+def test_a_name_that_some_client_would_refuse_is_refused(
+    run: Run, project: Path, name: str
+) -> None:
+    done = run("init", "--client", "codex", "--name", name)
+    assert done.status == 2
+    assert "up to 40 letters" in done.stderr
+    assert not path_of("codex", project).exists()
+
+
+@pytest.mark.parametrize(
+    ("workspace", "path", "name"),
+    [
+        ("shop", "/home/x.db", "mycel-shop"),
+        (None, "/home/shop.db", r"mycel-shop-[0-9a-f]{8}"),
+        ("a.b", "/home/x.db", r"mycel-a-b-[0-9a-f]{8}"),
+        ("w" * 100, "/home/x.db", r"mycel-w{25}-[0-9a-f]{8}"),
+    ],
+)
+def test_names_of_graphs_are_short_and_plain(workspace: str | None, path: str, name: str) -> None:
+    found = clients.server_name(Place(Path(path), workspace, "--workspace"))
+    assert re.fullmatch(name, found)
+    assert len(found) <= clients.NAME_CHARACTERS_MAX
+
+
+# Copies of what was there.
+
+
+def test_the_first_copy_of_a_file_is_never_overwritten(run: Run, project: Path) -> None:
+    path = path_of("claude-code", project)
+    path.write_text('{"mine": 1}')
+    run("init", "--client", "claude-code")
+    second = path.read_bytes()
+    done = run("init", "--client", "claude-code", "--compat", "memory")
+    assert ".mcp.json.mycel-backup-2" in done.stdout
+    assert (project / ".mcp.json.mycel-backup").read_text() == '{"mine": 1}'
+    assert (project / ".mcp.json.mycel-backup-2").read_bytes() == second
+
+
+def test_what_is_kept_already_is_not_kept_again(run: Run, project: Path) -> None:
+    path = path_of("claude-code", project)
+    for _ in range(3):
+        path.write_text('{"mine": 1}')
+        run("init", "--client", "claude-code")
+    assert sorted(each.name for each in project.iterdir()) == [
+        ".mcp.json",
+        ".mcp.json.mycel-backup",
+    ]
+
+
+@needs_posix
+def test_a_link_in_the_place_of_a_copy_is_left_alone(
+    run: Run, project: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (project / ".mcp.json.mycel-backup").symlink_to(elsewhere)
+    path_of("claude-code", project).write_text("{}")
+    assert run("init", "--client", "claude-code").status == 0
+    assert not elsewhere.exists()
+    assert (project / ".mcp.json.mycel-backup-2").read_text() == "{}"
 
 
 @needs_posix
@@ -184,7 +407,9 @@ def test_a_folder_that_may_not_be_written_is_said(run: Run, project: Path) -> No
     assert "cannot be written" in done.stderr
 
 
-@pytest.mark.parametrize("option", [("--print",), ("--compat", "memory")])
+@pytest.mark.parametrize(
+    "option", [("--print",), ("--compat", "memory"), ("--name", "x"), ("--replace",)]
+)
 def test_options_about_clients_need_one(run: Run, option: tuple[str, ...]) -> None:
     done = run("init", *option)
     assert done.status == 2
@@ -215,6 +440,20 @@ def test_the_doctor_says_which_clients_know_of_us(run: Run, project: Path) -> No
         status, detail = finding(run, title)
         assert status == "ok"
         assert f"starts {sys.executable}" in detail
+
+
+def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:
+    run("init", "--workspace", "one", "--client", "claude-desktop")
+    run("init", "--workspace", "two", "--client", "claude-desktop", "--name", "second")
+    (Path.home() / ".knowledge_engine" / "knowledge_two.db").unlink()
+    findings = [
+        (each["status"], each["detail"])
+        for each in run("doctor", "--json").objects
+        if each["check"] == "Claude Desktop"
+    ]
+    assert [status for status, _ in findings] == ["ok", "warn"]
+    assert "mycel-one, starts" in findings[0][1]
+    assert "second, leads to" in findings[1][1]
 
 
 @pytest.mark.parametrize(

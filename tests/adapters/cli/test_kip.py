@@ -50,6 +50,38 @@ def test_a_command_comes_through_a_real_pipe(spawn: Run) -> None:
     assert done.stderr == ""
 
 
+def test_several_commands_run_one_after_the_other(run: Run) -> None:
+    moss = 'UPSERT { CONCEPT { {type: "Plant", name: "Moss; wet"} } }'
+    script = f"// Before;\n{NAMES};\n{moss}; // now\n{NAMES};\n"
+    first, _, last = run("kip", "--json", input=script).objects
+    assert first == {"result": ["Fern", "Oak"]}
+    assert last == {"result": ["Fern", "Moss; wet", "Oak"]}
+    assert run("kip", f"{NAMES};").stdout == "?p.name\nFern\nMoss; wet\nOak\n"
+
+
+def test_the_first_command_that_fails_is_the_last_one_that_runs(run: Run) -> None:
+    moss = 'UPSERT { CONCEPT { {type: "Plant", name: "Moss"} } }'
+    done = run("kip", input=f"{NAMES};\n  FIND(;\n{moss};")
+    assert done.status == 2
+    assert done.stdout == "?p.name\nFern\nOak\n"
+    assert "Line 2, column 8" in done.stderr
+    assert "    2 |   FIND(\n      |        ^" in done.stderr
+    assert run("kip", NAMES).stdout == "?p.name\nFern\nOak\n"
+
+
+def test_commands_without_semicolons_between_them_are_told_of_these(run: Run) -> None:
+    done = run("kip", input=f"{NAMES}\n\nDESCRIBE PRIMER")
+    assert done.status == 2
+    assert "Put a semicolon between commands" in done.stderr
+
+
+@pytest.mark.parametrize("text", [";", " ;; // nothing\n;"])
+def test_semicolons_alone_are_no_command(run: Run, text: str) -> None:
+    done = run("kip", input=text)
+    assert done.status == 2
+    assert "Expected `FIND`" in done.stderr
+
+
 def test_a_file_may_begin_with_a_byte_order_mark(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "names.kip"
     file.write_text(NAMES, encoding="utf-8-sig")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mycel.cli.context import workspace_of
+from mycel.cli.context import Session, workspace_of
 from tests.adapters.cli.conftest import Run
 
 
@@ -162,3 +162,56 @@ def test_a_database_that_is_missing_is_created_with_the_same_options(
     assert f"Create one with {hint}." in done.stderr
     assert hint in run("capsule", "list", *words).stderr
     assert hint in run("doctor", *words).stdout
+
+
+# The workspace of URIs.
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    folder = tmp_path / "My Shop"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Shop")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def uris(run: Run, *words: str) -> list[str]:
+    return run("kip", 'FIND(?r.name) WHERE { ?r {type: "Resource"} }', "--json", *words).object[
+        "result"
+    ]
+
+
+def test_uris_begin_with_the_name_of_the_folder(run: Run, shop: Path) -> None:
+    assert run("bootstrap").status == 0
+    assert uris(run) == ["file://my-shop/README.md"]
+
+
+def test_a_client_that_passes_the_workspace_of_a_folder_on_sees_the_same_uris(
+    run: Run, shop: Path
+) -> None:
+    run("bootstrap")
+    own = ("--workspace", workspace_of(shop))
+    assert "0 files added" in run("bootstrap", *own).stdout
+    assert uris(run, *own) == ["file://my-shop/README.md"]
+    session = Session(given={"workspace": workspace_of(shop)})
+    assert session.workspace(shop) == "my-shop"
+    assert session.workspace(shop.parent) == workspace_of(shop)
+
+
+@pytest.mark.parametrize("named", ["--workspace", "MYCEL_WORKSPACE"])
+def test_a_workspace_that_was_named_is_the_one_of_uris(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    words = ("--workspace", "store") if named == "--workspace" else ()
+    if not words:
+        monkeypatch.setenv(named, "store")
+    run("bootstrap", *words)
+    assert uris(run, *words) == ["file://store/README.md"]
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_file_that_was_named_takes_the_name_of_the_folder(run: Run) -> None:
+    run("bootstrap", "--db", "x.db")
+    assert "file://my-shop/README.md" in uris(run, "--db", "x.db")

@@ -8,7 +8,7 @@ import pytest
 import rich_click as click
 
 import mycel
-from mycel.cli.app import app
+from mycel.cli.app import Outline, app
 from mycel.cli.reference import help_of, reference, walk
 from tests.adapters.cli.conftest import Run
 
@@ -88,6 +88,23 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "verify",
         "purge",
     ]
+
+
+@pytest.mark.parametrize("outline", app.commands.values(), ids=lambda outline: outline.name)
+def test_an_outline_says_what_its_command_says(outline: click.Command) -> None:
+    assert isinstance(outline, Outline)
+    command = outline.load()
+    assert command.name == outline.name
+    assert command.help
+    assert outline.short_help == " ".join(command.help.partition("\n\n")[0].split())
+    assert command.hidden == outline.hidden
+    assert bool(command.deprecated) == bool(outline.deprecated)
+
+
+def test_a_command_that_is_close_is_suggested(run: Run) -> None:
+    done = run("serch", "x")
+    assert done.status == 2
+    assert "search" in done.stderr
 
 
 def test_without_words_help_is_shown(run: Run) -> None:

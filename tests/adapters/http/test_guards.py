@@ -158,6 +158,20 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(
     assert SECRET not in said + complained
 
 
+def test_those_without_a_token_learn_that_the_graph_is_gone_and_not_where_it_was(
+    start: Start, graph: Path
+) -> None:
+    server = start(MYCEL_TOKEN=SECRET)
+    graph.rename(graph.with_suffix(".aside"))
+    answer = server.get("/healthz")
+    assert answer.status_code == 503
+    assert "gone" in answer.json()["error"]["message"]
+    assert str(graph) not in answer.text
+    known = server.get("/", headers=BEARER)
+    assert known.status_code == 503
+    assert str(graph) in known.json()["error"]["message"]
+
+
 def test_the_token_may_come_from_the_environment(start: Start) -> None:
     server = start(MYCEL_TOKEN=SECRET)
     assert server.get().status_code == 401

@@ -4,6 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
+import httpx
 import pytest
 
 from mycel.http.policy import BODY_BYTES_MAX, CONNECTIONS_MAX
@@ -49,6 +50,29 @@ def test_a_body_beyond_it_is_refused_and_its_sender_hears_of_it(garden: Server) 
     answer = garden.ask({"command": "x" * (10 << 20)})
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "KIP_4002")
     assert garden.is_well()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{" + ",".join(f'"{n}":0' for n in range(300_000)) + ',"299999":0}',
+        json.dumps({"command": "DESCRIBE PRIMER"} | {f"k{n}": 0 for n in range(200_000)}),
+        json.dumps({"commands": [{"command": "x"} | {f"k{n}": 0 for n in range(200_000)}]}),
+        json.dumps({"method": "x" * 4_000_000}),
+    ],
+    ids=["twins", "keys", "keys of an element", "method"],
+)
+def test_a_body_made_to_take_long_is_answered_before_the_deadline(
+    garden: Server, body: str
+) -> None:
+    # Looked at by the square of its size, each would take minutes.
+    answer = httpx.post(
+        f"{garden.url}/kip",
+        content=body,
+        headers={"content-type": "application/json"},
+        timeout=SILENCE_S,
+    )
+    assert answer.status_code in (200, 400)
 
 
 def test_a_body_that_does_not_say_its_length_is_counted(garden: Server) -> None:

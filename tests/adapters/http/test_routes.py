@@ -178,6 +178,29 @@ def test_a_malformed_body_is_refused_with_a_hint(garden: Server, body: bytes | s
     assert error_of(answer)["name"] in ("InvalidSyntax", "InvalidValueType")
 
 
+@pytest.mark.parametrize("params", [{}, {"params": {}}, {"params": 5}, {"nonsense": 1}])
+def test_a_method_that_is_none_is_what_is_complained_about(
+    garden: Server, params: dict[str, Any]
+) -> None:
+    error = error_of(garden.ask({"method": "nope"} | params))
+    assert error["message"] == "There is no method 'nope'."
+    assert "execute_kip, execute_kip_readonly, list_logs" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("params", "said"), [(None, "null"), ([], "a list"), ("x", "a text"), (True, "true or false")]
+)
+def test_params_that_are_no_object_are_called_what_they_are_in_json(
+    garden: Server, params: Any, said: str
+) -> None:
+    error = error_of(garden.ask({"method": "execute_kip", "params": params}))
+    assert error["message"] == f"`params` is an object, not {said}."
+
+
+def test_the_journal_needs_no_params(garden: Server) -> None:
+    assert garden.ask({"method": "list_logs"}).json()["result"]
+
+
 def test_a_method_with_a_slip_is_recognized(garden: Server) -> None:
     answer = garden.ask({"method": "execute_kpi", "params": {}})
     assert "'execute_kip'" in error_of(answer)["hint"]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import httpx
@@ -186,12 +187,18 @@ def test_a_graph_that_is_deleted_is_an_error_and_not_the_end(start: Start, graph
     assert server.run(NAMES) == ["Fern", "Oak"]
     aside = graph.with_suffix(".aside")
     graph.rename(aside)
-    for command in (NAMES, plant("Ivy")):
-        answer = server.ask({"command": command})
-        assert (answer.status_code, answer.json()["error"]["name"]) == (500, "DatabaseError")
-        assert "is gone" in answer.json()["error"]["message"]
-    assert server.get("/healthz").status_code == 503
-    assert server.get().status_code == 500
+    for answer in (
+        server.ask({"command": NAMES}),
+        server.ask({"commands": [plant("Ivy"), NAMES]}),
+        server.ask({"method": "list_logs", "id": 7}),
+        server.get("/healthz"),
+        server.get("/"),
+    ):
+        error = answer.json()["error"]
+        assert (answer.status_code, error["name"]) == (503, "DatabaseError")
+        assert "is gone" in error["message"]
+        assert "Put it back" in error["hint"]
+    assert server.ask({"method": "nope"}).status_code == 400
     assert not graph.exists()
     aside.rename(graph)
     assert server.is_well()
@@ -204,7 +211,11 @@ def test_another_file_in_the_place_of_the_graph_is_noticed(start: Start, graph: 
         beside.unlink()
     mycel.open(graph).close()
     answer = server.ask({"command": plant("Ivy")})
+    assert (answer.status_code, answer.json()["error"]["name"]) == (503, "DatabaseError")
     assert "was replaced" in answer.json()["error"]["message"]
+    assert server.stop()[0] == 0
+    with mycel.open(graph) as db:
+        assert db.verify().ok
 
 
 # Stopping.
@@ -242,6 +253,40 @@ def test_a_write_in_progress_is_finished_and_answered(start: Start, graph: Path)
     assert server.process.wait(60) == 0
     with mycel.open(graph) as db:
         assert db.execute(NAMES).value == ["Fern", "Ivy", "Oak"]
+
+
+@needs_posix
+@pytest.mark.parametrize("era", ["older", "newer"])
+def test_a_tool_call_in_progress_is_finished_and_answered(
+    start: Start, graph: Path, era: str
+) -> None:
+    params: dict[str, Any] = {
+        "name": "remember_knowledge",
+        "arguments": {"concepts": [{"uri": "kept"}]},
+    }
+    headers = ["Accept: application/json, text/event-stream", "Expect: 100-continue"]
+    if era == "newer":
+        headers += ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call"]
+        headers += ["Mcp-Name: remember_knowledge"]
+        params["_meta"] = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}
+    body = json.dumps(call).encode()
+    server = start()
+    with server.connection() as made:
+        with held(graph):
+            made.sendall(request(body, *headers, first="POST /mcp HTTP/1.1")[: -len(body)])
+            read_until(made, b"100 Continue")
+            made.sendall(body)
+            server.process.send_signal(signal.SIGTERM)
+            assert server.event() == {"event": "stopping", "in_progress": 1}
+        answer = read_all(made)
+    assert b'"created":1' in answer
+    assert server.event() == {"event": "stopped"}
+    assert server.process.wait(60) == 0
 
 
 @needs_posix

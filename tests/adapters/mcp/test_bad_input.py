@@ -62,6 +62,16 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
     [
         ("get_nodes", {}, "KIP_1001", "needs the argument 'uris'"),
         ("get_nodes", {"uris": 5}, "KIP_2003", "a list"),
+        ("get_nodes", {"uris": []}, "KIP_1001", "at least one"),
+        ("forget_nodes", {"uris": []}, "KIP_1001", "at least one"),
+        ("manage_context", {"action": "add"}, "KIP_1001", "at least one"),
+        ("manage_context", {"action": "remove", "uris": []}, "KIP_1001", "at least one"),
+        (
+            "get_nodes",
+            {"uris": ["canary", "nest"], "cursor": "content:1"},
+            "KIP_2002",
+            "with one URI",
+        ),
         ("get_nodes", {"uris": [5]}, "KIP_2003", "'uris[0]'"),
         ("get_nodes", {"uri": "x"}, "KIP_1001", "Did you mean 'uris'"),
         ("get_nodes", {"uris": ["canary"], "detail": "all"}, "KIP_2002", "concise"),
@@ -96,6 +106,9 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
         ("execute_kip", {}, "KIP_1001", "command"),
         ("execute_kip", {"command": "FIND", "dryRun": True}, "KIP_1001", "dry_run"),
         ("bootstrap_workspace", {"path": "../.."}, "KIP_1001", ".."),
+        ("bootstrap_workspace", {"path": "file://other/src"}, "KIP_2002", "no folder"),
+        ("bootstrap_workspace", {"path": "https://shop/src"}, "KIP_2002", "no folder"),
+        ("get_nodes", {"uris": [str(n) for n in range(1001)]}, "KIP_4002", "several calls"),
     ],
 )
 def test_an_argument_that_is_wrong_is_named_with_what_would_be_right(
@@ -173,3 +186,43 @@ def test_a_path_in_the_graph_never_lets_a_file_outside_be_read(
     told = session.call("get_nodes", uris=["file://shop/linked/secret.txt"], read_file=True)
     assert told.failed
     assert "nobody may read this" not in told.text
+
+
+BAD_URIS = {"file://shop/../x": "KIP_1001", "nowhere": "KIP_3002", "": "KIP_1001"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("get_nodes", {}),
+        ("get_nodes", {"read_file": True}),
+        ("forget_nodes", {}),
+        ("manage_context", {"action": "add"}),
+    ],
+)
+def test_a_bad_uri_among_good_ones_is_named_and_the_others_are_answered(
+    session: Session, tool: str, more: dict[str, Any]
+) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "good/a"}, {"uri": "good/b"}])
+    good = ["concept://shop/good/a", "concept://shop/good/b"]
+    told = session.ok(tool, uris=[good[0], *BAD_URIS, good[1]], **more)
+    assert {each["uri"]: each["code"] for each in told.data["failed"]} == BAD_URIS
+    for uri in (*good, *filter(None, BAD_URIS)):
+        assert uri in told.text
+    told = session.call(tool, uris=list(BAD_URIS), **more)
+    assert told.error["code"] == "KIP_1001"
+    assert {each["uri"]: each["code"] for each in told.data["failed"]} == BAD_URIS
+
+
+def test_a_thousand_bad_uris_fit_into_one_answer(session: Session) -> None:
+    told = session.call("get_nodes", uris=[f"nowhere/{'x' * 1000}/{n}" for n in range(1000)])
+    assert told.failed
+    assert len(told.text) + len(str(told.data)) < 80_000
+
+
+def test_a_move_that_fails_after_a_change_says_that_the_change_was_made(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "moving"}, {"uri": "taken"}])
+    told = session.call("update_node", uri="moving", content="changed", new_uri="taken")
+    assert told.error["code"] == "KIP_3003"
+    assert "the other changes were made" in told.text
+    assert "changed" in session.ok("get_nodes", uris=["moving"]).text

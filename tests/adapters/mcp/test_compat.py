@@ -273,3 +273,23 @@ def test_a_full_graph_of_the_server_can_be_imported_and_used(path: Path, tmp_pat
         assert await call(client, "read_graph") == {"entities": [JOHN, ACME], "relations": [WORKS]}
 
     talk(path, what)
+
+
+def test_a_graph_file_that_is_gone_is_reported_until_it_is_back(path: Path) -> None:
+    away = path.with_suffix(".away")
+
+    async def what(client: Client) -> None:
+        await call(client, "create_entities", entities=[JOHN])
+        path.rename(away)
+        for tool, arguments in (
+            ("create_entities", {"entities": [ACME]}),
+            ("open_nodes", {"names": ["John_Smith"]}),
+            ("read_graph", {}),
+        ):
+            assert "is gone" in await refused(client, tool, **arguments)
+        with pytest.raises(MCPError, match="is gone"):
+            await client.read_resource("memory://knowledge-graph")
+        away.rename(path)
+        assert (await call(client, "read_graph"))["entities"] == [JOHN]
+
+    talk(path, what)

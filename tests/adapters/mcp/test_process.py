@@ -92,6 +92,15 @@ LINES: dict[bytes, tuple[int, object]] = {
     b'{"id": 8, "jsonrpc": "2.0", "method": "ping", "params": {"x": "\\ud800"}}': (-32700, 8),
     b'{"id": "seven", "hello": true}': (-32600, "seven"),
     b"[1, 2, 3]": (-32600, None),
+    b'{"id": null, "jsonrpc": "2.0", "method": "ping"}': (-32600, None),
+    b'{"id": 1.5, "jsonrpc": "2.0", "method": "ping"}': (-32600, None),
+    b'{"id": true, "jsonrpc": "2.0", "method": "ping"}': (-32600, None),
+    b'{"id": {}, "jsonrpc": "2.0", "method": "ping"}': (-32600, None),
+    b'{"id": ' + b"9" * 5000 + b', "jsonrpc": "2.0", "method": "ping"}': (-32700, None),
+    b'{"params": {"id": 7}, "jsonrpc": "2.0", "method": ': (-32700, None),
+    b'{"id": 10, "jsonrpc": "2.0", "method": "ping", "params": [1]}': (-32600, 10),
+    b'{"id": 11, "jsonrpc": "2.0", "method": "tools/call", "params": {}}': (-32602, 11),
+    b'{"id": 12, "jsonrpc": "2.0", "method": "nope"}': (-32601, 12),
     b'{"id": 9, "x": "' + b"x" * MESSAGE_LINE_BYTES_MAX + b'"}': (-32600, 9),
 }
 
@@ -106,6 +115,23 @@ def test_a_line_that_is_no_message_gets_an_answer_and_the_next_one_counts(db: Pa
         pipe.write(b"\n")
         pipe.send_call(1, "manage_context")
         assert pipe.receive()["id"] == 1
+
+
+@pytest.mark.parametrize("given", [[1], {}, None, 1.5, True, "", "never sent"])
+def test_a_cancellation_of_nothing_changes_nothing(db: Path, given: object) -> None:
+    with Pipe(db) as pipe:
+        pipe.shake_hands()
+        for params in ({"requestId": given}, {}):
+            pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        pipe.send_call(1, "manage_context")
+        assert pipe.receive()["id"] == 1
+
+
+def test_a_call_before_the_handshake_is_told_what_comes_first(db: Path) -> None:
+    with Pipe(db) as pipe:
+        pipe.send_call(1, "manage_context")
+        assert "initialize" in pipe.receive()["error"]["message"]
+        pipe.shake_hands()
 
 
 def test_a_call_that_is_cancelled_gets_no_answer_and_the_server_lives_on(db: Path) -> None:

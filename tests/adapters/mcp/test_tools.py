@@ -1,13 +1,15 @@
 """Every tool, through the SDK's own client, in both eras of the protocol."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
+import mycel
 from mycel.mcp.tools import TOOLS
-from tests.adapters.mcp.clients import Session
+from tests.adapters.mcp.clients import Session, connected
 
 
 def test_the_era_is_the_one_that_the_client_began_with(
@@ -147,9 +149,23 @@ def test_relations_are_made_weighed_and_removed(session: Session) -> None:
 def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Session) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "gone/a"}, {"uri": "gone/b"}])
     told = session.ok("forget_nodes", uris=["gone/a", "gone/never"], reason="a test")
-    assert told.data == {"removed": ["gone/a"], "failed": ["gone/never"]}
+    assert told.data["removed"] == ["gone/a"]
+    assert [each["uri"] for each in told.data["failed"]] == ["gone/never"]
     assert session.call("get_nodes", uris=["gone/a"]).error["code"] == "KIP_3002"
     assert session.call("forget_nodes", uris=["gone/never"]).error["code"] == "KIP_3002"
+
+
+def test_nodes_are_forgotten_in_one_transaction(db: Path) -> None:
+    with connected(db) as session:
+        session.ok("remember_knowledge", concepts=[{"uri": f"gone/{n}"} for n in range(20)])
+        uris = [f"gone/{n}" for n in range(20)]
+        session.ok("forget_nodes", uris=[*uris, "gone/never"], reason="too many")
+        assert session.call("forget_nodes", uris=["gone/never", "other/never"]).failed
+    with mycel.open(db, create=False) as graph:
+        newest, before = graph.log(limit=2)
+        assert (newest.message, before.message) == ("delete", "remember")
+        assert newest.changes == 20
+        assert graph.verify().ok
 
 
 def test_several_nodes_are_read_at_once_and_those_missing_are_named(session: Session) -> None:
@@ -159,7 +175,7 @@ def test_several_nodes_are_read_at_once_and_those_missing_are_named(session: Ses
         "concept://shop/many/a",
         "concept://shop/many/b",
     ]
-    assert told.data["not_found"] == ["concept://shop/many/c"]
+    assert told.data["failed"] == [{"uri": "many/c", "code": "KIP_3002", "name": "NotFound"}]
     assert "Did you mean" in told.text
 
 
@@ -259,6 +275,27 @@ def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(
     assert "2 unchanged" in again.text
 
 
+@pytest.mark.parametrize("detail", ["concise", "detailed"])
+def test_what_a_bootstrap_notes_for_itself_is_shown_by_no_tool(
+    session: Session, detail: str
+) -> None:
+    session.ok("bootstrap_workspace")
+    file, symbol = "file://shop/src/cart.py", "concept://shop/src/cart.py/total"
+    for tool, arguments in (
+        ("get_nodes", {"uris": [file, symbol]}),
+        ("search_knowledge", {"query": "cart total", "kind": "any"}),
+        ("traverse_graph", {"start": file}),
+        ("describe_graph", {"topic": "type", "name": "Symbol"}),
+    ):
+        told = session.ok(tool, detail=detail, **arguments)
+        for word in ("mtime_ns", '"wrote"', "bootstrap:", '"bootstrap":', '"key":"bootstrap"'):
+            assert word not in told.text, tool
+            assert word not in json.dumps(told.data), tool
+    for uri in (file, symbol):
+        (content,) = session.ask("read_resource", uri).contents
+        assert "bootstrap" not in content.text
+
+
 def test_kip_is_answered_with_its_envelope_as_text_and_as_data(session: Session) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "kip/a", "content": "x"}])
     told = session.ok(
@@ -302,3 +339,29 @@ def test_kip_that_fails_is_a_tool_error_with_its_envelope(session: Session) -> N
 def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(session: Session) -> None:
     with pytest.raises(MCPError, match="Did you mean 'get_nodes'"):
         session.call("get_node")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search_knowledge", {"query": "usual"}),
+        ("get_nodes", {"uris": ["usual/1"]}),
+        ("traverse_graph", {"start": "usual/1"}),
+        ("relate_nodes", {"source": "usual/1", "relation": "near", "target": "usual/2"}),
+        ("manage_context", {}),
+        ("describe_graph", {}),
+    ],
+)
+def test_what_a_schema_calls_the_default_is_what_happens_without(
+    session: Session, tool: str, arguments: dict[str, Any]
+) -> None:
+    near = [
+        {"source": f"usual/{n}", "relation": "near", "target": f"usual/{n + 1}", "weight": 0.1}
+        for n in range(30)
+    ]
+    concepts = [{"uri": f"usual/{n}", "content": "usual"} for n in range(31)]
+    session.ok("remember_knowledge", concepts=concepts, relations=near)
+    (known,) = (each for each in TOOLS if each.name == tool)
+    usual = {key: each["default"] for key, each in known.properties.items() if "default" in each}
+    assert usual
+    assert session.ok(tool, **arguments, **usual) == session.ok(tool, **arguments)

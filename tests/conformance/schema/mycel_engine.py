@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mycel.schema import load, plan
 from mycel.schema.catalog import Catalog
 from mycel.schema.planner import Plan
 from tests.conformance.schema.runner import Refused
+from tests.prepared import NEW
 
 ARROW_NAMES = {
     "string": "Utf8",
@@ -121,7 +123,8 @@ class MycelGraph:
 
 @dataclass
 class MycelEngine:
-    opened: list[mycel.Nexus] = field(default_factory=list)
+    _db: mycel.Nexus | None = None
+    _until: ExitStack = field(default_factory=ExitStack)
 
     def read(self, schema: str, *, file: str) -> MycelSchema:
         try:
@@ -137,13 +140,13 @@ class MycelEngine:
 
     def open(self) -> MycelGraph:
         self.close()
-        self.opened.append(mycel.open(":memory:"))
-        return MycelGraph(self.opened[-1])
+        self._db = self._until.enter_context(NEW.opened())
+        return MycelGraph(self._db)
 
     def verifies(self) -> bool:
         """Whether the last graph is what its journal says."""
-        return self.opened[-1].verify(replay=True).ok
+        assert self._db is not None
+        return self._db.verify(replay=True).ok
 
     def close(self) -> None:
-        while self.opened:
-            self.opened.pop().close()
+        self._until.close()

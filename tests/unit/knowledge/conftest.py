@@ -4,11 +4,14 @@ from pathlib import Path
 import pytest
 
 import mycel
+from tests.prepared import NEW
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Nexus]:
-    with mycel.open(tmp_path / "graph.db", durability="off") as db:
+    path = tmp_path / "graph.db"
+    path.write_bytes(NEW.content)
+    with mycel.open(path, durability="off") as db:
         yield db
 
 

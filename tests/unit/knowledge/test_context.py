@@ -199,3 +199,23 @@ def test_a_traversal_from_nowhere_or_without_bounds_is_refused(shop: Knowledge) 
     for bounds in ({"max_cost": -1}, {"max_nodes": 0}, {"max_tokens": -5}):
         with pytest.raises(ConstraintViolation):
             shop.traverse("a", **bounds)  # type: ignore[arg-type]
+
+
+def test_what_is_below_a_node_stays_loaded_under_its_uri_unless_it_moves_too(
+    shop: Knowledge,
+) -> None:
+    shop.add("a")
+    shop.add("a/b")
+    shop.context.add_all([("concept://shop/a", 1, ""), ("concept://shop/a/b", 1, "")])
+    shop.move("a", "z")
+    assert "concept://shop/z" in shop.context
+    assert "concept://shop/a/b" in shop.context
+    shop.move("a", "y", subtree=True)
+    assert "concept://shop/y/b" in shop.context
+
+
+def test_a_node_that_is_deleted_by_its_id_leaves_the_context(shop: Knowledge) -> None:
+    made = shop.add("a")
+    shop.context.add(made.uri)
+    shop.delete(made.id)
+    assert len(shop.context) == 0

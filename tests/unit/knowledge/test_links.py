@@ -345,3 +345,23 @@ def test_a_bad_question_about_relations_is_refused(shop: Knowledge) -> None:
     for cursor in ("x", "out.1", "in.1.1", "out.1.x", "out.1.²", f"out.1.{10**30}", 7):
         with pytest.raises(InvalidSyntax, match="cursor"):
             shop.relations("a", direction="out", cursor=cursor)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("where", ["properties", "metadata"])
+def test_a_weight_among_the_properties_is_refused_and_told_where_it_belongs(
+    shop: Knowledge, where: str
+) -> None:
+    shop.add("a")
+    shop.add("b")
+    for _ in range(2):
+        with pytest.raises(ConstraintViolation, match="'weight'") as caught:
+            shop.link("a", "knows", "b", **{where: {"weight": 0.2}})
+        assert "weight=" in caught.value.hint
+        shop.link("a", "knows", "b")
+    assert [each.weight for each in shop.relations("a")] == [1.0]
+
+
+def test_relation_types_that_are_no_list_are_refused(shop: Knowledge) -> None:
+    shop.add("a")
+    with pytest.raises(InvalidValueType, match="relation_types"):
+        shop.relations("a", relation_types=5)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -547,3 +548,172 @@ def test_two_handles_on_one_file_see_each_others_nodes(shop: Knowledge, tmp_path
         assert other.relations("a")[0].relation == "brand_new"
         other.add("b")
         assert len(shop.broken_links()) == 0
+
+
+# Names that mean something of their own, and values that are none.
+
+
+@pytest.mark.parametrize("name", ["name", "content", "uri", "bootstrap"])
+def test_a_name_that_means_something_is_no_property_of_a_node(shop: Knowledge, name: str) -> None:
+    before = entries(shop.db)
+    with pytest.raises(ConstraintViolation, match=f"'{name}' cannot be one of the properties"):
+        shop.add("a", properties={"kind": "x", name: "y"})
+    assert entries(shop.db) == before
+
+
+def test_what_a_bootstrap_notes_is_shown_to_nobody_and_cannot_be_dropped(shop: Knowledge) -> None:
+    made = shop.add("notes", content="walrus", properties={"kept": 1})
+    with shop.db.transaction() as tx:
+        tx.update(made.id, attributes={"bootstrap": 12})
+    assert shop.get("notes").properties == {"kept": 1}
+    assert [hit.found.properties for hit in shop.search("walrus")] == [{"kept": 1}]
+    assert shop.traverse("notes").nodes[0].node.properties == {"kept": 1}
+    written = shop.update("notes", drop=["bootstrap"])
+    assert not written.changed
+    assert "nothing to drop" in written.warnings[0]
+    assert shop.db.get(made.id).attributes["bootstrap"] == 12
+
+
+@pytest.mark.parametrize("drop", [None, 5, {"a": 1}, [5], [[]]])
+def test_what_is_to_be_dropped_is_a_list_of_names(shop: Knowledge, drop: object) -> None:
+    shop.add("a")
+    with pytest.raises(InvalidValueType, match="drop"):
+        shop.update("a", drop=drop)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["1", True, 1.0])
+def test_an_expected_version_is_a_whole_number(shop: Knowledge, version: object) -> None:
+    shop.add("a")
+    with pytest.raises(InvalidValueType, match="expect_version"):
+        shop.update("a", name="b", expect_version=version)  # type: ignore[arg-type]
+
+
+def test_metadata_and_types_that_are_none_are_refused_for_nodes_old_and_new(
+    shop: Knowledge,
+) -> None:
+    shop.add("old")
+    for uri in ("old", "new"):
+        with pytest.raises(InvalidValueType, match="metadata"):
+            shop.add(uri, metadata=[5])  # type: ignore[arg-type]
+        with pytest.raises(InvalidValueType, match="type"):
+            shop.add(uri, type=[])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"content": "half \ud83d of it"},
+        {"name": "\udc00"},
+        {"properties": {"a": {"b": ["\ud800"]}}},
+        {"properties": {"\ud800": 1}},
+        {"metadata": {"a": "\ud800"}},
+    ],
+)
+def test_half_of_a_character_is_refused_and_called_what_it_is(
+    shop: Knowledge, given: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidValueType, match="lone surrogate at '") as caught:
+        shop.add("a", **given)
+    assert "half of a character" in caught.value.hint
+    caught.value.message.encode()
+    with pytest.raises(NotFound):
+        shop.get("a")
+
+
+# Several at once.
+
+
+def test_several_nodes_are_read_each_with_an_outcome_of_its_own(shop: Knowledge) -> None:
+    shop.add("a", content="text")
+    shop.add("b")
+    long = "x" * 5_000
+    found = shop.get_many(["b", "../up", "a", "nothing", long, "kip:nothing", "a"])
+    assert [each.result and each.result.uri for each in found] == [
+        "concept://shop/b",
+        None,
+        "concept://shop/a",
+        None,
+        None,
+        None,
+        "concept://shop/a",
+    ]
+    assert [type(each.error) for each in found if each.error] == [
+        InvalidId,
+        NotFound,
+        ConstraintViolation,
+        InvalidId,
+    ]
+    assert [each.uri for each in found[:3]] == ["b", "../up", "a"]
+    told = found[3].to_dict()
+    assert (told["uri"], told["error"]["name"]) == ("nothing", found[3].error.name)
+    assert found[2].to_dict()["result"]["content"] == "text"
+    assert shop.get_many(["a"], content=False)[0].result.content is None
+    assert shop.get_many([]) == ()
+
+
+def test_several_nodes_are_removed_in_one_transaction(shop: Knowledge) -> None:
+    for name in "abc":
+        shop.add(name)
+    shop.link("a", "knows", "b")
+    shop.link("c", "knows", "later")
+    shop.context.add("concept://shop/a")
+    before = len(list(shop.db.log()))
+    gone = shop.delete_many(["a", "nothing", shop.get("b").id, "c", "a"], reason="tidying")
+    assert len(list(shop.db.log())) == before + 1
+    assert [each.result and each.result.concepts for each in gone] == [1, None, 1, 1, 0]
+    assert isinstance(gone[1].error, NotFound)
+    assert "removed before" in gone[4].result.warnings[0]
+    assert "concept://shop/a" not in shop.context
+    assert len(shop.broken_links()) == 0
+    assert shop.db.get_concept("Missing", "concept://shop/later") is None
+
+
+def test_when_one_of_several_must_stay_all_of_them_do(shop: Knowledge) -> None:
+    shop.add("a")
+    with pytest.raises(ImmutableTarget):
+        shop.delete_many(["a", "kip:Domain/CoreSchema"])
+    assert shop.get("a").version == 1
+
+
+@pytest.mark.parametrize("uris", ["a", None, 5, {"a": 1}])
+def test_several_nodes_are_named_by_a_list(shop: Knowledge, uris: object) -> None:
+    for method in (shop.get_many, shop.delete_many):
+        with pytest.raises(InvalidValueType, match="list of URIs"):
+            method(uris)  # type: ignore[operator]
+
+
+def test_nobody_asks_for_more_nodes_at_once_than_a_page_holds(shop: Knowledge) -> None:
+    with pytest.raises(ConstraintViolation, match="10,000"):
+        shop.get_many(f"n{n}" for n in range(10_001))
+
+
+# What KIP called otherwise.
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "https://Example.com/Big",
+        "concept://Shop/A/",
+        "file:///etc/hosts",
+        "see http://x y",
+        "kip:a://b",
+        "two\nlines ",
+    ],
+)
+def test_every_uri_that_is_given_out_can_be_asked_for(shop: Knowledge, name: str) -> None:
+    with shop.db.transaction() as tx:
+        tx.define_type("Note")
+        id_ = tx.put_concept("Note", name, {"content": "a walrus"})
+    (hit,) = shop.search("walrus")
+    assert shop.get(hit.uri).id == id_
+    shop.link(hit.uri, "about", "https://example.com/")
+    (link,) = shop.relations(hit.uri)
+    assert link.source == hit.uri
+
+
+def test_whoever_names_a_file_by_its_path_alone_is_told_its_uri(shop: Knowledge) -> None:
+    shop.add("file://shop/src/a.py")
+    with pytest.raises(NotFound) as caught:
+        shop.get("src/a.py")
+    assert caught.value.data["closest"] == ["file://shop/src/a.py"]

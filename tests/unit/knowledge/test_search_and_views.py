@@ -118,3 +118,10 @@ def test_what_nobody_has_written_is_no_node_in_the_views_but_links_lead_there(
     assert rows(tmp_path, broken) == [("concept://shop/m",)]
     shop.add("m")
     assert rows(tmp_path, broken) == []
+
+
+def test_a_search_for_what_cannot_be_sought_is_refused(shop: Knowledge) -> None:
+    with pytest.raises(ConstraintViolation):
+        shop.search("a", kind=[])  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueType):
+        shop.search("a", threshold="high")  # type: ignore[arg-type]

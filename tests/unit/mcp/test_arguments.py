@@ -94,11 +94,14 @@ def test_what_is_wrong_is_named(given: dict[str, Any], error: type[MycelError], 
 def test_the_schemas_of_tools_use_only_what_is_checked(tool: Any) -> None:
     known = {
         "type", "properties", "required", "items", "enum", "minimum", "maximum", "description",
-        "additionalProperties", "anyOf",
+        "additionalProperties", "anyOf", "default",
     }  # fmt: skip
 
     def walk(schema: dict[str, Any]) -> None:
         assert schema.keys() <= known
+        if "default" in schema:
+            whole = {"type": "object", "properties": {"x": schema}}
+            assert check("tool", whole, {"x": schema["default"]}) == {"x": schema["default"]}
         for inner in schema.get("properties", {}).values():
             walk(inner)
         if "items" in schema:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 import mycel
+from mycel.migration import applying
+from mycel.schema import load
+from mycel.schema.catalog import Catalog
+from mycel.schema.planner import Plan, plan
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open(":memory:") as db:
+        yield db
 
 
 def test_messages_of_other_writes_are_no_versions() -> None:
@@ -21,3 +35,24 @@ def test_messages_of_other_writes_are_no_versions() -> None:
             ["add_property"],
         ]
         assert versions[-1].ir_hash == db.schema.catalog.ir_hash
+
+
+def test_a_plan_that_looks_at_the_data_is_made_once(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Catalog] = []
+
+    def counted(accepted: Catalog, desired: Catalog) -> Plan:
+        made.append(desired)
+        return plan(accepted, desired)
+
+    monkeypatch.setattr(applying, "plan", counted)
+    assert db.schema.plan("node Once { x: I32 }").supported
+    assert len(made) == 1
+
+
+def test_a_plan_is_made_again_when_the_schema_has_changed_meanwhile(db: mycel.Nexus) -> None:
+    wanted = load("node Once { x: I32? }")
+    earlier = applying.plan_for(db._store, wanted)
+    db.schema.apply("node Once { x: I32? }")
+    assert applying.plan_for(db._store, wanted, earlier).plan.changes == ()

@@ -95,3 +95,17 @@ def test_values_beyond_those_that_are_looked_for_are_said_to_be_more(
     step = refused(db, schema)
     assert (step["violation_count"], step["has_more"]) == (3, True)
     assert "(and more than 2 others)" in step["reason"]
+
+
+def test_each_violation_says_of_what_property_and_constraint(db: mycel.Nexus) -> None:
+    put(db, a={"x": 5}, b={"x": 500}, c={"code": "c"})
+    step = refused(db, LOOSE.replace("x: I32?", "x: I32 @range(x, 0..100)"))
+    assert [
+        (each["property"], each["value"], each["constraint"]) for each in step["violations"]
+    ] == [
+        ("x", 500, "@range(x, 0..100)"),
+        ("x", None, "required"),
+    ]
+    assert {each["type"] for each in step["violations"]} == {"A"}
+    found = [db.get(each["id"]) for each in step["violations"]]
+    assert [f"'{each.name}'" for each in found if isinstance(each, mycel.Concept)] == ["'b'", "'c'"]

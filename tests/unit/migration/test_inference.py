@@ -34,7 +34,7 @@ def inferred(db: mycel.Nexus, *values: Any) -> str | None:
 @pytest.mark.parametrize(
     ("values", "type_"),
     [
-        (["2024-01-31T12:00:00Z", "2024-01-31T12:00:00.250Z"], "DateTime"),
+        (["2024-01-31T12:00:00.000Z", "2024-01-31T12:00:00.250Z"], "DateTime"),
         (["2024-01-31T12:00:00Z", "2024-01-31T12:00:00+01:00"], "String"),
         (["2024-01-31 12:00:00"], "String"),
         (["2024-01-31"], "Date"),
@@ -51,6 +51,21 @@ def test_the_type_holds_every_value_as_it_is(
     db: mycel.Nexus, values: list[Any], type_: str | None
 ) -> None:
     assert inferred(db, *values) == type_
+
+
+def test_times_in_utc_are_times_and_are_found_as_they_were_written(db: mycel.Nexus) -> None:
+    rows = [
+        mycel.ConceptRow("Seen", name, {"at": at})
+        for name, at in (("a", "2024-01-31T12:00:00Z"), ("b", "2024-01-31T12:00:00.250Z"))
+    ]
+    db.write(lambda tx: tx.put_concepts(rows))
+    asked = """FIND(?s.name) WHERE { ?s {type: "Seen"} FILTER(?s.attributes.at == :at) }"""
+    before = [db.execute(asked, at=row.attributes["at"]).value for row in rows]
+    text = db.schema.infer(["Seen"])
+    assert "at: DateTime" in text
+    assert db.schema.apply(text).applied
+    assert [db.execute(asked, at=row.attributes["at"]).value for row in rows] == before
+    assert before == [["a"], ["b"]]
 
 
 def test_the_foundation_is_not_inferred_and_the_error_says_why(db: mycel.Nexus) -> None:

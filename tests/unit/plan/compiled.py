@@ -50,6 +50,12 @@ class Words:
             else {}
         )
 
+    def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
+        return ("founded",) if owner == 3 and not lists else ()
+
+    def ends(self, predicate: int) -> tuple[int, int] | None:
+        return (4, 3) if predicate == 65 else None
+
 
 class Counts:
     """Many towns and few rivers; a river feeds a few others, and everything is near much."""

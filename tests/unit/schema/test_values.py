@@ -19,6 +19,7 @@ from mycel.schema.values import (
     from_python,
     from_text,
     key_text,
+    moment_to_compare,
     parse_default,
 )
 
@@ -89,25 +90,23 @@ def test_what_fits_gets_its_one_spelling(type_: PropertyType, value: Any, stored
 @pytest.mark.parametrize(
     ("said", "stored"),
     [
-        ("2024-01-31T12:00:00Z", "2024-01-31T12:00:00Z"),
-        ("2024-01-31t12:00:00z", "2024-01-31T12:00:00Z"),
-        ("2024-01-31 12:00:00", "2024-01-31T12:00:00Z"),
-        ("2024-01-31T13:00:00+01:00", "2024-01-31T12:00:00Z"),
-        ("2024-01-31T23:30:00-01:30", "2024-02-01T01:00:00Z"),
-        ("2024-01-31T12:00:00-00:00", "2024-01-31T12:00:00Z"),
+        ("2024-01-31T12:00:00Z", "2024-01-31T12:00:00.000Z"),
+        ("2024-01-31t12:00:00z", "2024-01-31T12:00:00.000Z"),
+        ("2024-01-31 12:00:00", "2024-01-31T12:00:00.000Z"),
+        ("2024-01-31T13:00:00+01:00", "2024-01-31T12:00:00.000Z"),
+        ("2024-01-31T23:30:00-01:30", "2024-02-01T01:00:00.000Z"),
+        ("2024-01-31T12:00:00-00:00", "2024-01-31T12:00:00.000Z"),
         ("2024-01-31T12:00:00.5Z", "2024-01-31T12:00:00.500Z"),
         ("2024-01-31T12:00:00.25", "2024-01-31T12:00:00.250Z"),
         ("2024-01-31T12:00:00.001999Z", "2024-01-31T12:00:00.001Z"),
-        ("2024-01-31T12:00:00.000Z", "2024-01-31T12:00:00Z"),
-        ("2024-01-31T12:00:00.0009Z", "2024-01-31T12:00:00Z"),
-        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
-        ("0999-06-01T00:00:00+00:01", "0999-05-31T23:59:00Z"),
+        ("2024-01-31T12:00:00.000Z", "2024-01-31T12:00:00.000Z"),
+        ("2024-01-31T12:00:00.0009Z", "2024-01-31T12:00:00.000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
+        ("0999-06-01T00:00:00+00:01", "0999-05-31T23:59:00.000Z"),
         ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
     ],
 )
-def test_moments_are_stored_in_utc_with_milliseconds_where_there_are_any(
-    said: str, stored: str
-) -> None:
+def test_moments_are_stored_in_utc_always_with_milliseconds(said: str, stored: str) -> None:
     assert canonical(of("DateTime"), said) == stored
     assert canonical(of("DateTime"), stored) == stored
 
@@ -293,7 +292,7 @@ def test_nothing_is_no_key() -> None:
         (of("Bool"), "True", True),
         (of("Bool"), "0", False),
         (of("Date"), "2024-01-31", "2024-01-31"),
-        (of("DateTime"), "2024-01-31 12:00:00", "2024-01-31T12:00:00Z"),
+        (of("DateTime"), "2024-01-31 12:00:00", "2024-01-31T12:00:00.000Z"),
         (COLOUR, "blue", "blue"),
         (of("String", is_list=True), '["a", "b"]', ["a", "b"]),
         (vector(2), "[1, 2]", [1.0, 2.0]),
@@ -353,14 +352,14 @@ class Level(IntEnum):
 @pytest.mark.parametrize(
     ("type_", "value", "stored"),
     [
-        (of("DateTime"), datetime(2024, 1, 31, 12), "2024-01-31T12:00:00Z"),  # noqa: DTZ001
-        (of("DateTime"), datetime(2024, 1, 31, 12, tzinfo=UTC), "2024-01-31T12:00:00Z"),
+        (of("DateTime"), datetime(2024, 1, 31, 12), "2024-01-31T12:00:00.000Z"),  # noqa: DTZ001
+        (of("DateTime"), datetime(2024, 1, 31, 12, tzinfo=UTC), "2024-01-31T12:00:00.000Z"),
         (
             of("DateTime"),
             datetime(2024, 1, 31, 12, 0, 0, 250_999, timezone(timedelta(hours=1, seconds=30))),
             "2024-01-31T10:59:30.250Z",
         ),
-        (of("DateTime"), numpy.datetime64("2024-01-31T12:00:00", "ns"), "2024-01-31T12:00:00Z"),
+        (of("DateTime"), numpy.datetime64("2024-01-31T12:00:00", "ns"), "2024-01-31T12:00:00.000Z"),
         (of("Date"), date(2024, 1, 31), "2024-01-31"),
         (of("Date"), datetime(2024, 1, 31), "2024-01-31"),  # noqa: DTZ001
         (of("Date"), numpy.datetime64("2024-01-31"), "2024-01-31"),
@@ -409,3 +408,13 @@ def test_objects_of_tables_become_values(type_: PropertyType, value: Any, stored
 def test_objects_that_mean_something_else_are_refused(type_: PropertyType, value: Any) -> None:
     with pytest.raises(BadValue):
         from_python(type_, value)
+
+
+def test_a_moment_is_compared_in_the_spelling_in_which_moments_are_stored() -> None:
+    stored = "2024-01-31T12:00:00.500Z"
+    for said in ("2024-01-31T12:00:00.5Z", "2024-01-31 13:00:00.500+01:00", stored):
+        assert moment_to_compare(said) == stored
+    between = moment_to_compare("2024-01-31T12:00:00.5001Z")
+    assert stored < between < "2024-01-31T12:00:00.501Z"
+    for said in ("", "noon", "2024-01-31", "2024-02-30T12:00:00Z"):
+        assert moment_to_compare(said) == said

@@ -361,13 +361,22 @@ def test_concepts_that_move_together_move_in_their_order(db: mycel.Nexus) -> Non
     assert_sound(db)
 
 
-def test_many_links_are_settled_a_part_at_a_time(
+def test_many_links_are_settled_a_part_at_a_time_and_each_once(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mycel.store.move.HANGING_MAX", 3)
+    monkeypatch.setattr("mycel.store.rekey.CHUNK_LINKS", 3)
     made = a_ring(db, 20)
-    add(db, next(db.edges_out(made[0])).id, "caused_by", made[9])
+    first = next(db.edges_out(made[0])).id
+    about = add(db, first, "caused_by", made[9])
+    # An older link comes to be about a newer one, which has to be settled before it.
+    older = next(db.edges_out(made[3])).id
+    db.write(lambda tx: tx.relink(older, object_=about))
+    links = [each.id for one in (*made, first) for each in db.edges_out(one)]
+    before = {each: len(db.history(each)) for each in links}
     db.write(lambda tx: tx.move_concepts((each, None, f"moved {each}") for each in made))
+    assert {each: len(db.history(each)) for each in links} == {
+        each: count + 1 for each, count in before.items()
+    }
     assert_sound(db)
 
 

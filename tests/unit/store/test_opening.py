@@ -534,3 +534,12 @@ def test_a_new_graph_in_the_place_of_a_deleted_one_is_none_of_the_old_ones_busin
         assert db.get_concept("Fact", "newer") is not None
         assert db.verify(replay=True).ok
     assert [each.name for each in tmp_path.glob("*.orphaned-*")] != []
+
+
+@pytest.mark.parametrize(("memory", "maps", "place"), [("ample", True, 2), ("modest", False, 1)])
+def test_a_modest_process_maps_nothing_and_sorts_what_is_large_outside_of_its_memory(
+    path: Path, memory: Any, maps: bool, place: int
+) -> None:
+    with mycel.open(path, memory=memory) as db, db.reading() as reader:
+        assert (reader.connection.pragma("mmap_size") > 0) is maps
+        assert reader.connection.pragma("temp_store") == place

@@ -121,7 +121,7 @@ def test_moments_keep_their_time_of_day_whatever_they_are_counted_in(db: mycel.N
     }
     for name, column in columns.items():
         db.load(pa.table({"email": [name], "name": [name], "seen": column}), type="Person")
-        assert attributes(db, "Person", name)["seen"] == "2024-01-31T12:30:00Z"
+        assert attributes(db, "Person", name)["seen"] == "2024-01-31T12:30:00.000Z"
 
 
 def test_a_flexible_type_takes_what_json_can_say(db: mycel.Nexus) -> None:
@@ -140,7 +140,7 @@ def test_a_flexible_type_takes_what_json_can_say(db: mycel.Nexus) -> None:
         type="Plant",
     )
     assert attributes(db, "Plant", "Oak") == {
-        "seen": "2024-01-31T00:00:00Z",
+        "seen": "2024-01-31T00:00:00.000Z",
         "day": "2024-01-31",
         "raw": "AA==",
         "price": 1.5,
@@ -215,3 +215,63 @@ def test_without_pyarrow_the_extra_is_named(
     assert "mycel[arrow]" in error.hint
     with pytest.raises(NotFound):
         db.to_arrow("Person")
+
+
+def test_columns_with_the_same_name_are_refused(db: mycel.Nexus) -> None:
+    columns = [pa.array(["a"]), pa.array(["Ada"]), pa.array(["Bob"])]
+    table = pa.Table.from_arrays(columns, names=["email", "name", "name"])
+    assert "Two columns are called 'name'" in refused(db, table, type="Person").message
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("seen", pa.array([2**62], pa.timestamp("s"))),
+        ("born", pa.array([2**30], pa.date32())),
+    ],
+)
+def test_times_that_no_calendar_has_are_refused(db: mycel.Nexus, name: str, column: Any) -> None:
+    error = refused(db, pa.table({"email": ["a"], "name": ["A"], name: column}), type="Person")
+    assert isinstance(error, InvalidValueType)
+    assert error.data["property"] == name
+
+
+@pytest.mark.parametrize("kind", ["list", "large_list", "fixed", "dictionary"])
+@pytest.mark.parametrize("unit", ["ns", "date64"])
+def test_moments_inside_other_types_keep_their_time_of_day(
+    db: mycel.Nexus, kind: str, unit: str
+) -> None:
+    """Of nanoseconds, the parts that no moment holds are cut off."""
+    db.schema.apply("node Log { name: String @key  at: DateTime?  times: [DateTime]? }")
+    item = pa.date64() if unit == "date64" else pa.timestamp("ns", "UTC")
+    moment = 1_706_702_400_123 if unit == "date64" else 1_706_702_400_123_456_789
+    types = {"list": pa.list_(item), "large_list": pa.large_list(item), "fixed": pa.list_(item, 1)}
+    if kind == "dictionary":
+        column = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([moment], item))
+        db.load(pa.table({"name": ["a"], "at": column}), type="Log")
+        assert attributes(db, "Log", "a")["at"] == "2024-01-31T12:00:00.123Z"
+    else:
+        column = pa.array([[moment]], types[kind])
+        db.load(pa.table({"name": ["a"], "times": column}), type="Log")
+        assert attributes(db, "Log", "a")["times"] == ["2024-01-31T12:00:00.123Z"]
+
+
+def test_a_file_of_one_large_batch_is_read_a_part_at_a_time(
+    db: mycel.Nexus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "BATCH_ROWS", 3)
+    sizes: list[int] = []
+    values = columnar._values
+
+    def counted(name: str, column: Any) -> list[Any]:
+        sizes.append(len(column))
+        return values(name, column)
+
+    monkeypatch.setattr(columnar, "_values", counted)
+    people = [f"p{n}" for n in range(8)]
+    table = pa.table({"email": people, "name": people})
+    with pa.ipc.new_file(tmp_path / "Person.arrow", table.schema) as file:
+        file.write_batch(table.to_batches()[0])
+    assert db.load(tmp_path / "Person.arrow").created == 8
+    assert sizes == [3, 3, 3, 3, 2, 2]
+    assert db.load(table.to_batches()[0], type="Person", mode="merge").unchanged == 8

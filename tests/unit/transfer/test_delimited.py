@@ -33,7 +33,7 @@ def test_cells_are_typed_by_the_schema(db: mycel.Nexus, write: Write) -> None:
         "age": 36,
         "role": "admin",
         "born": "1815-12-10",
-        "seen": "1852-11-27T12:00:00Z",
+        "seen": "1852-11-27T12:00:00.000Z",
         "photo": "AP8=",
         "tags": ["a", "b"],
         "score": 1.0,
@@ -167,3 +167,27 @@ def test_what_cannot_part_cells_is_refused(db: mycel.Nexus, write: Write, delimi
         assert isinstance(refused(db, path, delimiter=delimiter), InvalidValueType)
     else:
         assert db.load(path, delimiter=delimiter).created == 1
+
+
+def test_line_ends_of_another_age_are_told(db: mycel.Nexus, write: Write) -> None:
+    error = refused(db, write("Person.csv", "email,name\ra,A\r"))
+    assert "carriage returns alone" in error.message
+
+
+def test_another_delimiter_is_suggested(db: mycel.Nexus, write: Write) -> None:
+    for each in ";|\t":
+        error = refused(db, write("Person.csv", f"email{each}name\na{each}A\n"))
+        assert error.hint == f"Cells seem to be parted by {each!r}: say so with `delimiter`."
+    assert "delimiter" not in refused(db, write("Person.csv", "mail\na\n")).hint
+
+
+def test_what_is_packed_is_told_by_its_bytes_where_its_name_says_nothing(
+    db: mycel.Nexus, write: Write
+) -> None:
+    packed = gzip.compress(b"email,name\na,A\n")
+    assert db.load(write("Person.csv", packed)).created == 1
+    path = write("Person.csv.gz", packed)
+    with gzip.open(path) as unpacked:
+        assert db.load(unpacked, type="Person", format="csv", mode="merge").unchanged == 1
+    with path.open("rb") as file:
+        assert db.load(file, type="Person", format="csv", mode="merge").unchanged == 1

@@ -15,6 +15,7 @@ import pytest
 import mycel
 from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
 from mycel.store import instances
+from mycel.transfer import exporting
 from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person
 
 ROWS: list[dict[str, Any]] = [
@@ -303,3 +304,25 @@ def test_lists_of_moments_and_large_numbers_survive() -> None:
         db.export(out, types=["T"], format="csv")
         again = io.StringIO(out.getvalue())
         assert db.load(again, type="T", format="csv", mode="merge").unchanged == 1
+
+
+def test_texts_with_any_line_end_go_through_csv_and_back(db: mycel.Nexus, tmp_path: Path) -> None:
+    names = ["a\rb", "a\nb", "a\r\nb", "\r", 'say "\r"']
+    db.load([{"email": f"p{at}", "name": name} for at, name in enumerate(names)], type="Person")
+    db.export(tmp_path / "Person.csv", types=["Person"])
+    assert db.load(tmp_path / "Person.csv", mode="merge").unchanged == len(names)
+    db.export(tmp_path / "Person.tsv", types=["Person"])
+    assert db.load(tmp_path / "Person.tsv", mode="overwrite").unchanged == len(names)
+
+
+def test_the_same_file_may_be_written_twice_at_the_same_time(
+    db: mycel.Nexus, tmp_path: Path
+) -> None:
+    path = tmp_path / "all.jsonl"
+    with exporting._replacing(path) as one:
+        one.write(b"one")
+        with exporting._replacing(path) as other:
+            other.write(b"other")
+        assert path.read_bytes() == b"other"
+    assert path.read_bytes() == b"one"
+    assert [each.name for each in tmp_path.iterdir()] == ["all.jsonl"]

@@ -172,7 +172,7 @@ def test_dates_bytes_and_other_objects_of_python_are_taken(db: mycel.Nexus) -> N
     db.load([row])
     stored = attributes(db, "Person", "ada")
     assert stored["born"] == "1815-12-10"
-    assert stored["seen"] == "1852-11-27T12:00:00Z"
+    assert stored["seen"] == "1852-11-27T12:00:00.000Z"
     assert stored["photo"] == "AP8="
     assert stored["tags"] == ["a", "b"]
     assert row["data"]["photo"] == b"\x00\xff"  # What the caller has stays the caller's.
@@ -341,3 +341,10 @@ def test_an_interface_has_no_rows() -> None:
         db.schema.apply("interface Named { name: String }\nnode A implements Named { x: I32? }")
         error = refused(db, [{"type": "Named", "data": {"name": "x"}}])
         assert "interface" in error.message
+
+
+def test_a_time_is_read_to_its_end(db: mycel.Nexus) -> None:
+    db.load([person("a", seen="2024-01-31T12:00:00Z")])
+    assert attributes(db, "Person", "a")["seen"] == "2024-01-31T12:00:00.000Z"
+    for said in ("2024-01-31T12:00:00Zx", "2024-01-31T12:00:00Z  ", "2024-13-31T12:00:00Z"):
+        assert refused(db, [person("b", seen=said)]).data["property"] == "seen"

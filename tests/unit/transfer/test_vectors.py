@@ -1,6 +1,6 @@
 """Vectors that are made on the way in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidValueType
-from mycel.transfer import loading, vectors
+from mycel.transfer import ahead, loading, spool, vectors
 from tests.unit.transfer.conftest import attributes, refused
 
 SCHEMA = """
@@ -68,7 +68,7 @@ def test_the_embedder_of_the_graph_is_used_and_asked_in_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vectors, "TEXTS_TOGETHER_MAX", 2)
-    monkeypatch.setattr(loading, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(ahead, "CHUNK_ROWS", 3)
     embedder = Lengths()
     with mycel.open(bootstrap=False, embedder=embedder) as db:
         db.schema.apply(SCHEMA)
@@ -149,7 +149,7 @@ def test_in_a_merge_only_a_text_that_changes_is_embedded_again(db: mycel.Nexus) 
         mode="merge",
         embedder=embedder,
     )
-    assert embedder.asked == [["three"], ["t"]]
+    assert embedder.asked == [["three", "t"]]
     assert attributes(db, "Note", "b")["vector"] == [5.0, 1.0, 0.0]
 
 
@@ -158,3 +158,84 @@ def test_rows_that_were_loaded_without_vectors_get_them_later(db: mycel.Nexus) -
     db.load(rows)
     assert db.load(rows, mode="merge", embedder=Lengths()).updated == 1
     assert attributes(db, "Note", "a")["vector"] == [3.0, 1.0, 0.0]
+
+
+class Busy(Lengths):
+    """Has something else to do in the graph before it answers."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        super().__init__()
+        self._work = work
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        self._work()
+        return super().embed(texts)
+
+
+def test_others_write_while_an_embedder_thinks(db: mycel.Nexus) -> None:
+    def work() -> None:
+        db.write(lambda tx: tx.put_concept("Note", "other", {"text": "meanwhile"}))
+
+    rows = ({**note(name, text=name)} for name in ("a", "bc"))  # They can be read only once.
+    loaded = db.load(rows, embedder=Busy(work))
+    assert loaded.created == 2
+    assert attributes(db, "Note", "bc")["vector"] == [2.0, 1.0, 0.0]
+    assert attributes(db, "Note", "other")["text"] == "meanwhile"
+    assert db.verify().ok
+
+
+def test_a_text_that_changes_meanwhile_still_gets_its_own_vector(db: mycel.Nexus) -> None:
+    db.load([note("a", text="one"), note("b", text="two")], embedder=Lengths())
+    changes = iter([{"text": "another", "vector": [7.0, 1.0, 0.0]}])
+
+    def work() -> None:
+        for change in changes:
+            db.write(lambda tx, change=change: tx.put_concept("Note", "a", change))
+
+    embedder = Busy(work)
+    db.load([note("a", text="one"), note("b", text="three")], mode="merge", embedder=embedder)
+    assert embedder.asked == [["three"], ["one"]]
+    assert attributes(db, "Note", "a")["vector"] == [3.0, 1.0, 0.0]
+
+
+def test_an_embedder_that_fails_leaves_nothing_behind(db: mycel.Nexus) -> None:
+    def work() -> None:
+        raise ConnectionError("no model there")
+
+    before = db.snapshot()
+    with pytest.raises(ConnectionError):
+        db.load([note("a"), note("b", text="x")], embedder=Busy(work))
+    assert db.snapshot() == before
+    assert db.load([note("a")]).created == 1
+
+
+def test_rows_that_wait_for_their_vectors_keep_their_order_lines_and_ids(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.schema.apply(SCHEMA + "edge About: Note -> Must { at: F64? }")
+    monkeypatch.setattr(ahead, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(spool, "MEMORY_BYTES_MAX", 10)
+    rows: list[dict[str, Any]] = [
+        {"edge": "About", "from": "a", "to": "m", "data": {"at": 1}},
+        note("a", text="x"),
+        {"type": "Must", "id": "m", "data": {"text": "abc"}},
+        {"type": "Must", "data": {"text": "abcd"}},
+    ]
+    seen: list[loading.Progress] = []
+    loaded = db.load(rows, embedder=Lengths(), progress=seen.append)
+    assert (loaded.concepts, loaded.links) == (3, 1)
+    assert seen[-1].rows == 4
+    made = db.execute('FIND(?m.name, ?m.attributes.vector) WHERE { ?m {type: "Must"} }').rows
+    assert sorted(len(name) for name, _ in made) == [1, 26], "one has an id of its own"
+    bad = [*rows, note("z", text="x", title=5)]
+    error = refused(db, (each for each in bad), mode="merge", embedder=Lengths())
+    assert error.data["row"] == 5, "though it can be read only once"
+
+
+def test_an_edge_that_waits_is_judged_as_one_that_does_not(db: mycel.Nexus) -> None:
+    db.schema.apply(SCHEMA + "edge About: Note -> Note { at: F64? }")
+    edge = {"edge": "About", "from": "a", "to": "b", "data": {"at": float("nan")}}
+    nodes = [note("a"), note("b")]
+    first, last = refused(db, [edge, *nodes]), refused(db, [*nodes, edge])
+    assert "nan is no JSON number" in first.message
+    assert first.message.partition(": ")[2] == last.message.partition(": ")[2]

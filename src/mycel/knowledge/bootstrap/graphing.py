@@ -229,13 +229,11 @@ def contains(namer: Namer, path: str, *, is_folder: bool) -> Edge | None:
 
 def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[Edge]:
     """From a file to its symbols, and from symbols to those inside them."""
-    names = {symbol.qualified for symbol in symbols}
-    for symbol in symbols:
-        uri = namer.symbol(path, symbol.qualified)
+    uris = {symbol.qualified: namer.symbol(path, symbol.qualified) for symbol in symbols}
+    for qualified, uri in uris.items():
         if not uri:
             continue
-        outer = symbol.qualified.rpartition(".")[0]
-        holder = namer.symbol(path, outer) if outer in names else ""
+        holder = uris.get(qualified.rpartition(".")[0])
         if holder:
             yield Edge(holder, words.DEFINES, uri, words.MEMBER_COST)
         else:

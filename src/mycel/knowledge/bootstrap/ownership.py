@@ -6,7 +6,9 @@ today give the same number, they are its own and may be replaced. If not, somebo
 of them; the node's history tells which, and those are that somebody's from then on (`kept`).
 Attributes that a bootstrap does not write at all are never looked at.
 
-A relation is written once and never changed, so one of version 1 is untouched.
+A relation is written once and never changed, so one of version 1 is untouched. What a bootstrap
+removes it removes for a reason of its own (`GONE`): a relation that was removed for another one is
+somebody's decision, and is not written again.
 """
 
 from __future__ import annotations
@@ -18,13 +20,16 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.knowledge.bootstrap.graphing import Wanted
+from mycel.knowledge.vocabulary import BOOKKEEPING
 from mycel.model.values import parse_object
 from mycel.store.holdings import Held, HeldLink
 
 AUTHOR: Final = {"author": "bootstrap"}
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'
-STAMP: Final = "bootstrap"
+STAMP: Final = BOOKKEEPING
 MISSING_SINCE: Final = "missing_since"
+GONE: Final = "gone from the project"
+"""Why a bootstrap removes something."""
 
 _WROTE: Final = "wrote"
 _KEPT: Final = "kept"

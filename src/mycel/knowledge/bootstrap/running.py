@@ -106,7 +106,7 @@ class Bootstrap:
         look = [
             path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
         ]
-        gone = [p for p in known if p not in entries and p.startswith(self._prefix)]
+        gone = self._gone(known, entries)
         if is_complete and not look and not gone:
             summary.unchanged = len(entries)
             return
@@ -115,7 +115,7 @@ class Bootstrap:
             if path in reads:
                 continue
             entry = entries.pop(path)
-            if path in known and not (self._root / path).exists():
+            if path in known and walking.is_gone(self._root, path):
                 gone.append(path)
             elif path in known:  # It cannot be read just now: what is known of it stays.
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
@@ -152,6 +152,18 @@ class Bootstrap:
                 continue
             found[path] = entry
         return found
+
+    def _gone(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
+        """The files that are no longer there. Where nobody may look just now, they still are."""
+        gone: list[str] = []
+        for path, stamp in known.items():
+            if path in entries or not path.startswith(self._prefix):
+                continue
+            if walking.is_out_of_sight(self._root, path):
+                entries[path] = Entry(stamp.size, stamp.mtime_ns)
+            else:
+                gone.append(path)
+        return gone
 
     def _is_our_own(self, name: str, database: str) -> bool:
         """Whether a file is the graph itself, or lies beside it: each run would change it."""
@@ -278,7 +290,11 @@ class Bootstrap:
 
     def _edges(self, step: _Step, report: Report | None) -> dict[str, FileEdges]:
         """The relations that are written in files, for those files where they may differ."""
-        step.edges = before = self._edges_before if step.is_complete else {}
+        before = self._edges_before if step.is_complete else {}
+        if any(path in before for path in step.added):
+            # Somebody has removed its node meanwhile, and what others relate to it with it.
+            before = {}
+        step.edges = before
         moved = {*step.added, *step.changed, *step.gone}
         if not moved and step.is_complete:
             return {}

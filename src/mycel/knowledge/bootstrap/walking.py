@@ -134,6 +134,22 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
     return None
 
 
+def is_gone(root: Path, path: str) -> bool:
+    """Whether there is certainly nothing at a path."""
+    try:
+        os.lstat(root / path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def is_out_of_sight(root: Path, path: str) -> bool:
+    """Whether it cannot be seen just now what is at a path, as in a folder that is closed."""
+    return not os.path.lexists(root / path) and not is_gone(root, path)
+
+
 # Git.
 
 

@@ -33,9 +33,11 @@ STEP_MS: Final = 50
 def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> Iterator[Summary]:
     """Run again for every set of changes, and give what each run did, unless that was nothing.
 
-    Ends when `stop` is set, or at an interrupt.
+    Ends when `stop` is set.
 
     Raises:
+        KeyboardInterrupt: somebody has pressed Ctrl-C. (watchfiles would tell of it on standard
+            error otherwise.)
         ConstraintViolation: what is needed to watch is not installed.
     """
     try:
@@ -56,7 +58,7 @@ def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> 
         stop_event=stop,
         rust_timeout=PATIENCE_MS,
         yield_on_timeout=True,
-        raise_interrupt=False,
+        raise_interrupt=True,
     ):
         if not (changed or is_first):
             continue

@@ -296,7 +296,7 @@ class _Work:
         needed = _needed_by_others(tx, [each.number for each in ours])
         for each in ours:
             if each.number not in needed and ownership.is_ours(each, keys):
-                retired = tx.retire(ids.concept_id(each.number), reason="gone from the project")
+                retired = tx.retire(ids.concept_id(each.number), reason=ownership.GONE)
                 self._summary.relations_removed += retired.propositions
             else:
                 self._mark(each)
@@ -325,7 +325,7 @@ class _Work:
         for link in ours:
             if link.number in spoken:
                 continue
-            tx.retire(tx.ledger.reader.outer_id(link.number), reason="gone from the project")
+            tx.retire(tx.ledger.reader.outer_id(link.number), reason=ownership.GONE)
             self._summary.relations_removed += 1
 
     # Relations.
@@ -397,7 +397,9 @@ class _Work:
     def _put_places(self, places: Mapping[Place, float]) -> None:
         tx, fresh = self._tx, self._fresh
         old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
-        there = lookup.links_between(tx.ledger.connection, old) if old else {}
+        connection = tx.ledger.connection
+        there = {*lookup.links_between(connection, old)} if old else set()
+        there |= holdings.removed_links(connection, places.keys(), ownership.GONE)
         names = tx.ledger.registry.predicates.names
         rows = [
             PropositionRow(f"C:{source}", names[predicate], f"C:{target}", None, AUTHOR, weight)

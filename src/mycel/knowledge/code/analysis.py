@@ -11,7 +11,8 @@ import codecs
 import importlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,8 @@ from mycel.knowledge.code.facts import FileFacts
 from mycel.knowledge.code.languages import is_binary, is_test_path
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.markdown import links
+from mycel.knowledge.code.scanning import Unclear, scan
+from mycel.knowledge.code.syntax import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree
@@ -31,8 +34,6 @@ SOURCE_BYTES_MAX: Final = 2 << 20
 """Larger files have no symbols: they are generated or data."""
 
 _CAREFUL_FROM_BYTES: Final = 48 << 10
-# Finding a node by its place takes longer the more neighbours it has; a query does not mind.
-_LOOK_BYTES_MAX: Final = 128 << 10
 _CHUNK_BYTES: Final = 4 << 10
 _PARSE_SECONDS_MAX: Final = 8.0
 _DEPTH_MAX: Final = 1000
@@ -82,13 +83,19 @@ def _analyse(source: bytes, language: str) -> FileFacts:
         return FileFacts(language, note=f"larger than {SOURCE_BYTES_MAX >> 20} MiB: not analysed")
     if is_binary(source):
         return FileFacts(language, note="binary: not analysed")
+    # What is no UTF-8 is marked as such: tree-sitter's tests of texts fail on it.
+    text = source.decode("utf-8", "replace")
     if language == "markdown":
-        return FileFacts(language, links=links(source.decode("utf-8", "replace")))
+        return FileFacts(language, links=links(text))
     if language in MANIFESTS:
-        return MANIFESTS[language](source.decode("utf-8", "replace"))
+        return MANIFESTS[language](text)
+    source = text.encode()
     tools = _tools(language)
     if isinstance(tools, str):
         return FileFacts(language, note=tools)
+    if language == "python":
+        with suppress(Unclear):
+            return scan(source, tools.names_bound_in)
     if _nests_deep(source):
         return FileFacts(language, note="nests too deep: not analysed")
     return tools.read(source)
@@ -104,21 +111,25 @@ class _Tools:
     parser: Callable[[], Parser]
 
     def read(self, source: bytes) -> FileFacts:
-        if len(source) < _CAREFUL_FROM_BYTES:
-            tree, note = self.parser().parse(source), ""
-        else:
-            tree, note = _parse_in_time(self.parser(), source)
-        root = tree.root_node
-        is_plain = len(source) <= _LOOK_BYTES_MAX and not root.has_error
-        seen = self.syntax.look(root, source) if is_plain else None
-        if seen is not None:
-            facts = extract(self.syntax, source, seen, self._bound_in, root)
-        else:
-            facts = extract(self.syntax, source, _captures(self.facts, root), self._bound_in)
+        tree, note = self._parse(source)
+        captures = _captures(self.facts, tree.root_node)
+        facts = extract(self.syntax, source, captures, self._bound_in)
         return replace(facts, note=note) if note else facts
+
+    def names_bound_in(self, function: bytes) -> Iterator[str]:
+        """The names that a function has for something of its own."""
+        if _nests_deep(function):
+            raise Unclear
+        root = self._parse(function)[0].root_node
+        return (text_of(node, function) for node in self._bound_in(root))
 
     def _bound_in(self, node: Node) -> list[Node]:
         return _captures(self.bindings, node).get("bound", [])
+
+    def _parse(self, source: bytes) -> tuple[Tree, str]:
+        if len(source) < _CAREFUL_FROM_BYTES:
+            return self.parser().parse(source), ""
+        return _parse_in_time(self.parser(), source)
 
 
 def _nests_deep(source: bytes) -> bool:

@@ -1,9 +1,9 @@
 """The engine: from a syntax tree to facts, the same for every language.
 
-One query over the tree brings all nodes of interest; Python sees nothing else of it. (A language
-may know how to find them without the query, see `Syntax.look`.) Definitions
+One query over the tree brings all nodes of interest; Python sees nothing else of it. Definitions
 are intervals of bytes, so what contains what is found by one sweep over sorted intervals: the tree
-is never walked and depth costs nothing. Texts are slices of the source.
+is never walked and depth costs nothing. Texts are slices of the source. (For files in Python there
+is a faster way to the same facts, see `scanning`, which shares the sweep with this module.)
 
 A call is kept when something could be said about it: of a builtin, or of a method of some local
 variable, nothing can be.
@@ -46,7 +46,7 @@ _JOINED: Final = _WORD | {b".", b"("}
 _FIRST_WORD: Final = re.compile(rb"[\w$\x80-\xff]+")
 _RANGE: Final = attrgetter("byte_range")
 _SYMBOL: Final = "symbol."
-_SIGNATURE_BYTES_MAX: Final = 4 * SIGNATURE_CHARS_MAX
+SIGNATURE_BYTES_MAX: Final = 4 * SIGNATURE_CHARS_MAX
 
 
 @dataclass(slots=True)
@@ -55,8 +55,11 @@ class Scope:
 
     start: int
     end: int
-    node: Node
     kind: str
+    node: Any = None
+    """Where there is a tree."""
+    body: int = 0
+    """Where there is none: where its signature ends."""
     name: str = ""
     qualified: str = ""
     exported: bool = True
@@ -66,31 +69,52 @@ class Scope:
     called: dict[str, int] | None = None
 
 
-def extract(
-    syntax: Syntax,
-    source: bytes,
-    captures: Captures,
-    bound_in: Callable[[Node], Iterable[Node]],
-    root: Node | None = None,
-) -> FileFacts:
-    """The facts of a file. `bound_in` runs the query `bindings` over a function.
+class Lines:
+    """The numbers of lines, for places that are asked about in the order of the text."""
 
-    With `root`, the calls are not among the captures: they are looked for there by `syntax`.
-    """
+    def __init__(self, text: bytes, first: int) -> None:
+        self._text = text
+        self._line = first
+        self._counted = 0
+
+    def at(self, place: int) -> int:
+        self._line += self._text.count(b"\n", self._counted, place)
+        self._counted = place
+        return self._line
+
+
+def extract(
+    syntax: Syntax, source: bytes, captures: Captures, bound_in: Callable[[Node], Iterable[Node]]
+) -> FileFacts:
+    """The facts of a file. `bound_in` runs the query `bindings` over a function."""
     exports = tuple(
         pair for node in _sorted(captures, "export") for pair in syntax.exports(node, source)
     )
     named_outside = frozenset(inside for _, inside in exports)
     scopes = list(_nested(syntax, source, _definitions(captures), named_outside))
-    symbols = _symbols(syntax, source, scopes)
     imports = _imports(syntax, source, scopes, captures)
-    calls = _Calls(syntax, source, scopes, _known(scopes, imports), bound_in, root)
+    known = known_names(scopes, imports)
+    heads = heads_of_calls(syntax, known, imports)
+    calls = _captured_calls(syntax, source, captures, heads)
+
+    def bound(scope: Scope) -> Iterator[str]:
+        return (text_of(node, source) for node in bound_in(scope.node))
+
     packages = _sorted(captures, "package")
     return FileFacts(
         language=syntax.language,
-        symbols=symbols,
+        symbols=_symbols(syntax, source, scopes),
         imports=imports,
-        calls=calls.read(captures, imports),
+        calls=read_calls(
+            syntax,
+            source,
+            scopes,
+            imports,
+            known=known,
+            candidates=calls,
+            bound_in=bound,
+            lines=Lines(source, 1),
+        ),
         package=text_of(packages[0], source) if packages else "",
         exports=tuple(dict.fromkeys(exports)),
     )
@@ -98,12 +122,12 @@ def extract(
 
 def _definitions(captures: Captures) -> list[Scope]:
     found = [
-        Scope(*node.byte_range, node, capture.removeprefix(_SYMBOL))
+        Scope(*node.byte_range, capture.removeprefix(_SYMBOL), node)
         for capture, nodes in captures.items()
         if capture.startswith(_SYMBOL)
         for node in nodes
     ]
-    found += [Scope(*node.byte_range, node, "impl") for node in captures.get("scope", ())]
+    found += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
     # Of two kinds of the same node, a function is more than the constant that holds it.
     found.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
     return found[:SYMBOLS_MAX]
@@ -179,9 +203,7 @@ def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol
 def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
     node = scope.node
     body = syntax.body(node)
-    end = min(
-        body.start_byte if body is not None else scope.end, scope.start + _SIGNATURE_BYTES_MAX
-    )
+    end = min(body.start_byte if body is not None else scope.end, scope.start + SIGNATURE_BYTES_MAX)
     text = source[scope.start : end].decode("utf-8", "replace")
     return Symbol(
         scope.name,
@@ -207,8 +229,8 @@ def _imports(
 ) -> tuple[Import, ...]:
     found: list[Import] = []
     nodes = ((node.start_byte, node) for node in _sorted(captures, "import"))
-    for (_, node), scope in _with_scopes(nodes, scopes):
-        line, inside = node.start_point[0] + 1, _import_scope(scope)
+    for (_, node), scope in with_scopes(nodes, scopes):
+        line, inside = node.start_point[0] + 1, import_scope(scope)
         found += [
             Import(i.module, i.names, line, i.level, i.alias, inside, i.form)
             for i in syntax.imports(node, source)
@@ -216,14 +238,15 @@ def _imports(
     return tuple(found)
 
 
-def _import_scope(scope: Scope | None) -> str:
+def import_scope(scope: Scope | None) -> str:
+    """Where an import holds that stands in this definition."""
     if scope is None or (scope.outer_function is None and scope.kind not in _MODULE_KINDS):
         return ""
     return scope.qualified
 
 
-def _known(scopes: list[Scope], imports: tuple[Import, ...]) -> frozenset[str]:
-    """The names that mean something in this file."""
+def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset[str]:
+    """The names that mean something in a file."""
     known = {scope.name for scope in scopes}
     for imported in imports:
         known.update(here for _, here in imported.names)
@@ -231,7 +254,16 @@ def _known(scopes: list[Scope], imports: tuple[Import, ...]) -> frozenset[str]:
     return frozenset(known)
 
 
-def _with_scopes(
+def _has_star(imports: Iterable[Import]) -> bool:
+    """Whether any name may mean something, because everything of a module was imported."""
+    return any(
+        here == "*" and imported.form != "reexport"
+        for imported in imports
+        for _, here in imported.names
+    )
+
+
+def with_scopes(
     places: Iterable[PlaceT], scopes: list[Scope]
 ) -> Iterator[tuple[PlaceT, Scope | None]]:
     """Each place with the innermost definition around it. Both must be in the order of the text."""
@@ -250,128 +282,121 @@ def _with_scopes(
         yield place, stack[-1] if stack else None
 
 
-class _Calls:
-    def __init__(
-        self,
-        syntax: Syntax,
-        source: bytes,
-        scopes: list[Scope],
-        known: frozenset[str],
-        bound_in: Callable[[Node], Iterable[Node]],
-        root: Node | None,
-    ) -> None:
-        self._syntax = syntax
-        self._source = source
-        self._scopes = scopes
-        self._known = known
-        self._bound_in = bound_in
-        self._root = root
+def read_calls(
+    syntax: Syntax,
+    source: bytes,
+    scopes: list[Scope],
+    imports: tuple[Import, ...],
+    *,
+    known: frozenset[str],
+    candidates: Iterable[Candidate],
+    bound_in: Callable[[Scope], Iterable[str]],
+    lines: Lines,
+) -> tuple[Call, ...]:
+    """Of the calls in a file, in the order of the text, those of which something can be said.
 
-    def read(self, captures: Captures, imports: tuple[Import, ...]) -> tuple[Call, ...]:
-        star = any(
-            here == "*" and imported.form != "reexport"
-            for imported in imports
-            for _, here in imported.names
-        )
-        syntax, source, root, known = self._syntax, self._source, self._root, self._known
-        found: dict[tuple[str | None, tuple[str, ...]], tuple[Scope | None, int]] = {}
-        line, counted = 1, 0
-        candidates = self._captured(captures, star) if root is None else self._looked_for(star)
-        for (start, end, parts), scope in _with_scopes(candidates, self._scopes):
-            outer = scope.outer_function if scope is not None else None
-            callee, is_object = self._object(parts, outer)
-            if is_object and len(callee) != 2:
-                continue
-            if not is_object and not (star or syntax.may_resolve(callee, known)):
-                continue
-            # Code directly in a class runs with the file.
-            key = (_caller(scope), callee)
-            if key not in found:
-                around = scope.node if scope is not None else root
-                if root is not None and not syntax.is_call(around or root, start, end):
-                    continue
-                line += source.count(b"\n", counted, start)
-                counted = start
-                found[key] = (outer, line)
-            if outer is not None and not is_object:
-                if outer.called is None:
-                    outer.called = {}
-                outer.called[callee[0]] = outer.called.get(callee[0], 0) + 1
-        late = _late_names(imports, self._scopes)
-        return tuple(
-            Call(caller, parts, line)
-            for (caller, parts), (outer, line) in found.items()
-            if outer is None
-            or parts[0] in ("self", "super")
-            or not self._is_bound(parts[0], outer, late)
-        )
+    `bound_in` tells the names that a function has for something of its own; it is asked where the
+    text leaves that open.
+    """
+    star = _has_star(imports)
+    found: dict[tuple[str | None, tuple[str, ...]], tuple[Scope | None, int]] = {}
+    for (start, _, parts), scope in with_scopes(candidates, scopes):
+        outer = scope.outer_function if scope is not None else None
+        callee, is_object = _object(syntax, parts, outer)
+        if is_object and len(callee) != 2:
+            continue
+        if not is_object and not (star or syntax.may_resolve(callee, known)):
+            continue
+        # Code directly in a class runs with the file.
+        key = (_caller(scope), callee)
+        if key not in found:
+            found[key] = (outer, lines.at(start))
+        if outer is not None and not is_object:
+            if outer.called is None:
+                outer.called = {}
+            outer.called[callee[0]] = outer.called.get(callee[0], 0) + 1
+    late = _late_names(imports, scopes)
+    return tuple(
+        Call(caller, parts, line)
+        for (caller, parts), (outer, line) in found.items()
+        if outer is None
+        or parts[0] in ("self", "super")
+        or parts[0] in late
+        or not _is_bound(syntax, source, outer, parts[0], bound_in)
+    )
 
-    def _captured(self, captures: Captures, star: bool) -> Iterator[Candidate]:
-        nodes = [*captures.get("call", ()), *captures.get("new", ())]
-        if not star and not self._syntax.names_from_elsewhere:
-            nodes = self._of_known_names(nodes)
-        nodes.sort(key=_RANGE)
-        for node in nodes:
-            parts = self._syntax.callee(node, self._source)
-            if parts:
-                yield *node.byte_range, parts
 
-    def _looked_for(self, star: bool) -> Iterable[Candidate]:
-        syntax = self._syntax
-        heads = None if star else self._known | syntax.receivers | syntax.parents
-        return syntax.calls(self._source, heads)
+def _object(
+    syntax: Syntax, parts: tuple[str, ...], outer: Scope | None
+) -> tuple[tuple[str, ...], bool]:
+    """The call with `self` or `super` for the object, and whether it was one of those."""
+    head = parts[0]
+    if head in syntax.receivers or (outer is not None and head == outer.receiver):
+        return ("self", *parts[1:]), True
+    if head in syntax.parents:
+        return ("super", *parts[1:]), True
+    return parts, False
 
-    def _of_known_names(self, nodes: list[Node]) -> list[Node]:
-        """Those calls whose first word means something here: most others go without a look."""
-        syntax, source = self._syntax, self._source
-        heads = {name.encode() for name in (*self._known, *syntax.receivers, *syntax.parents)}
-        match = _FIRST_WORD.match
-        return [
-            node
-            for node in nodes
-            if (head := match(source, node.start_byte)) is not None and head[0] in heads
-        ]
 
-    def _object(self, parts: tuple[str, ...], outer: Scope | None) -> tuple[tuple[str, ...], bool]:
-        """The call with `self` or `super` for the object, and whether it was one of those."""
-        head = parts[0]
-        if head in self._syntax.receivers or (outer is not None and head == outer.receiver):
-            return ("self", *parts[1:]), True
-        if head in self._syntax.parents:
-            return ("super", *parts[1:]), True
-        return parts, False
-
-    def _is_bound(self, name: str, outer: Scope, late: frozenset[str]) -> bool:
-        """Whether the function has this name for something of its own."""
-        if name in late:
+def _is_bound(
+    syntax: Syntax,
+    source: bytes,
+    outer: Scope,
+    name: str,
+    bound_in: Callable[[Scope], Iterable[str]],
+) -> bool:
+    """Whether the function has this name for something of its own."""
+    if outer.bound is None:
+        word = name.encode()
+        calls = outer.called.get(name) if outer.called is not None else None
+        if source.count(word, outer.start, outer.end) == calls:
             return False
-        if outer.bound is None:
-            word = name.encode()
-            calls = outer.called.get(name) if outer.called is not None else None
-            if self._source.count(word, outer.start, outer.end) == calls:
-                return False
-            alone = _alone(word, self._source, outer.start, outer.end)
-            if self._root is not None:
-                root, binds, size = self._root, self._syntax.binds, len(word)
-                return any(binds(root, at, at + size) for at in alone)
-            if next(alone, None) is None:
-                return False
-            nodes = self._bound_in(outer.node)
-            outer.bound = frozenset(text_of(node, self._source) for node in nodes)
-        return name in outer.bound
+        if not any(syntax.may_bind(source, *at) for at in _alone(word, source, outer)):
+            return False
+        outer.bound = frozenset(bound_in(outer))
+    return name in outer.bound
 
 
-def _alone(word: bytes, source: bytes, start: int, end: int) -> Iterator[int]:
+def _alone(word: bytes, source: bytes, outer: Scope) -> Iterator[tuple[int, int]]:
     """Where a name occurs other than at the head of a call or of a dotted name."""
-    at = source.find(word, start, end)
+    at = source.find(word, outer.start, outer.end)
     while at >= 0:
         after = at + len(word)
         before = source[at - 1 : at]
         # Three dots are no attribute but `...rest`.
         is_attribute = before == b"." and source[at - 2 : at] != b".."
         if before not in _WORD and not is_attribute and source[after : after + 1] not in _JOINED:
-            yield at
-        at = source.find(word, after, end)
+            yield at, after
+        at = source.find(word, after, outer.end)
+
+
+def _captured_calls(
+    syntax: Syntax, source: bytes, captures: Captures, heads: frozenset[str] | None
+) -> Iterator[Candidate]:
+    """The calls that a query has found; of these names, if they are given."""
+    nodes = [*captures.get("call", ()), *captures.get("new", ())]
+    if heads is not None:
+        # Those whose first word means nothing here go without a look.
+        words, match = {name.encode() for name in heads}, _FIRST_WORD.match
+        nodes = [
+            node
+            for node in nodes
+            if (head := match(source, node.start_byte)) is not None and head[0] in words
+        ]
+    nodes.sort(key=_RANGE)
+    for node in nodes:
+        parts = syntax.callee(node, source)
+        if parts:
+            yield *node.byte_range, parts
+
+
+def heads_of_calls(
+    syntax: Syntax, known: frozenset[str], imports: Iterable[Import]
+) -> frozenset[str] | None:
+    """The first words of calls of which something can be said; None if that may be any."""
+    if syntax.names_from_elsewhere or _has_star(imports):
+        return None
+    return known | syntax.receivers | syntax.parents
 
 
 def _sorted(captures: Captures, *names: str) -> list[Node]:

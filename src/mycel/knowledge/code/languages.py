@@ -35,7 +35,7 @@ def detect(path: str, head: bytes = b"") -> Kind:
     >>> detect("bin/run", b"#!/usr/bin/env python3").file_type
     'python'
     """
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2]
     suffix = _suffix(name)
     language = (
         _NAMES.get(name)

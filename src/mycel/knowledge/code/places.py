@@ -11,15 +11,13 @@ import posixpath
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from mycel.knowledge.code.facts import FileFacts, Import
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """The files of a module.
 
     `folder` is where modules inside it are looked for; `rest` are the parts of the name that are no
@@ -100,9 +98,19 @@ class PythonLocator(Locator):
     def __init__(self, files: Files) -> None:
         super().__init__(files)
         self._paths = frozenset(files.of(("python",)))
+        self._modules = self._find_modules()
         self._folders = Files({path: files.facts[path] for path in self._paths}).folders
         self._found: dict[tuple[str, str], Unit | None] = {}
         self._roots = self._find_roots()
+
+    def _find_modules(self) -> dict[str, str]:
+        """The file of each module by its path without an ending. A package comes first."""
+        found: dict[str, str] = {}
+        for ending in (".pyi", ".py", "/__init__.py"):
+            for path in self._paths:
+                if f"/{path}".endswith(ending):
+                    found[f"/{path}".removesuffix(ending)[1:]] = path
+        return found
 
     def _find_roots(self) -> tuple[str, ...]:
         roots = set(self._ROOTS)
@@ -146,9 +154,9 @@ class PythonLocator(Locator):
         return _only(with_files) if with_files else _only(hits)
 
     def _at(self, base: str, *, need_file: bool = False) -> Unit | None:
-        for file in (f"{base}/__init__.py".lstrip("/"), f"{base}.py", f"{base}.pyi"):
-            if file in self._paths:
-                return Unit((file,), base)
+        file = self._modules.get(base)
+        if file is not None:
+            return Unit((file,), base)
         # A package without `__init__`: there is nothing in it but its modules.
         return Unit((), base) if base in self._folders and not need_file and base else None
 

@@ -1,16 +1,9 @@
-"""Python.
-
-Most files to be read are written in it, and a query over a whole tree costs a third of parsing it:
-all nodes are visited for the few that matter. So the text says where to look and the tree what is
-there. In a tree without errors every definition has its keyword and every call its parenthesis;
-comments, strings and other uses of the words are told apart by the node that is found.
-"""
+"""Python, for the files whose syntax tree is looked at: see `scanning` for the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import shortened
@@ -27,55 +20,10 @@ _COMMENT: Final = re.compile(r"#[^\n]*")
 _FROM: Final = re.compile(r"from\s*(\.[.\s]*)?\s*([\w.\s]*?)\s*\bimport\b(.*)", re.DOTALL)
 _FROM_ON_LINE: Final = re.compile(r"from (\.*+)([\w.]*+) import\b(.*)", re.DOTALL)
 _ALIAS: Final = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
-
-# Each begins with a literal: such patterns are searched for as fast as fixed strings.
-_KEYWORDS: Final = tuple(
-    re.compile(rb"%b(?<!\w%b)(?!\w)" % (word, word))
-    for word in (b"def", b"class", b"import", b"type")
-)
-_KEYWORD_NODES: Final = {
-    "function_definition": "symbol.function",
-    "class_definition": "symbol.class",
-    "type_alias_statement": "symbol.type",
-    "import_statement": "import",
-    "import_from_statement": "import",
-}
-_CONSTANT: Final = re.compile(rb"[A-Z_\x80-\xff][A-Z0-9_\x80-\xff]*[\s\\]*[:=]")
-# Nodes that bind the name in them; of some, only that in a certain field.
-_BINDING: Final = {
-    "parameters": "",
-    "lambda_parameters": "",
-    "default_parameter": "name",
-    "typed_parameter": "",
-    "typed_default_parameter": "name",
-    "list_splat_pattern": "",
-    "dictionary_splat_pattern": "",
-    "assignment": "left",
-    "pattern_list": "",
-    "tuple_pattern": "",
-    "for_statement": "left",
-    "for_in_clause": "left",
-    "as_pattern_target": "",
-    "named_expression": "name",
-}
-_STATEMENT: Final = "expression_statement"
-_SUPER: Final = b")(repus"
-_BEFORE_DEF: Final = b" \t\r\n\f\\"
-
-# The name before a parenthesis, in the text read from its end: there the parenthesis comes first.
-# A dotted name may stand on several lines; but a line above may be a comment that ends with a dot.
-_CALLED: Final = re.compile(
-    rb"""
-    \( [\s\\]*+
-    ((?: [\w\x80-\xff]++ [ \t]*+ \. [ \t]*+ )*+)
-    ( [\w\x80-\xff]++ | \)\(repus )?+
-    (?: (?= \s*+ (\.) ) | [ \t]++ (fed\b | ssalc\b) )?
-    """,
-    re.VERBOSE,
-)
-# Which of the groups was the last to match says what was found.
-_NO_HEAD, _HEAD, _DOT, _DEFINED = 1, 2, 3, 4
-_CALLED_ON_LINES: Final = re.compile(rb"(?:[\w\x80-\xff]++\s*+\.\s*+)++([\w\x80-\xff]++|\)\(repus)")
+# What stands around a name that is a parameter or a target.
+_AFTER_BOUND: Final = re.compile(rb"[\s\\]*+(?:[,)\]:]|=(?!=)|in\b)")
+_BEFORE_BOUND: Final = frozenset(b"" if c is None else c.encode() for c in (None, *"(,*;:=[\r\n\\"))
+_BEFORE_BOUND_WORDS: Final = (b"for", b"as", b"lambda")
 
 
 class Python(Syntax):
@@ -125,19 +73,10 @@ class Python(Syntax):
         return text.rstrip().removesuffix(":")
 
     def doc(self, node: Node, body: Node | None, source: bytes) -> str:
-        if body is None:
-            return ""
-        start = body.start_byte
-        opening = _STRING.match(source, start, start + 8)
-        if opening is None:
-            return ""
-        end = source.find(opening[1], opening.end(), opening.end() + _DOC_BYTES_MAX)
-        text = source[opening.end() : end if end >= 0 else opening.end() + _DOC_BYTES_MAX]
-        paragraph = _EMPTY_LINE.split(text.decode("utf-8", "replace").strip(), maxsplit=1)[0]
-        return shortened(paragraph)
+        return doc_at(source, body.start_byte) if body is not None else ""
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
-        return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
+        return is_exported(name)
 
     def bases(self, node: Node, source: bytes) -> Iterator[str]:
         arguments = node.child_by_field_name("superclasses")
@@ -150,18 +89,13 @@ class Python(Syntax):
                     yield base
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        text = text_of(node, source).replace("\\", " ")
-        if "#" in text:
-            text = _COMMENT.sub("", text)
-        if node.type == "import_statement":
-            return list(_plain(text))
-        found = _FROM_ON_LINE.match(text) or _FROM.match(text)
-        if found is None:
-            return ()
-        dots, module, names = found.groups()
-        level = (dots or "").count(".")
-        pairs = tuple((name, alias or name) for name, alias in _ALIAS.findall(names))
-        return (Import("".join(module.split()), pairs, level=level),)
+        return imports_in(text_of(node, source).replace("\\", " "))
+
+    def may_bind(self, source: bytes, start: int, end: int) -> bool:
+        if _AFTER_BOUND.match(source, end) is None:
+            return False
+        before = source[max(0, start - 16) : start].rstrip(b" \t")
+        return before[-1:] in _BEFORE_BOUND or before.endswith(_BEFORE_BOUND_WORDS)
 
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():
@@ -173,80 +107,35 @@ class Python(Syntax):
             return tuple(parts)
         return super().parts(text) if "(" not in text and "#" not in text else ()
 
-    def look(self, root: Node, source: bytes) -> dict[str, list[Node]] | None:
-        found: dict[str, list[Node]] = {"symbol.constant": list(_constants(root, source))}
-        seen: set[int] = set()
-        for at in chain.from_iterable(word.finditer(source) for word in _KEYWORDS):
-            start, end = at.span()
-            # The byte after the keyword is no longer of it, but of the statement.
-            node = root.descendant_for_byte_range(start, end + 1)
-            capture = _KEYWORD_NODES.get(node.type) if node is not None else None
-            if node is None or capture is None:
-                continue
-            begin = node.start_byte
-            is_own = begin == start or capture == "import" or _is_async(source[begin:start])
-            # If not its own keyword it is a word in a comment: an import may have one, too.
-            if is_own and begin not in seen:
-                seen.add(begin)
-                found.setdefault(capture, []).append(node)
-        return found
 
-    def calls(
-        self, source: bytes, heads: frozenset[str] | None
-    ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        size, backwards = len(source), source[::-1]
-        wanted = None
-        if heads is not None:
-            wanted = {head.encode()[::-1] for head in heads}
-            wanted.add(_SUPER)
-        found = []
-        for call in _CALLED.finditer(backwards):
-            last = call.lastindex
-            if last == _DEFINED:
-                continue
-            if last != _NO_HEAD and (wanted is None or call[_HEAD] in wanted):
-                found.append((size - call.end(_HEAD), size - call.start(1)))
-            if last != _HEAD:
-                long = _CALLED_ON_LINES.match(backwards, call.start(1))
-                if long is not None and (wanted is None or long[1] in wanted):
-                    found.append((size - long.end(), size - call.start(1)))
-        found.sort()
-        known: dict[bytes, tuple[str, ...]] = {}
-        for start, end in found:
-            text = source[start:end]
-            parts = known.get(text)
-            if parts is None:
-                parts = known[text] = self.callee_in(source, start, end)
-            if parts:
-                yield start, end, parts
-
-    def is_call(self, around: Node, start: int, end: int) -> bool:
-        node = around.descendant_for_byte_range(start, end + 1)
-        return node is not None and node.type == "call" and node.start_byte == start
-
-    def binds(self, root: Node, start: int, end: int) -> bool:
-        node = root.descendant_for_byte_range(start, end)
-        parent = node.parent if node is not None and node.type == "identifier" else None
-        if parent is None or parent.type not in _BINDING:
-            return False
-        field = _BINDING[parent.type]
-        name = parent.child_by_field_name(field) if field else node
-        return name is not None and name.start_byte == start
+def is_exported(name: str) -> bool:
+    return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
 
-def _is_async(before: bytes) -> bool:
-    return before.strip(_BEFORE_DEF) == b"async"
+def doc_at(source: bytes, start: int) -> str:
+    """The first paragraph of the documentation, if a body that begins there has any."""
+    opening = _STRING.match(source, start, start + 8)
+    if opening is None:
+        return ""
+    end = source.find(opening[1], opening.end(), opening.end() + _DOC_BYTES_MAX)
+    text = source[opening.end() : end if end >= 0 else opening.end() + _DOC_BYTES_MAX]
+    paragraph = _EMPTY_LINE.split(text.decode("utf-8", "replace").strip(), maxsplit=1)[0]
+    return shortened(paragraph)
 
 
-def _constants(root: Node, source: bytes) -> Iterator[Node]:
-    for statement in root.named_children:
-        if _CONSTANT.match(source, statement.start_byte) and statement.type == _STATEMENT:
-            inner = statement.named_child(0)
-            if inner is None or inner.type != "assignment":
-                continue
-            left = inner.child_by_field_name("left")
-            if left is not None and left.type == "identifier":
-                yield inner
+def imports_in(text: str) -> Iterable[Import]:
+    """What a statement imports."""
+    if "#" in text:
+        text = _COMMENT.sub("", text)
+    if text.startswith("import"):
+        return list(_plain(text))
+    found = _FROM_ON_LINE.match(text) or _FROM.match(text)
+    if found is None:
+        return ()
+    dots, module, names = found.groups()
+    level = (dots or "").count(".")
+    pairs = tuple((name, alias or name) for name, alias in _ALIAS.findall(names))
+    return (Import("".join(module.split()), pairs, level=level),)
 
 
 def _plain(text: str) -> Iterator[Import]:

@@ -17,7 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from mycel.knowledge.code.extract import CLASS_KINDS
@@ -43,8 +43,7 @@ _NO_TARGETS: Final = frozenset({"module", "namespace"})
 _C_FAMILY: Final = frozenset({"c", "cpp"})
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdge:
+class FileEdge(NamedTuple):
     """From a file to another, with the line that says so."""
 
     source: str
@@ -52,16 +51,14 @@ class FileEdge:
     line: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A symbol of the project: its file and its qualified name there."""
 
     path: str
     qualified: str
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolEdge:
+class SymbolEdge(NamedTuple):
     """From a symbol to another. A source without a name is the file itself."""
 
     source: Place
@@ -177,6 +174,16 @@ _FAMILIES: Final = {
 Meaning = Place | Unit
 
 
+class _Offers(NamedTuple):
+    """What can be had from a module that it has imported itself.
+
+    For a name, the import that brings it and the name there; "" is the module itself.
+    """
+
+    names: dict[str, tuple[Import, str]]
+    stars: list[Import]
+
+
 class Project:
     """The facts of a project, indexed for looking up names."""
 
@@ -185,7 +192,10 @@ class Project:
         self._files = Files(files, paths)
         self._symbols: dict[str, dict[str, Symbol]] = {}
         self._locators: dict[type[Locator], Locator] = {}
-        self._units: dict[tuple[str, Import], Unit | None] = {}
+        self._located: dict[str, Locator] = {}
+        self._units: dict[tuple[str, int], Unit | None] = {}
+        """By the identity of the import: its hash would take longer than what is kept here."""
+        self._offers: dict[str, _Offers] = {}
         self._bindings: dict[str, dict[tuple[str, str], tuple[Import, str]]] = {}
         self._included: dict[str, tuple[str, ...]] = {}
         self._bases: dict[tuple[Place, str], Place | None] = {}
@@ -525,23 +535,37 @@ class Project:
                 found = self._look_up(path, "", inside, steps + 1)
                 if found is not None:
                     return found
-        everything: set[Meaning] = set()
-        for imported in facts.imports:
-            if imported.scope or not (
-                locator.attributes_are_imports or imported.form in ("reexport", "mod")
-            ):
-                continue
-            for there, here in imported.names:
-                if here == name:
-                    return self._imported(path, imported, there, steps + 1)
-                if here == "*":
-                    unit = self._unit(path, imported)
-                    meaning = self._member(unit, name, steps + 1)
-                    if meaning is not None:
-                        everything.add(meaning)
-            if imported.alias == name:
+        offers = self._offered(path, facts, locator)
+        direct = offers.names.get(name)
+        if direct is not None:
+            imported, there = direct
+            if not there:
                 return self._unit(path, imported)
+            return self._imported(path, imported, there, steps + 1)
+        everything = {
+            meaning
+            for imported in offers.stars
+            if (meaning := self._member(self._unit(path, imported), name, steps + 1)) is not None
+        }
         return everything.pop() if len(everything) == 1 else None
+
+    def _offered(self, path: str, facts: FileFacts, locator: Locator) -> _Offers:
+        """What a module passes on of what it imports. Of a name that comes twice, the first."""
+        found = self._offers.get(path)
+        if found is None:
+            found = self._offers[path] = _Offers({}, [])
+            for imported in facts.imports:
+                if imported.scope or not (
+                    locator.attributes_are_imports or imported.form in ("reexport", "mod")
+                ):
+                    continue
+                for there, here in imported.names:
+                    if here == "*":
+                        found.stars.append(imported)
+                    found.names.setdefault(here, (imported, there))
+                if imported.alias:
+                    found.names.setdefault(imported.alias, (imported, ""))
+        return found
 
     # ------------------------------------------------------------------------------ classes
 
@@ -678,7 +702,11 @@ class Project:
         return self._left < 0 or steps > STEPS_MAX
 
     def _locator(self, path: str) -> Locator:
-        return self._locator_of(LOCATORS.get(self._facts[path].language, Locator))
+        found = self._located.get(path)
+        if found is None:
+            kind = LOCATORS.get(self._facts[path].language, Locator)
+            found = self._located[path] = self._locator_of(kind)
+        return found
 
     def _locator_of(self, kind: type[Locator]) -> Locator:
         if kind not in self._locators:
@@ -686,7 +714,7 @@ class Project:
         return self._locators[kind]
 
     def _unit(self, path: str, imported: Import) -> Unit | None:
-        key = (path, imported)
+        key = (path, id(imported))
         if key not in self._units:
             self._units[key] = self._locator(path).locate(path, imported)
         return self._units[key]

@@ -19,7 +19,7 @@ functions where the names alone leave that open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import comment_above, first_paragraph
@@ -98,35 +98,14 @@ class Syntax:
 
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
         """The parts of the name that is called; () when it is no plain name."""
-        return self.callee_in(source, *node.byte_range)
-
-    def callee_in(self, source: bytes, start: int, end: int) -> tuple[str, ...]:
+        start, end = node.byte_range
         if end - start > CALLEE_BYTES_MAX:
             return ()
         return self.parts(source[start:end].decode("utf-8", "replace"))
 
-    def look(self, root: Node, source: bytes) -> Mapping[str, list[Node]] | None:
-        """What the query would capture in a tree without errors, except calls.
-
-        For a language that has a faster way; None for the query. Calls are those of `calls`.
-        """
-        return None
-
-    def calls(
-        self, source: bytes, heads: frozenset[str] | None
-    ) -> Iterable[tuple[int, int, tuple[str, ...]]]:
-        """Text that looks like a call of these names (None: of any), in the order of the text.
-
-        Start and end of the expression that is called, and its parts. `is_call` knows for sure.
-        """
-        raise NotImplementedError
-
-    def is_call(self, around: Node, start: int, end: int) -> bool:
-        raise NotImplementedError
-
-    def binds(self, root: Node, start: int, end: int) -> bool:
-        """Whether `bindings` would capture the name that stands there."""
-        raise NotImplementedError
+    def may_bind(self, source: bytes, start: int, end: int) -> bool:
+        """Whether a name that stands there could get its meaning there, by the text around it."""
+        return True
 
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():

@@ -88,10 +88,17 @@ def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
     return Entity(name, kind if isinstance(kind, str) else "", texts(attributes, OBSERVATIONS_KEY))
 
 
-def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The texts in a list of an attribute."""
+def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
+    """All that an attribute lists. Others may have written what is no text, or no list."""
     found = attributes.get(key)
-    return tuple(each for each in found if isinstance(each, str)) if isinstance(found, list) else ()
+    if isinstance(found, list):
+        return found
+    return [] if found is None else [found]
+
+
+def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The texts that an attribute lists."""
+    return tuple(each for each in listed(attributes, key) if isinstance(each, str))
 
 
 def require_entities(tx: Transaction) -> None:

@@ -26,6 +26,7 @@ from mycel.knowledge.memory.entities import (
     Entity,
     Relation,
     entity_of,
+    listed,
     predicate_of,
     require_entities,
     require_predicate,
@@ -162,9 +163,11 @@ class Memory:
                 if concept is None:
                     missing.append(name)
                     continue
-                before = texts(concept.attributes, OBSERVATIONS_KEY)
-                kept = [each for each in before if each not in contents]
-                tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
+                gone = set(contents)
+                before = listed(concept.attributes, OBSERVATIONS_KEY)
+                kept = [each for each in before if not (isinstance(each, str) and each in gone)]
+                if len(kept) < len(before):
+                    tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
                 count += len(before) - len(kept)
             return count, tuple(missing)
 
@@ -328,8 +331,8 @@ def _unrelate(tx: Transaction, relation: Relation) -> bool:
 
 def _observe(tx: Transaction, concept: Concept, contents: Sequence[str]) -> list[str]:
     """Add observations. Returns those that were not there."""
-    there = texts(concept.attributes, OBSERVATIONS_KEY)
-    known = set(there)
+    there = listed(concept.attributes, OBSERVATIONS_KEY)
+    known = {each for each in there if isinstance(each, str)}
     new = [each for each in contents if each not in known]
     if new:
         tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})

@@ -26,6 +26,7 @@ from mycel.knowledge.memory.entities import (
     SELF_KEY,
     Entity,
     Relation,
+    listed,
     require_entities,
     require_predicate,
     texts,
@@ -154,7 +155,9 @@ def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
 def _as_object(path: Path) -> dict[str, Any] | None:
     """The file as one object with the two lists, if it is one."""
     with path.open("rb") as file:
-        beginning = next((line for line in file if line.strip()), b"")
+        beginning = b"\n"
+        while beginning and not beginning.strip():
+            beginning = file.readline(LINE_BYTES_MAX)
         if _is_line(beginning):
             return None
         if path.stat().st_size > OBJECT_BYTES_MAX:
@@ -270,12 +273,13 @@ class _Import:
 
     def _add(self, entity: Entity) -> None:
         concept = self._tx.get_concept(ENTITY, entity.name)
-        known = () if concept is None else texts(concept.attributes, OBSERVATIONS_KEY)
+        there = [] if concept is None else listed(concept.attributes, OBSERVATIONS_KEY)
+        known = {each for each in there if isinstance(each, str)}
         new = [each for each in dict.fromkeys(entity.observations) if each not in known]
         if concept is None or not new:
             self._done.entities_unchanged += 1
             return
-        self._tx.update(concept, attributes={OBSERVATIONS_KEY: [*known, *new]})
+        self._tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
         self._done.entities_updated += 1
         self._done.observations_added += len(new)
 

@@ -11,7 +11,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import writing as bootstrap_writing
 from mycel.knowledge.code import analysis
-from tests.unit.knowledge.bootstrap.conftest import CART, Write
+from tests.unit.knowledge.bootstrap.conftest import CART, Write, git
 
 
 def links(shop: mycel.Knowledge, uri: str, direction: str = "out") -> set[tuple[str, str, float]]:
@@ -46,8 +46,7 @@ def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: 
     file = shop.get("file://shop/src/shop/cart.py")
     assert file.type == "Resource"
     assert file.metadata == {"author": "bootstrap"}
-    housekeeping = file.properties.pop("bootstrap")
-    assert housekeeping["size"] == len(CART)
+    assert shop.db.get(file.id).attributes["bootstrap"]["size"] == len(CART)
     assert file.properties == {
         "file_type": "python",
         "extension": ".py",
@@ -68,7 +67,6 @@ def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: 
     symbol = shop.get("concept://shop/src/shop/cart.py/Cart.add")
     assert symbol.type == "Symbol"
     assert symbol.name == "add"
-    symbol.properties.pop("bootstrap")
     assert symbol.properties == {
         "kind": "method",
         "signature": "def add(self, item)",
@@ -755,4 +753,59 @@ def test_what_is_below_a_folder_that_cannot_be_read_stays(
         patched.setattr(os, "scandir", scandir)
         summary = bootstrap(shop, root)
     assert (summary.removed, summary.skipped_count) == (0, 1)
+    assert state(shop) == before
+
+
+def test_a_relation_that_somebody_removed_is_not_made_again(
+    shop: mycel.Knowledge, project: Path, write: Write
+) -> None:
+    bootstrap(shop)
+    here = "concept://shop/src/shop/cart.py"
+    call = ("calls", f"{here}/check", 0.6)
+    shop.unlink(f"{here}/Cart.add", "calls", f"{here}/check", reason="it only looks like it")
+    write("src/shop/cart.py", CART + "\n\ndef more():\n    return check(1)\n")
+    bootstrap(shop)
+    assert links(shop, f"{here}/Cart.add") == set()
+    assert links(shop, f"{here}/more") == {call}
+    # Not even when what it leads to goes and comes back.
+    write("src/shop/cart.py", CART.replace("def check", "def other"))
+    bootstrap(shop)
+    write("src/shop/cart.py", CART)
+    bootstrap(shop)
+    assert shop.get(f"{here}/check")
+    assert links(shop, f"{here}/Cart.add") == set()
+    shop.link(f"{here}/Cart.add", "calls", f"{here}/check", weight=0.6)
+    write("src/shop/cart.py", CART + "\n")
+    bootstrap(shop)
+    assert links(shop, f"{here}/Cart.add") == {call}
+
+
+def test_relations_that_were_removed_with_a_file_come_back_with_it(
+    shop: mycel.Knowledge, project: Path
+) -> None:
+    work = Bootstrap(shop)  # One that remembers what it wrote, as in watching.
+    work.run()
+    before = state(shop)
+    shop.delete("file://shop/src/shop/cart.py", reason="by mistake")
+    work.run()
+    assert state(shop) == before
+
+
+def test_what_git_lists_and_nobody_may_look_at_stays(
+    shop: mycel.Knowledge, project: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bootstrap(shop)
+    git(project, "add", ".")
+    before = state(shop)
+    real = os.lstat
+
+    def lstat(path: str | Path) -> os.stat_result:
+        if "src/shop/" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "lstat", lstat)
+        summary = bootstrap(shop)
+    assert (summary.removed, summary.skipped_count, summary.unchanged) == (0, 3, 6)
     assert state(shop) == before

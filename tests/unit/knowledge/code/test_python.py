@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
-from mycel.knowledge.code import Import
-from mycel.knowledge.code.python import Python
+from mycel.knowledge.code import FileFacts, Import, analysis
+from mycel.knowledge.code.scanning import Unclear, scan
 from tests.unit.knowledge.code.given import calls, facts, symbols
 
 SOURCE = '''
@@ -141,7 +143,6 @@ TRICKY = r'''
         lambda f: f(2)
         return (r
             .b(3) + r.
-            # A comment in between.
             c(4)) + f"{r.in_braces(5)}" + f'' .join(r.d)
     def two():
         type X = r
@@ -149,8 +150,6 @@ TRICKY = r'''
             async def three(self):
                 super().three(); self.four(); self.a.b(); super ().three(); import late
         for near in h(r.e ()): near()
-        match f(1):
-            case f(y): pass
         if (r := f(r)): r()
         print(f)
         print (one(1), two)
@@ -160,11 +159,98 @@ TRICKY = r'''
 '''
 
 
-def test_what_the_text_points_to_is_what_a_query_over_the_tree_finds(
-    monkeypatch: pytest.MonkeyPatch,
+STRINGS = r'''
+    from m import f, g, h
+    A = "\"def no(): f()" 'it' r'\'' ; B = """
+    def no(): import no "" f()
+    """  # def no(): 'f()
+    class C (f(1), m.D [int], k=g,): x = 1
+    def one(a=(f, {1: 2}), b: "g()" = f"{g(1)!r:>{g(2)}} {{f()}} {h('f()')}") -> C[1:2]: return 1
+    def two(
+    a, b): # It goes on.
+        """\"Two.
+
+        More."""
+        g(
+    a, """
+    not the end
+    """)
+        h  (1)
+        if "f"in a and a[f (2): 3]: pass
+        # Still in it.
+
+    # Not in it.
+    E = [
+    F(1),
+    ]; G = 2
+    type H[T] = f(3)
+    type(f).x(f())
+    x = 1.
+    g(4)
+    try: from .  import (h as k, # k
+        n)
+    except (f, g()): import o; h(5)
+'''
+
+
+def of_the_tree(source: str, patch: pytest.MonkeyPatch) -> FileFacts:
+    def unclear(*_: object) -> FileFacts:
+        raise Unclear
+
+    with patch.context() as patched:
+        patched.setattr(analysis, "scan", unclear)
+        return facts("a.py", source)
+
+
+@pytest.mark.parametrize("source", [SOURCE, TRICKY, STRINGS])
+@pytest.mark.parametrize("star", ["t", "*"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_text_alone_gives_the_facts_of_the_tree(
+    monkeypatch: pytest.MonkeyPatch, source: str, star: str, line_end: str
 ) -> None:
-    without_star = TRICKY.replace("from s import *", "from s import t")
-    looked_for = [facts("a.py", source) for source in (TRICKY, without_star, SOURCE)]
-    monkeypatch.setattr(Python, "look", lambda *_: None)
-    assert looked_for == [facts("a.py", source) for source in (TRICKY, without_star, SOURCE)]
-    assert "two -> h" in calls(looked_for[1])
+    text = textwrap.dedent(source).replace("from s import *", f"from s import {star}")
+    text = text.replace("\n", line_end)
+    expected = of_the_tree(text, monkeypatch)
+    monkeypatch.setattr(analysis, "extract", None)  # No tree of the whole is made.
+    assert facts("a.py", text) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): g('\n\ndef g(): pass\n",
+        "def f(): g((1)\n\ndef g(): pass\n",
+        "def g(): pass\ndef f(x):\n    match x:\n        case g(1): pass\n",
+        "def g(): pass\nif g():\n    def f():\n\tg()\n        g()\n",
+        "def g(): pass\ndef f(x): return f'{x['g()']}'\n",
+        "    def f():\n        f()\n",
+        "def f():\nx = 1\n",
+        "def f():",
+    ],
+)
+def test_where_the_text_is_unclear_the_tree_decides(
+    monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    with pytest.raises(Unclear):
+        scan(source.encode(), lambda _: ())
+    assert facts("a.py", source) == of_the_tree(source, monkeypatch)
+
+
+def test_calls_that_a_query_overlooks_are_found() -> None:
+    source = """
+        from m import f, r
+        def g(x): return [*f()]
+        def h(): return (r.
+            # A comment in between.
+            c())
+    """
+    assert calls(facts("a.py", source)) == ["g -> f", "h -> r.c"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["f\n(1),", "A: 1,\n", "1.\nf(1),\n", "x\n.f(1),", "f'{f(1)}',", "[\na],", "''\n", "a;A=1;"],
+)
+def test_odd_text_without_end_takes_no_time(piece: str) -> None:
+    source = "def f():\n    return (" + piece * 10_000 + ")\nB = 1; import a\n"
+    assert facts("a.py", source).symbols[0].name == "f"

@@ -65,6 +65,14 @@ def test_broken_sources_have_the_same_facts_every_time(language: str, data: st.D
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_a_source_in_another_encoding_is_analysed(language: str) -> None:
+    source = SOURCES[language].encode() + "\n.café caf\u00e9.exports = é(require('é'))\n".encode(
+        "latin-1"
+    )
+    assert analyse("a/b", source, language).note == ""
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_facts_can_be_sent_to_other_processes_and_stored(language: str) -> None:
     found = analyse("a/b", SOURCES[language].encode(), language)
     assert pickle.loads(pickle.dumps(found)) == found

@@ -176,7 +176,21 @@ def test_what_others_wrote_into_an_entity_does_no_harm(db: mycel.Nexus, memory: 
     assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("good",)),)
     assert memory.search_nodes("oo").entities == (Entity("Odd", "", ("good",)),)
     memory.add_observations([("Odd", ["new"])])
-    assert db.get_concept("Entity", "Odd").attributes["more"] == {"a": 1}
+    memory.delete_observations([("Odd", ["good"])])
+    assert db.get_concept("Entity", "Odd").attributes == {
+        "observations": [3, "new"],
+        "more": {"a": 1},
+    }
+
+
+def test_an_observation_that_others_wrote_without_a_list_is_kept() -> None:
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            tx.define_type("Entity")  # By somebody who knows nothing of the memory server.
+            tx.put_concept("Entity", "Odd", {"observations": "likes tea"})
+        memory = Memory(db)
+        memory.add_observations([("Odd", ["new"])])
+        assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("likes tea", "new")),)
 
 
 def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Nexus) -> None:

@@ -1,6 +1,7 @@
 """Files of the memory server, as it writes them and as people leave them."""
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,25 @@ def test_a_failure_halfway_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         import_memory(db, write(path, ADA, BOB, KNOWS), progress=fail)
     assert db.snapshot() == before
+
+
+def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Nexus, path: Path) -> None:
+    import_memory(db, write(path, ADA))
+    with db.transaction() as tx:
+        tx.update(db.get_concept("Entity", "Ada"), attributes={"observations": [7]})
+    import_memory(db, write(path, ADA))
+    assert db.get_concept("Entity", "Ada").attributes["observations"] == [7, "likes tea"]
+
+
+def test_a_first_line_that_never_ends_is_not_taken_into_memory(
+    db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "LINE_BYTES_MAX", 1 << 12)
+    monkeypatch.setattr(importing, "OBJECT_BYTES_MAX", 1 << 12)
+    path.write_bytes(b"\n" + b"x" * (8 << 20))
+    tracemalloc.start()
+    with pytest.raises(ConstraintViolation):
+        import_memory(db, path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 << 20

@@ -1,4 +1,4 @@
-from mycel.transfer.marks import Marks
+from mycel.store.marks import LinkMarks, Marks
 
 
 def test_only_what_was_added_is_in_it() -> None:
@@ -13,3 +13,11 @@ def test_only_what_was_added_is_in_it() -> None:
 
 def test_an_empty_one_holds_nothing() -> None:
     assert 2 not in Marks()
+
+
+def test_links_are_gone_through_the_oldest_first() -> None:
+    marks = LinkMarks()
+    for number in (40_001, 3, 17, 15, 1, 7_000_003, 3):
+        marks.add(number)
+    assert list(marks) == [1, 3, 15, 17, 40_001, 7_000_003]
+    assert list(LinkMarks()) == []

@@ -1,0 +1,59 @@
+"""Several violations as one error: the first is the error, and the others are listed with it.
+
+Whoever has to mend data needs more than the first offender. An error still has one message and one
+hint, those of the first; its message names a few others, a line each, and `violations` in its data
+is all that were looked for: what is wrong, and where, as far as each of them knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mycel.errors import MycelError
+from mycel.model.values import JsonObject
+
+LISTED_MAX: Final = 20
+"""How many violations are gathered."""
+SHOWN_MAX: Final = 5
+"""How many of them a message names."""
+
+_TOLD: Final[tuple[str, ...]] = (
+    *("file", "line", "row", "other_file", "other_line", "other_row"),
+    *("type", "id", "name", "subject", "object", "elements"),
+    *("property", "properties", "value", "constraint", "count", "min", "max"),
+)
+
+
+def entry(error: MycelError) -> JsonObject:
+    """One violation as data: its message, without the dot, and what it is about."""
+    about = {key: error.data[key] for key in _TOLD if key in error.data}
+    return {**about, "message": error.message.rstrip(".")}
+
+
+def apart(error: MycelError) -> list[MycelError]:
+    """The violations that `together` put into one error; the first is that error, alone again."""
+    listed = error.data.pop("violations", None)
+    if listed is None:
+        return [error]
+    error.message = f"{listed[0]['message']}."
+    others = [
+        type(error)(f"{each['message']}.", data={key: each[key] for key in _TOLD if key in each})
+        for each in listed[1:]
+    ]
+    return [error, *others]
+
+
+def together(violations: Sequence[MycelError], *, has_more: bool) -> MycelError:
+    """The first of them, which there has to be, with the others listed."""
+    first, *others = violations
+    if others:
+        first.data["violations"] = [entry(each) for each in violations]
+        if has_more:
+            first.data["has_more"] = True
+        lines = [first.message, *(f"  {each.message}" for each in others[: SHOWN_MAX - 1])]
+        left = len(violations) - len(lines)
+        if left or has_more:
+            lines.append(f"  and {'at least ' * has_more}{max(left, 1)} more")
+        first.message = "\n".join(lines)
+    return first

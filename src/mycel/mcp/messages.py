@@ -1,0 +1,184 @@
+"""Messages of JSON-RPC, and what the sender of something else is told.
+
+The SDK takes a request whose `id` is odd (null, a fraction, an object) for a notification, which
+nobody answers; and what it says about other mistakes is the text of its validator, or nothing. Here
+every mistake gets a short sentence, the same on standard input and over HTTP: `read` is asked by
+both before the SDK sees a message, `worded` stands around all that the SDK does with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pydantic_core
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from mycel.model.names import json_kind, shorten
+
+ID_SOUGHT_BYTES: Final = 1 << 16
+"""How far into a text that is no JSON its id is looked for."""
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_ID: Final = re.compile(rb'\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")\s*[,}]')
+
+
+_WANTED: Final = {
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "string_type": "a text",
+    "int_type": "a whole number",
+}
+"""What was expected, by the validator's name for the mistake."""
+
+_log = logging.getLogger(__name__)
+
+
+class NoMessage(Exception):  # noqa: N818 - it is an answer.
+    """What was sent is no message of JSON-RPC; `answer` says so to its sender."""
+
+    def __init__(self, known_id: int | str | None, said: str, code: int = INVALID_REQUEST) -> None:
+        super().__init__(said)
+        self.answer: Final = JSONRPCError(
+            jsonrpc="2.0", id=known_id, error=ErrorData(code=code, message=said)
+        )
+
+
+def read(data: bytes) -> JSONRPCMessage:
+    """A message.
+
+    Raises:
+        NoMessage: it is none.
+    """
+    try:
+        message = jsonrpc_message_adapter.validate_json(data, by_name=False)
+    except ValueError:
+        raise _mistake(data) from None
+    if isinstance(message, JSONRPCNotification) and b'"id"' in data:
+        given = _loaded(data)
+        if isinstance(given, Mapping) and "id" in given:
+            raise NoMessage(None, _bad_id(given["id"]))
+    return message
+
+
+def top_level_id(data: bytes) -> int | str | None:
+    """The id in a text that cannot be read as a whole, if its beginning has one.
+
+    Only that of the message itself: one in its parameters may be that of another request.
+    """
+    depth = 0
+    for found in _TOKEN.finditer(data[:ID_SOUGHT_BYTES]):
+        match found[0]:
+            case b"{" | b"[":
+                depth += 1
+            case b"}" | b"]":
+                depth -= 1
+            case b'"id"' if depth == 1:
+                value = _ID.match(data, found.end())
+                if value is not None:
+                    text = value[1].decode(errors="replace")
+                    return text[1:-1] if text[0] == '"' else int(text)
+    return None
+
+
+class _NoJson:
+    """What stands for a text that is no JSON; null is JSON."""
+
+
+def _loaded(data: bytes) -> Any:
+    try:
+        return pydantic_core.from_json(data)
+    except ValueError:
+        return _NoJson
+
+
+def _mistake(data: bytes) -> NoMessage:
+    """What is wrong with a text that is no message."""
+    given = _loaded(data)
+    if given is _NoJson:
+        return NoMessage(top_level_id(data), "This is no JSON in UTF-8.", PARSE_ERROR)
+    if isinstance(given, list):
+        return NoMessage(None, "This is a list. Send one message at a time.")
+    if not isinstance(given, dict):
+        return NoMessage(None, f"A message is an object, not {json_kind(given)}.")
+    if "id" in given and not _is_id(given["id"]):
+        return NoMessage(None, _bad_id(given["id"]))
+    return NoMessage(given.get("id"), _mistake_in(given))
+
+
+def _mistake_in(given: Mapping[str, Any]) -> str:
+    if given.get("jsonrpc") != "2.0":
+        return 'A message says "jsonrpc": "2.0".'
+    if "method" not in given:
+        return "A message has a method, or it answers one with a result or an error."
+    if not isinstance(given["method"], str):
+        return f"The method is a text, not {json_kind(given['method'])}."
+    return f"The params are an object, not {json_kind(given.get('params'))}."
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _bad_id(value: object) -> str:
+    what = "a fraction" if isinstance(value, float) else json_kind(value)
+    return f"The id of a request is a whole number or a text, not {what}."
+
+
+# What the SDK finds.
+
+
+async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware of a server: whatever goes wrong in the SDK is told in our words.
+
+    Raises:
+        MCPError: with a message that says what to send instead; nothing of the inside.
+    """
+    try:
+        return await call_next(ctx)
+    except ValidationError as error:
+        raise MCPError(INVALID_PARAMS, _invalid(ctx.method, error)) from None
+    except MCPError as error:
+        if error.error.code == METHOD_NOT_FOUND:
+            said = f"There is no method {shorten(repr(ctx.method))} here."
+            raise MCPError(METHOD_NOT_FOUND, said) from None
+        if error.error.code == INVALID_PARAMS and error.error.data == "":
+            # The SDK's words for a request before the handshake.
+            said = f"{ctx.method} came before the handshake. Send initialize first."
+            raise MCPError(INVALID_PARAMS, said) from None
+        raise
+    except Exception:
+        if ctx.request_id is None:
+            raise  # A notification: nobody waits for words, and the SDK logs it.
+        _log.exception("%s failed in a way that nobody has foreseen.", shorten(ctx.method))
+        said = "The request failed for a reason inside the server."
+        raise MCPError(INTERNAL_ERROR, said) from None
+
+
+def _invalid(method: str, error: ValidationError) -> str:
+    """What is wrong with the parameters of a request, in one sentence."""
+    found = error.errors(include_url=False, include_input=False)[0]
+    place = shorten(".".join(str(part) for part in found["loc"]) or "params")
+    if found["type"] == "missing":
+        return f"{shorten(method)} needs {place}."
+    wanted = _WANTED.get(found["type"])
+    if wanted is None:
+        return f"{place} is not what {shorten(method)} takes."
+    return f"{place} of {shorten(method)} has to be {wanted}."

@@ -1,0 +1,67 @@
+"""NOT of one link from an element that is known beforehand: asked row by row, or of a set.
+
+`(?a, "knows", ?b) (?b, "knows", ?c) NOT { (?a, "knows", ?c) }` with a given `?a` asks about many
+`?c` whether one and the same element is linked to them. Of an element with few links that is best
+looked up each time. Of a hub it is faster to gather, once, all that it is linked to; but to gather
+what a hub is linked to for a few questions may take a thousand times as long as to ask them.
+
+So it is only done where the block runs through the same links anyway, and the statement itself
+decides, by counting up to a bound how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from mycel.ir import query as ir
+from mycel.sql.scope import Cell, Scope
+
+FEW: Final = 16
+"""Up to so many links an element is asked about each."""
+
+
+class Fan(NamedTuple):
+    """All links with a predicate that leave, or lead to, one element that constants determine."""
+
+    side: Literal["subject", "object"]
+    ground: str
+    predicate: int
+
+    @property
+    def far(self) -> str:
+        return "object" if self.side == "subject" else "subject"
+
+    @property
+    def links(self) -> str:
+        return (
+            f"proposition q WHERE q.{self.side} = {self.ground} AND q.predicate = {self.predicate}"
+        )
+
+
+def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tuple[Fan, ...]:
+    """The fan that a pattern runs through; none, if it is narrowed by more than one end."""
+    match atom.predicates, subject, object_:
+        case (int() as predicate,), Cell(ground=str() as ground), None:
+            return (Fan("subject", ground, predicate),)
+        case (int() as predicate,), None, Cell(ground=str() as ground):
+            return (Fan("object", ground, predicate),)
+        case _:
+            return ()
+
+
+def lacks(block: ir.Block, scope: Scope, fans: set[Fan], not_exists: str) -> str:
+    """The test that a block has no solution: `not_exists`, or for the links of a hub a set."""
+    match block:
+        case ir.Block(atoms=(ir.LinkAtom(mirrored=(), predicate_variable=None) as atom,)) if not (
+            block.attempts or block.conditions or block.independent or atom.link in scope
+        ):
+            subject, object_ = scope.get(atom.subject), scope.get(atom.object)
+        case _:
+            return not_exists
+    for fan in (*fans_of(atom, subject, None), *fans_of(atom, None, object_)):
+        end = object_ if fan.side == "subject" else subject
+        if fan in fans and end is not None and end.is_present:
+            count = f"SELECT count(*) FROM (SELECT 1 FROM {fan.links} LIMIT {FEW + 1})"
+            among = f"{end.number} NOT IN (SELECT q.{fan.far} FROM {fan.links})"
+            return f"CASE WHEN ({count}) > {FEW} THEN {among} ELSE {not_exists} END"
+    return not_exists

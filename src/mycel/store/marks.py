@@ -1,0 +1,34 @@
+"""Which elements something has touched: a bit for each number that the graph has given out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+class Marks:
+    """A set of numbers of elements of one kind, which takes little room however many they are."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray()
+
+    def add(self, number: int) -> None:
+        # Concepts are even and links odd, and each kind has marks of its own.
+        at, bit = divmod(number >> 1, 8)
+        if at >= len(self._bits):
+            self._bits.extend(bytes(at + 1 - len(self._bits) + len(self._bits) // 4))
+        self._bits[at] |= 1 << bit
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        at, bit = divmod(number >> 1, 8)
+        return at < len(self._bits) and bool(self._bits[at] >> bit & 1)
+
+
+class LinkMarks(Marks):
+    """Marks of links, which can be gone through, the oldest first."""
+
+    def __iter__(self) -> Iterator[int]:
+        for at, bits in enumerate(self._bits):
+            if bits:
+                yield from (at << 4 | bit << 1 | 1 for bit in range(8) if bits >> bit & 1)

@@ -1,0 +1,125 @@
+"""What people see of nodes that a bootstrap has written."""
+
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.knowledge.bootstrap import bootstrap
+from tests.adapters.cli.conftest import Run
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A graph of a small project, named by MYCEL_DB."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "cart.py").write_text("class Cart: ...\n")
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "shop.db"))
+    with mycel.open(tmp_path / "shop.db") as db:
+        bootstrap(mycel.Knowledge(db, workspace="shop", root=folder))
+        with db.transaction() as tx:
+            tx.define_type("Host")
+            tx.put_concept("Host", "Cart host", {"bootstrap": "by PXE"})
+    return folder
+
+
+@pytest.mark.usefixtures("sources")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "cart"),
+        ("find", "concept://shop", "--form", "full"),
+        ("concept", "get", "file://shop/cart.py"),
+        ("history", "file://shop/cart.py"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_a_bootstrap_notes_for_itself_is_for_programs(
+    run: Run, words: tuple[str, ...]
+) -> None:
+    shown = run(*words)
+    assert "file://shop/cart.py" in shown.stdout + " ".join(words)
+    assert '"wrote"' not in shown.stdout
+    as_json = run(*words, "--json")
+    assert '"wrote"' in as_json.stdout.replace("\\", "")
+
+
+@pytest.mark.usefixtures("sources")
+def test_an_attribute_of_the_same_name_elsewhere_is_shown(run: Run) -> None:
+    assert "bootstrap: by PXE" in run("search", "host").stdout
+    assert "by PXE" in run("concept", "get", "Host:Cart host").stdout
+
+
+# Nodes by their URIs and paths.
+
+
+@pytest.mark.parametrize(
+    "named", ["file://shop/cart.py", "cart.py", "./cart.py", "Resource:file://shop/cart.py"]
+)
+@pytest.mark.parametrize(
+    "words", [("find",), ("traverse",), ("concept", "get"), ("history",), ("edge", "out")]
+)
+def test_a_file_is_named_by_its_uri_or_by_its_path(
+    run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch, named: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(sources)
+    done = run(*words, named)
+    assert done.status == 0
+    assert done.stdout == run(*words, "file://shop/cart.py").stdout
+
+
+def test_a_path_means_a_concept_before_it_means_a_file(
+    run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sources)
+    assert run("concept", "get", "cart.py/Cart", "--json").object["type"] == "Symbol"
+    assert run("concept", "get", ".", "--json").object["name"] == "concept://shop"
+
+
+@pytest.mark.parametrize("path", ["nothing.py", "../cart.py", "Aspirin", "a b"])
+def test_a_path_without_a_node_is_said_with_all_that_can_be_written(
+    run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(sources)
+    done = run("find", path)
+    assert done.status == 2
+    assert "no path of a node" in done.stderr
+    assert "src/cart.py" in done.stderr
+
+
+def test_a_node_is_proven_by_its_uri_or_path(
+    run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sources)
+    by_name = run("prove", "Resource:file://shop/cart.py").object
+    assert by_name["record"] is not None
+    for named in ("file://shop/cart.py", "cart.py"):
+        assert run("prove", named).object == by_name
+    assert run("prove", "file://shop/nothing.py").status == 1
+    assert run("prove", "Resource:file://shop/nothing.py").object["record"] is None
+    run("prove", "cart.py", "--out", "proof.json")
+    root = run("snapshot", "--json").object["overall_root"]
+    checked = ("verify", "--proof", "proof.json", "--root", root)
+    refused = run(*checked, "file://shop/cart.py")
+    assert refused.status == 2
+    assert "Resource:file://shop/cart.py" in refused.stderr
+    assert run(*checked, "Resource:file://shop/cart.py").status == 0
+
+
+# Searching.
+
+
+@pytest.mark.usefixtures("sources")
+def test_edges_come_after_concepts_in_a_search(run: Run) -> None:
+    def found(*more: str) -> list[str]:
+        return [each["id"][0] for each in run("search", "cart", "--json", *more).objects]
+
+    both = found()
+    assert both == sorted(both)
+    assert set(both) == {"C", "P"}
+    concepts = both.count("C")
+    assert found("--limit", str(concepts)) == ["C"] * concepts
+    assert set(found("--kind", "edge")) == {"P"}
+    assert set(found("--kind", "concept")) == {"C"}
+    assert found("--kind", "edge", "--kind", "concept") == both

@@ -1,0 +1,108 @@
+"""/mcp: what is no message gets an answer in our words, in both eras of the protocol."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.adapters.http.conftest import Server, Start
+
+OLDER = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+NEWER = OLDER | {"mcp-protocol-version": "2026-07-28"}
+ERAS = pytest.mark.parametrize("headers", [OLDER, NEWER], ids=["older", "newer"])
+ABOUT = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def send(server: Server, body: bytes, headers: dict[str, str]) -> httpx.Response:
+    return httpx.post(f"{server.url}/mcp", content=body, headers=headers, timeout=60)
+
+
+def message(answer: httpx.Response) -> dict[str, Any]:
+    """The message in an answer, be it JSON or a stream."""
+    text = answer.text
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        text = next(each[6:] for each in text.splitlines() if each.startswith("data: {"))
+    told: dict[str, Any] = json.loads(text)
+    return told
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("body", "code", "known_id"),
+    [
+        (b"{", -32700, None),
+        (b"\xff\xfe", -32700, None),
+        (b"[" * 100_000, -32700, None),
+        (b"[]", -32600, None),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
+        (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600, None),
+        (b'{"id": 5, "method": "ping"}', -32600, 5),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": []}', -32600, 5),
+        (b'{"jsonrpc": "2.0", "id": 5, "x": "' + b"x" * 100_000 + b'"}', -32600, 5),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_a_body_that_is_no_message_is_refused_in_one_sentence(
+    garden: Server, headers: dict[str, str], body: bytes, code: int, known_id: int | None
+) -> None:
+    answer = send(garden, body, headers)
+    told = answer.json()
+    assert (answer.status_code, told["error"]["code"], told["id"]) == (400, code, known_id)
+    assert "\n" not in told["error"]["message"]
+    assert "pydantic" not in answer.text
+    assert garden.is_well()
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "tools/call needs params.name."),
+        (
+            {"name": "get_nodes", "arguments": [1]},
+            "params.arguments of tools/call has to be an object.",
+        ),
+    ],
+)
+def test_parameters_that_are_wrong_are_named(
+    garden: Server, headers: dict[str, str], params: dict[str, Any], said: str
+) -> None:
+    more = {"mcp-method": "tools/call", "mcp-name": str(params.get("name", ""))}
+    if headers is NEWER:
+        params, headers = params | {"_meta": ABOUT}, headers | more
+    call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}
+    told = message(send(garden, json.dumps(call).encode(), headers))
+    assert (told["error"]["code"], told["error"]["message"]) == (-32602, said)
+
+
+@ERAS
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_a_body_that_does_not_say_it_is_json_is_refused(
+    garden: Server, headers: dict[str, str], kind: str
+) -> None:
+    answer = send(garden, b"{}", headers | {"content-type": kind})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, -32600)
+    assert "application/json" in answer.json()["error"]["message"]
+
+
+def test_a_graph_that_is_gone_is_an_error_of_every_tool(start: Start, graph: Path) -> None:
+    server = start()
+    graph.rename(graph.with_suffix(".aside"))
+    call = {
+        "jsonrpc": "2.0",
+        "id": 5,
+        "method": "tools/call",
+        "params": {"name": "describe_graph", "arguments": {}},
+    }
+    told = message(send(server, json.dumps(call).encode(), OLDER))["result"]
+    assert told["isError"]
+    assert "is gone" in told["content"][0]["text"]
+    graph.with_suffix(".aside").rename(graph)
+    assert not message(send(server, json.dumps(call).encode(), OLDER))["result"]["isError"]
