@@ -269,6 +269,14 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     )
 
 
+def _size(column: tuple[Any, ...]) -> int:
+    """How long the texts of a column are together. Nearly always all cells are texts, or none."""
+    try:
+        return sum(map(len, column))
+    except TypeError:
+        return sum([len(cell) for cell in column if cell.__class__ is str])
+
+
 def _rows(
     reader: Reader, statement: Statement, bindings: tuple[Any, ...], limit: int | None
 ) -> list[tuple[Any, ...]]:
@@ -288,7 +296,7 @@ def _rows(
         if not rows and len(chunk) < lot:
             return chunk
         rows += chunk
-        size += sum([len(cell) for row in chunk for cell in row if cell.__class__ is str])
+        size += sum(map(_size, zip(*chunk, strict=True)))
         if size > RESULT_BYTES_MAX or len(rows) > rows_max:
             cursor.close()
             raise ResourceExhausted(

@@ -27,15 +27,16 @@ class Fan(NamedTuple):
     ground: str
     predicate: int
 
-    @property
-    def far(self) -> str:
-        return "object" if self.side == "subject" else "subject"
+    def lacks(self, end: Cell, predicate: str, not_exists: str) -> str:
+        """The test that an element is not at the other end of these links.
 
-    @property
-    def links(self) -> str:
-        return (
-            f"proposition q WHERE q.{self.side} = {self.ground} AND q.predicate = {self.predicate}"
-        )
+        `predicate` is where its number is bound; `not_exists` asks about one element.
+        """
+        far = "object" if self.side == "subject" else "subject"
+        links = f"proposition q WHERE q.{self.side} = {self.ground} AND q.predicate = {predicate}"
+        count = f"SELECT count(*) FROM (SELECT 1 FROM {links} LIMIT {FEW + 1})"
+        among = f"{end.number} NOT IN (SELECT q.{far} FROM {links})"
+        return f"CASE WHEN ({count}) > {FEW} THEN {among} ELSE {not_exists} END"
 
 
 def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tuple[Fan, ...]:
@@ -49,19 +50,17 @@ def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tu
             return ()
 
 
-def lacks(block: ir.Block, scope: Scope, fans: set[Fan], not_exists: str) -> str:
-    """The test that a block has no solution: `not_exists`, or for the links of a hub a set."""
+def gathered(block: ir.Block, scope: Scope, fans: set[Fan]) -> tuple[Fan, Cell] | None:
+    """The links that a NOT may be asked of as a set, and the element that it asks about."""
     match block:
         case ir.Block(atoms=(ir.LinkAtom(mirrored=(), predicate_variable=None) as atom,)) if not (
             block.attempts or block.conditions or block.independent or atom.link in scope
         ):
             subject, object_ = scope.get(atom.subject), scope.get(atom.object)
         case _:
-            return not_exists
+            return None
     for fan in (*fans_of(atom, subject, None), *fans_of(atom, None, object_)):
         end = object_ if fan.side == "subject" else subject
         if fan in fans and end is not None and end.is_present:
-            count = f"SELECT count(*) FROM (SELECT 1 FROM {fan.links} LIMIT {FEW + 1})"
-            among = f"{end.number} NOT IN (SELECT q.{fan.far} FROM {fan.links})"
-            return f"CASE WHEN ({count}) > {FEW} THEN {among} ELSE {not_exists} END"
-    return not_exists
+            return fan, end
+    return None

@@ -203,7 +203,7 @@ class Patterns:
             # By number there is one row at most: the index on types would only mislead.
             is_found = is_found or atom.number is not None
             column = f"+{row}.type" if is_found else f"{row}.type"
-            tests.append(f"{column} = {atom.type}")
+            tests.append(f"{column} = {self._number(atom.type)}")
         return tests
 
     def _by_number(self, row: str, atom: ir.LinkByNumber) -> list[str]:
@@ -218,6 +218,24 @@ class Patterns:
         if known is not None:
             select.where.append(f"{row}.id = {known.number}")
         select.scope[link] = Cell(f"{row}.id", "link", row)
+
+    def _among(
+        self, row: str, predicates: tuple[int, ...] | None, *, apart: bool = False
+    ) -> list[str]:
+        """The link has one of these predicates.
+
+        With `apart` it is said in other words. What both sides of an OR say alike, SQLite tests by
+        itself: it would then read all links of the predicate instead of those of the known end.
+        """
+        if predicates is None:
+            return []
+        if len(predicates) == 1:
+            return [f"{row}.predicate = {self._number(predicates[0])}{' + 0' if apart else ''}"]
+        return [f"{row}.predicate IN ({', '.join(map(str, predicates))})"]
+
+    def _number(self, number: int) -> str:
+        """The number of a type or predicate: bound, so that other names share the statement."""
+        return self.bindings.add(ir.Known(number, "number"))
 
     def _link(self, select: Select, atom: ir.LinkAtom) -> None:
         entry = None if atom.link in select.scope else self._probe(select, atom.probe)
@@ -237,7 +255,7 @@ class Patterns:
         if atom.mirrored:
             tests.append(self._mirrored_ends(select, atom, row))
         else:
-            tests += _among(row, atom.predicates)
+            tests += self._among(row, atom.predicates)
             if self._is_eager:
                 select.fans.update(
                     absence.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
@@ -266,9 +284,9 @@ class Patterns:
     def _mirrored_ends(self, select: Select, atom: ir.LinkAtom, row: str) -> str:
         """Either way round. Each way has its own test, so that each can use its own index."""
         scope, kind = select.scope, _kind(atom.concepts.subject and atom.concepts.object)
-        straight = _among(row, atom.predicates)
+        straight = self._among(row, atom.predicates)
         subject, object_ = scope.get(atom.subject), scope.get(atom.object)
-        turned = _among(row, atom.mirrored, apart=subject is not None or object_ is not None)
+        turned = self._among(row, atom.mirrored, apart=subject is not None or object_ is not None)
         if subject is None and object_ is None:
             way = self.names.fresh("t")
             select.join(f"(SELECT 0 AS turned UNION ALL SELECT 1) {way}")
@@ -308,7 +326,7 @@ class Patterns:
         scope = select.scope
         if atom.subject not in scope and atom.object not in scope:
             row = self.names.fresh("d")
-            select.join(f"{walks.starts(self.sources, atom)} {row}")
+            select.join(f"{walks.starts(self.sources, atom, self._number(atom.predicate))} {row}")
             scope[atom.subject] = Cell(f"{row}.id", _kind(atom.concepts.subject), is_present=True)
         forward = atom.subject in scope
         start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
@@ -322,7 +340,8 @@ class Patterns:
         name = self.names.fresh("w")
         ground = None if known is not None else scope[start].ground
         begin = scope[start].number if ground is None else ground
-        walk = walks.reached(self.sources, name, begin, atom, forward=forward)
+        way = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
+        walk = way.reached(name, begin)
         if known is not None:
             select.where.append(f"{known.number} IN ({walk})")
             return
@@ -340,7 +359,7 @@ class Patterns:
         moment = self.sources.moment or "-1"
         maximum = -1 if atom.maximum is None else atom.maximum
         select.join(
-            f"json_each(mycel_walks({scope[atom.subject].number}, {atom.predicate},"
+            f"json_each(mycel_walks({scope[atom.subject].number}, {self._number(atom.predicate)},"
             f" {atom.minimum}, {maximum}, {int(atom.mirrored)}, {moment})) {row}"
         )
         ends: tuple[tuple[ir.Variable | None, CellKind], ...] = (
@@ -480,7 +499,11 @@ class Patterns:
 
     def _lack(self, select: Select, block: ir.Block) -> str:
         (exists,) = self._exist(select, (block,))
-        return absence.lacks(block, select.scope, select.fans, f"NOT {exists}")
+        gathered = absence.gathered(block, select.scope, select.fans)
+        if gathered is None:
+            return f"NOT {exists}"
+        fan, end = gathered
+        return fan.lacks(end, self._number(fan.predicate), f"NOT {exists}")
 
     def _operand(self, select: Select, operand: ir.Operand, by_number: bool) -> Access:
         if isinstance(operand, ir.Field):
@@ -549,16 +572,3 @@ def _single_atom(attempt: ir.Attempt) -> ir.ConceptAtom | ir.LinkAtom | None:
             return atom
         case _:
             return None
-
-
-def _among(row: str, predicates: tuple[int, ...] | None, *, apart: bool = False) -> list[str]:
-    """The link has one of these predicates.
-
-    With `apart` it is said in other words. What both sides of an OR say alike, SQLite tests by
-    itself: it would then read all links of the predicate instead of those of the known end.
-    """
-    if predicates is None:
-        return []
-    if len(predicates) == 1:
-        return [f"{row}.predicate = {predicates[0]}{' + 0' if apart else ''}"]
-    return [f"{row}.predicate IN ({', '.join(map(str, predicates))})"]

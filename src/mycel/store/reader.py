@@ -27,8 +27,12 @@ from mycel.store.rows import Row, first, only
 
 Direction = Literal["out", "in"]
 
-STEPS_UNWATCHED: Final = 500
-"""How many instructions of SQLite, some tens of rows, pass between two looks at the clock."""
+STEPS_UNWATCHED: Final = 4000
+"""How many instructions of SQLite, some hundreds of rows, pass between two looks at the clock.
+
+With 500 a tenth of a long query was spent on looking. Where every row is a document of a megabyte,
+a query may run a second beyond its deadline.
+"""
 
 _CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
 _PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")

@@ -33,7 +33,7 @@ def test_every_stage_is_told(db: mycel.Nexus) -> None:
     stages = told(db, FIND)
     assert stages.keys() == {"command", "plan", "sql", "bindings", "steps"}
     assert stages["plan"][0]["stage"] == "bind"
-    assert stages["bindings"] == ["t1"]
+    assert stages["bindings"] == ["t1", 3]
     assert "SEARCH" in stages["steps"][0]
 
 
@@ -46,7 +46,7 @@ def test_the_statement_that_is_told_gives_the_rows(db: mycel.Nexus) -> None:
 
 def test_parameters_are_told_by_name_and_not_by_value(db: mycel.Nexus) -> None:
     stages = told(db, BY_NAME, name="secret")
-    assert stages["bindings"] == [":name"]
+    assert stages["bindings"] == [":name", 3]
     assert "secret" not in str(stages)
 
 
@@ -98,7 +98,7 @@ def test_what_means_nothing_is_refused_as_it_would_be(db: mycel.Nexus) -> None:
 def test_an_explained_limit_is_that_of_the_command(db: mycel.Nexus) -> None:
     command = 'UPDATE ?t SET ATTRIBUTES { size: 1 } WHERE { ?t {type: "Town"} }'
     assert "LIMIT ?" not in told(db, command)["sql"]
-    assert told(db, f"{command} LIMIT 2")["sql"].endswith("LIMIT ?1")
+    assert told(db, f"{command} LIMIT 2")["sql"].endswith("LIMIT ?2")
 
 
 def test_explaining_a_change_needs_no_right_to_write(db: mycel.Nexus) -> None:

@@ -181,7 +181,7 @@ def test_an_optional_of_its_own_is_found_by_its_index() -> None:
     (atom,) = inner.atoms
     assert isinstance(atom, ir.ConceptAtom)
     assert atom.probe is not None
-    assert "c2.id IN (SELECT q.element FROM property q WHERE q.slot = 1 AND q.value = ?1)" in (
+    assert "c2.id IN (SELECT q.element FROM property q WHERE q.slot = 1 AND q.value = ?2)" in (
         compile_query(rewritten(text)).text
     )
 
@@ -248,11 +248,11 @@ def test_entries_are_joined_before_the_row_they_lead_to() -> None:
     statement = compile_query(rewrite(bound(text, c="ULM").query, Counts()))
     assert statement.text == (
         "SELECT c2.name FROM property q1 CROSS JOIN concept c2 WHERE q1.slot = 1 AND q1.value = ?1"
-        " AND c2.id = q1.element AND +c2.type = 3"
+        " AND c2.id = q1.element AND +c2.type = ?2"
         " AND (json_extract(c2.attributes, '$.code') = ?1"
         " AND json_type(c2.attributes, '$.code') = 'text')"
     )
-    assert statement.bindings == (ir.Given("c", "text"),)
+    assert statement.bindings == (ir.Given("c", "text"), ir.Known(3, "number"))
 
 
 def test_booleans_are_numbers_in_an_index() -> None:

@@ -69,8 +69,13 @@ def test_a_constant_of_a_command_is_bound_and_not_written(word: str) -> None:
         variables=("t",),
     )
     statement = compile_query(query)
-    assert statement.text == "SELECT c1.name FROM concept c1 WHERE c1.name = ?1 AND c1.type = 3"
-    assert statement.bindings == (ir.Known(word, "text"),)
+    assert statement.text == "SELECT c1.name FROM concept c1 WHERE c1.name = ?1 AND c1.type = ?2"
+    assert statement.bindings == (ir.Known(word, "text"), ir.Known(3, "number"))
+
+
+def test_commands_about_other_types_and_predicates_share_a_statement() -> None:
+    other = ROWS.replace('"Town"', '"River"').replace('"feeds"', '"says"')
+    assert compile_query(bound(ROWS).query).text == compile_query(bound(other).query).text
 
 
 def test_solutions_are_compared_only_where_joins_can_repeat_them() -> None:
@@ -82,8 +87,8 @@ def test_solutions_are_compared_only_where_joins_can_repeat_them() -> None:
 def test_elements_are_assembled_after_the_cut() -> None:
     text = 'FIND(?t) WHERE { ?t {type: "Town"} } ORDER BY ?t.attributes.size'
     page = compile_query(rewritten(text), limited=True).text
-    assert page.index("ConceptNode") < page.index("LIMIT ?1")
-    assert re.search(r"ConceptNode.* FROM \(SELECT c1.id AS k0 .*LIMIT \?1 OFFSET \?2\) s", page)
+    assert page.index("ConceptNode") < page.index("LIMIT ?2")
+    assert re.search(r"ConceptNode.* FROM \(SELECT c1.id AS k0 .*LIMIT \?2 OFFSET \?3\) s", page)
 
 
 def test_a_page_is_in_a_total_order() -> None:
@@ -103,7 +108,7 @@ def test_sums_go_beyond_64_bits_only_where_asked_to() -> None:
 def test_numbers_of_targets_come_once_and_in_order() -> None:
     statement = compile_numbers(rewritten('FIND(?t) WHERE { (?t, "feeds", ?r) }'), limited=True)
     assert statement.text.startswith("SELECT * FROM (SELECT DISTINCT")
-    assert statement.text.endswith("ORDER BY 1 LIMIT ?1")
+    assert statement.text.endswith("ORDER BY 1 LIMIT ?2")
 
 
 # More tables than SQLite joins.
