@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from mycel.cli.mcp import knowledge_of, open_or_create
 from mycel.cli.output import Output, count
 
 if TYPE_CHECKING:
-    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, Summary
+    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, Skipped, Summary
 
 _SKIPPED_SHOWN = 10
 
@@ -79,7 +79,10 @@ def _follow(out: Output, work: Bootstrap, database: str) -> None:
     with suppress(KeyboardInterrupt):
         for summary in watch(work, database):
             now = datetime.now().astimezone()
-            out.say(f"{now:%H:%M:%S} {summary}", {"event": "changed"} | summary.to_dict())
+            if out.as_json or not summary.is_nothing:
+                out.say(f"{now:%H:%M:%S} {summary}", {"event": "changed"} | summary.to_dict())
+            if not out.as_json:
+                _warn(out, summary.skipped_anew, len(summary.skipped_anew))
             sys.stdout.flush()
     out.note("Stopped watching.")
 
@@ -89,12 +92,17 @@ def _tell(out: Output, summary: Summary) -> None:
         out.object(summary.to_dict())
         return
     out.line(f"{summary}.")
-    shown = summary.skipped[:_SKIPPED_SHOWN]
+    _warn(out, summary.skipped, summary.skipped_count)
+    out.warn(summary.notes)
+
+
+def _warn(out: Output, skipped: Sequence[Skipped], number: int) -> None:
+    """Name the first files that were skipped, and count the others."""
+    shown = skipped[:_SKIPPED_SHOWN]
     out.warn(f"Skipped {each.path}: {each.why}." for each in shown)
-    more = summary.skipped_count - len(shown)
+    more = number - len(shown)
     if more:
         out.warn([f"{count(more, 'more file')} skipped; --json names up to 100 of them."])
-    out.warn(summary.notes)
 
 
 @contextmanager

@@ -206,29 +206,41 @@ def own_program() -> tuple[str, ...]:
 # Words for people.
 
 
-def connection_help(url: str, command: Sequence[str], shared_name: str) -> str:
+def connection_help(
+    url: str, command: Sequence[str], shared_name: str, token_variable: str | None = None
+) -> str:
     """How each client is connected: to the server at `url`, or by starting `command` itself.
 
-    `shared_name` is for those that have one file for all projects.
+    `shared_name` is for those that have one file for all projects. `token_variable` holds the
+    token in the environment, if there is one: it is named, and the token never shown.
     """
-    return "\n".join(_lines(url, command, shared_name))
+    return "\n".join(_lines(url, command, shared_name, token_variable))
 
 
-def _lines(url: str, command: Sequence[str], shared_name: str) -> Iterator[str]:
-    there = json.dumps({"mcpServers": {NAME: {"url": url}}})
+def _lines(
+    url: str, command: Sequence[str], shared_name: str, token_variable: str | None
+) -> Iterator[str]:
+    typed_header = told_variable = ""
+    headers: dict[str, Any] = {}
+    if token_variable is not None:
+        typed_header = f' --header "Authorization: Bearer ${token_variable}"'
+        told_variable = f" --bearer-token-env-var {token_variable}"
+        # How Cursor and VS Code both write a variable of the environment.
+        headers = {"headers": {"Authorization": f"Bearer ${{env:{token_variable}}}"}}
+    there = json.dumps({"mcpServers": {NAME: {"url": url, **headers}}})
     entry = {"command": command[0], "args": [*command[1:]]}
     started = json.dumps({"mcpServers": {shared_name: entry}})
     yield "Claude Code:"
-    yield f"  claude mcp add --transport http {NAME} {url}"
+    yield f"  claude mcp add --transport http {NAME} {url}{typed_header}"
     yield "Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config):"
     yield f"  {started}"
     yield "Cursor, in .cursor/mcp.json:"
     yield f"  {there}"
     yield "VS Code:"
-    added = json.dumps({"name": NAME, "type": "http", "url": url})
+    added = json.dumps({"name": NAME, "type": "http", "url": url, **headers})
     yield f"  code --add-mcp {shlex.quote(added)}"
     yield "Codex:"
-    yield f"  codex mcp add {shared_name} --url {url}"
+    yield f"  codex mcp add {shared_name} --url {url}{told_variable}"
 
 
 def typed(client: Client, name: str, command: Sequence[str]) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
+from mycel.cli.mcp import open_or_create
 from mycel.cli.output import Output, count
 from mycel.errors import NotFound
 
@@ -34,13 +35,14 @@ def import_(session: Session, *, file: str) -> None:
 
     All of it is one transaction. What is there stays: entities get the observations that they
     lack, so importing a file twice changes nothing. Lines that say nothing usable are skipped and
-    named. Afterwards `mycel mcp --compat memory` offers the tools of that server on this graph.
+    named. The database is created if it is not there. Afterwards `mycel mcp --compat memory` offers
+    the tools of that server on this graph.
     """
     # Late: see the package's docstring.
     from mycel.knowledge.memory.importing import import_memory
 
     out = session.out
-    with _readable(file) as path, session.open() as db, out.waiting("Importing…"):
+    with _readable(file) as path, open_or_create(session) as db, out.waiting("Importing…"):
         done = import_memory(db, path)
     _tell(out, done)
 

@@ -41,7 +41,7 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
     """Serve the graph to an agent over MCP, on standard input and output.
 
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
-    created if it is not there. The server ends when its input does.
+    created if it is not there, unless nothing may be written. The server ends when its input does.
     """
     # Late: see the package's docstring.
     from mycel.syntax.collecting import collector_paused
@@ -55,7 +55,7 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
             lean.load()
             from mycel.mcp.stdio import serve
 
-            db = closing.enter_context(open_or_create(session, reading=readonly))
+            db = closing.enter_context(open_served(session, readonly=readonly))
             folder = (Path.cwd() if root is None else root).resolve()
             server = _server(session, db, folder, compat, readonly=readonly)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
@@ -74,6 +74,19 @@ def _server(
     from mycel.mcp.server import build_server
 
     return build_server(db, knowledge_of(session, db, root), readonly=readonly)
+
+
+def open_served(session: Session, *, readonly: bool, **how: Any) -> Nexus:
+    """The database that is served. Whoever only reads creates none: it would stay empty.
+
+    `how` goes to `mycel.open`.
+
+    Raises:
+        NotADatabase: nothing may be written, and there is none.
+    """
+    if readonly:
+        return session.open(reading=True, memory="modest", **how)
+    return open_or_create(session, **how)
 
 
 def open_or_create(session: Session, **how: Any) -> Nexus:

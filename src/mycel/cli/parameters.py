@@ -22,7 +22,7 @@ ELEMENT = "ID|TYPE:NAME|URI|PATH"
 """How help shows an argument that `resolve` understands."""
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
-_URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.ASCII)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
 _NODE_TYPES = ("Concept", "Resource", "Symbol", "Missing")
 """What nodes of the knowledge engine are, whose names are URIs."""
 
@@ -104,7 +104,8 @@ def resolve(graph: HasConcepts, text: str) -> str:
     """The id of the element that somebody typed.
 
     Raises:
-        InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node.
+        InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
+            URI that leads out of its workspace.
         TypeMismatch: the type is not defined.
         NotFound: there is no such concept.
     """
@@ -117,7 +118,11 @@ def resolve(graph: HasConcepts, text: str) -> str:
 
 
 def _find_node(graph: HasConcepts, uri: str) -> Concept:
-    found = _node(graph, uri)
+    # Late: see the package's docstring.
+    from mycel.knowledge.uris import normalise
+
+    # As it was typed first: KIP can write a name that is no URI in its normal form.
+    found = _node(graph, uri) or _node(graph, normalise(uri, ""))
     if found is None:
         raise NotFound(
             f"There is no node {uri!r}.",

@@ -18,7 +18,7 @@ import rich_click as click
 
 from mycel.cli.clients import Server, connection_help, own_program, server_name
 from mycel.cli.context import Command, Session, pass_session
-from mycel.cli.mcp import knowledge_of, open_or_create
+from mycel.cli.mcp import knowledge_of, open_served
 from mycel.cli.output import Output
 from mycel.errors import AccessDenied
 
@@ -119,7 +119,8 @@ def serve(
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
 
     POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, GET / says what there
-    is. Unless told otherwise, only this machine can reach it.
+    is. Unless told otherwise, only this machine can reach it. The database is created if it is not
+    there, unless nothing may be written to it: by --readonly without --bootstrap.
     """
     # Late: see the package's docstring.
     from mycel.http.policy import Policy, names_of, origins_of
@@ -144,12 +145,14 @@ def serve(
     sockets = bind(addresses)
     try:
         folder = (root or project or Path.cwd()).resolve()
-        with _graph(session, policy) as db:
+        # What --bootstrap brings in is written here, whatever others may do.
+        with _graph(session, policy, readonly=readonly and project is None) as db:
             if project is not None:
                 _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)
             app = _application(session, db, policy, folder)
-            url = url_of(sockets[0], host)
+            here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
+            url = here if session.as_json else there
             run(
                 app,
                 sockets,
@@ -192,10 +195,10 @@ def _secret(out: Output, path: Path) -> str:
 # The graph.
 
 
-def _graph(session: Session, policy: Policy) -> Nexus:
-    return open_or_create(
+def _graph(session: Session, policy: Policy, *, readonly: bool) -> Nexus:
+    return open_served(
         session,
-        reading=policy.readonly,
+        readonly=readonly,
         timeout_s=policy.timeout_s,
         busy_timeout_s=policy.timeout_s,
     )
@@ -258,10 +261,12 @@ def _say_ready(session: Session, db: Nexus, url: str, root: Path, policy: Policy
         # The same graph, the same URIs and the same files, wherever a client starts it.
         command = Server(own_program(), place, root).command()
         command += ["--readonly"] if policy.readonly else []
-        out.line(f"{connection_help(f'{url}/mcp', command, server_name(place))}\n")
-        if policy.token is not None:
+        variable = None if policy.token is None else TOKEN_VARIABLE
+        out.line(f"{connection_help(f'{url}/mcp', command, server_name(place), variable)}\n")
+        if variable is not None:
             out.line(
-                "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN.\n"
+                "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN: set"
+                f" {variable} to the token where you type these, and where clients start.\n"
             )
         out.line(out.style(f"Mycel serves {path} at {url} (Ctrl-C stops it)", bold=True))
     sys.stdout.flush()

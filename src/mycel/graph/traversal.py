@@ -181,12 +181,14 @@ class CutOff(NamedTuple):
     def sentence(self) -> str:
         """What a reader should know."""
         count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
-        are = "element is" if self.remaining == 1 and not self.more else "elements are"
+        is_one = self.remaining == 1 and not self.more
+        are, lie = ("element is", "lies") if is_one else ("elements are", "lie")
+        budget = self.budget.removesuffix("s") if self.limit == 1 else self.budget
         named = self.nearest
         if self.name != self.nearest:
             named = f"{shorten(self.name)!r} ({self.nearest})"
         return (
-            f"The budget of {self.limit} {self.budget} is used up: {count} {are} left out that lie"
+            f"The budget of {self.limit} {budget} is used up: {count} {are} left out that {lie}"
             f" within max_cost, the nearest {named} at a cost of {self.cost:g}."
         )
 

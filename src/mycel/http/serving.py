@@ -22,12 +22,19 @@ from typing import Any, Final
 
 import uvicorn
 
-from mycel.errors import ConstraintViolation, InternalError
+from mycel.errors import (
+    AccessDenied,
+    ConstraintViolation,
+    InternalError,
+    MycelError,
+    ResourceExhausted,
+)
 from mycel.http.guarding import Guard
-from mycel.http.policy import GRACE_S, HEAD_BYTES_MAX, KEEP_ALIVE_S, Policy
+from mycel.http.policy import GRACE_S, HEAD_BYTES_MAX, KEEP_ALIVE_S, Policy, host_name
 from mycel.http.protocol import protocol_for
 
 _BACKLOG: Final = 128
+_ADDRESS_HINT: Final = "Give an address of this machine, or 0.0.0.0 for all of them."
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
@@ -48,7 +55,7 @@ def resolve(host: str, port: int) -> list[Address]:
         )
     except (OSError, UnicodeError):
         raise ConstraintViolation(
-            f"There is no address for the host {host!r}.", hint="Give an address of this machine."
+            f"There is no address for the host {host!r}.", hint=_ADDRESS_HINT
         ) from None
     return list(dict.fromkeys((int(family), address) for family, _, _, _, address in found))
 
@@ -65,7 +72,9 @@ def bind(addresses: Sequence[Address]) -> list[socket.socket]:
     """A socket for each address, all of them with one port. Nobody is answered yet.
 
     Raises:
-        InternalError: the port is taken, or may not be used.
+        ResourceExhausted: the port is taken.
+        AccessDenied: it may not be used.
+        ConstraintViolation: the host is no address of this machine.
     """
     bound: list[socket.socket] = []
     try:
@@ -83,7 +92,9 @@ def bind(addresses: Sequence[Address]) -> list[socket.socket]:
             each.close()
         raise
     if not bound:
-        raise InternalError("None of the host's addresses is one of this machine.")
+        raise ConstraintViolation(
+            "None of the host's addresses is one of this machine.", hint=_ADDRESS_HINT
+        )
     return bound
 
 
@@ -102,17 +113,34 @@ def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     return made
 
 
-def _cannot_listen(host: str, port: int, error: OSError) -> InternalError:
-    return InternalError(
-        f"The server cannot listen on {host} port {port}: {error.strerror or error}.",
-        hint="Choose another port with --port, or any free one with --port 0.",
-    )
+def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
+    said = f"The server cannot listen on {host} port {port}: {error.strerror or error}."
+    another = "Choose another port with --port, or any free one with --port 0"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return ResourceExhausted(
+                said,
+                hint=f"{another}; or stop the process that holds this one, which"
+                f" `lsof -i :{port}` names: it may be another `mycel serve`.",
+            )
+        case errno.EACCES | errno.EPERM:
+            return AccessDenied(said, hint=f"{another}. Those below 1024 need special rights.")
+        case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
+            return ConstraintViolation(said, hint=_ADDRESS_HINT)
+    return InternalError(said, hint=f"{another}.")
 
 
-def url_of(bound: socket.socket, host: str) -> str:
-    """Where clients find the server."""
+def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
+    """Where clients find the server: from other machines, under the first name that is allowed.
+
+    A name that is allowed on this machine alone is a proxy's, whose port nobody knows here.
+    """
     address, port = bound.getsockname()[:2]
-    if ipaddress.ip_address(address).is_unspecified:
+    listens = ipaddress.ip_address(address)
+    outside = host_name(allowed[0]) if allowed and not listens.is_loopback else None
+    if outside is not None:
+        name = outside
+    elif listens.is_unspecified:
         name = "127.0.0.1" if bound.family == socket.AF_INET else "::1"
     else:
         name = host or address

@@ -9,8 +9,8 @@ and passes it back: `Contexts` keeps them, and forgets those that were not used 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from secrets import token_urlsafe
 from threading import Lock
 from typing import Any, Final
@@ -37,6 +37,8 @@ class Loaded:
     """What brought it here."""
     used: int
     """When it was used last: the greater, the later."""
+    id: str = ""
+    """By which it is known again under another URI; empty if nobody said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +104,31 @@ class ActiveContext:
     def __contains__(self, uri: object) -> bool:
         return uri in self._loaded
 
-    def add(self, uri: str, *, tokens: int = 0, why: str = "added") -> tuple[str, ...]:
+    def add(
+        self,
+        uri: str,
+        *,
+        tokens: int = 0,
+        why: str = "added",
+        id: str = "",  # noqa: A002 - the word for it
+    ) -> tuple[str, ...]:
         """Load a node, or use it again. Returns what had to go for it."""
-        return self.add_all(((uri, tokens, why),))
+        return self.add_all(((uri, tokens, why),), ids={uri: id})
 
-    def add_all(self, nodes: Iterable[tuple[str, int, str]]) -> tuple[str, ...]:
+    def add_all(
+        self, nodes: Iterable[tuple[str, int, str]], *, ids: Mapping[str, str] | None = None
+    ) -> tuple[str, ...]:
         """Load nodes: URI, tokens, and why. The first counts as the last used.
 
-        Where there are more than there is room for, those at the end are not loaded at all.
+        Where there are more than there is room for, those at the end are not loaded at all. With
+        their `ids`, by URI, nodes can be followed when they move.
         """
+        known = ids or {}
         wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
         with self._lock:
             for uri, (tokens, why) in wanted.items():
                 self._uses += 1
-                self._loaded[uri] = Loaded(uri, tokens, why, self._uses)
+                self._loaded[uri] = Loaded(uri, tokens, why, self._uses, known.get(uri, ""))
                 self._loaded.move_to_end(uri)
             gone = []
             while len(self._loaded) > self.size_max:
@@ -131,7 +144,7 @@ class ActiveContext:
             if loaded is None:
                 return False
             self._uses += 1
-            self._loaded[uri] = Loaded(uri, loaded.tokens, loaded.why, self._uses)
+            self._loaded[uri] = replace(loaded, used=self._uses)
             self._loaded.move_to_end(uri)
             return True
 
@@ -146,12 +159,18 @@ class ActiveContext:
     def rename(self, old: str, new: str, *, subtree: bool = False) -> None:
         """Follow a node that has another URI now, and on request all that are below it."""
         with self._lock:
-            renamed: OrderedDict[str, Loaded] = OrderedDict()
-            for uri, each in self._loaded.items():
-                if uri == old or (subtree and uri.startswith(f"{old}/")):
-                    uri = new + uri[len(old) :]  # noqa: PLW2901
-                renamed[uri] = Loaded(uri, each.tokens, each.why, each.used)
-            self._loaded = renamed
+            self._follow(
+                {
+                    uri: new + uri[len(old) :]
+                    for uri in self._loaded
+                    if uri == old or (subtree and uri.startswith(f"{old}/"))
+                }
+            )
+
+    def follow(self, now: Mapping[str, str | None]) -> None:
+        """Take over what nodes are called now, by the URI they had; None is for those gone."""
+        with self._lock:
+            self._follow(now)
 
     def clear(self) -> int:
         """Start over. Returns how many nodes were loaded."""
@@ -171,6 +190,16 @@ class ActiveContext:
                 tuple(reversed(self._evicted)),
                 self._evicted_count,
             )
+
+    def _follow(self, now: Mapping[str, str | None]) -> None:
+        before, self._loaded = self._loaded, OrderedDict()
+        for old, each in before.items():
+            uri = now.get(old, old)
+            if uri is None:
+                self._evict(old, "no longer in the graph")
+                continue
+            self._loaded[uri] = replace(each, uri=uri)
+            self._loaded.move_to_end(uri)  # Two may be one now: the later use counts.
 
     def _evict(self, uri: str, why: str) -> None:
         self._uses += 1

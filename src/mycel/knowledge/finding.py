@@ -7,13 +7,13 @@ and a placeholder only if there is nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from mycel.engine.healing import MISSING, SCHEME, is_placeholder
-from mycel.errors import InvalidId, NotFound
-from mycel.knowledge.nodes import Node, NodeType, Relation
+from mycel.errors import ConstraintViolation, InvalidId, NotFound
+from mycel.knowledge.nodes import Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
 from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP
 from mycel.model import ids
@@ -147,6 +147,55 @@ def _rank(found: Found) -> tuple[int, int]:
 
 def _type_of(element: Element) -> str:
     return element.type if isinstance(element, Concept) else ""
+
+
+def names_now(
+    reader: Reader, known: Mapping[str, str], parsed: Callable[[str], Uri]
+) -> dict[str, str | None]:
+    """What nodes are called now: by the URI they had, each with its id if it is known.
+
+    None is for those that are no more. One that was removed and written again is there.
+    """
+    return {uri: _name_now(reader, parsed(uri), id_) for uri, id_ in known.items()}
+
+
+def _name_now(reader: Reader, uri: Uri, id_: str) -> str | None:
+    element = reader.element(ids.parse_id(id_)) if id_ else None
+    if element is not None:
+        return element_uri(element)
+    found = find(reader, uri)
+    return None if found is None or found.is_missing else uri.text
+
+
+def concepts_page(
+    reader: Reader, workspace: str, limit: int, cursor: str | None, without: Collection[str]
+) -> Page[Node]:
+    """Concepts of a workspace by URI, `without` some types, after the one the cursor names.
+
+    Raises:
+        ConstraintViolation: the cursor is none.
+    """
+    root = f"concept://{workspace}"
+    if cursor is not None and not f"{cursor}/".startswith(f"{root}/"):
+        raise ConstraintViolation(
+            "This is no cursor of this list.", hint="Pass next_cursor of the page before."
+        )
+    types = reader.registry.types
+    hidden = {types.number(reader.connection, name) for name in (MISSING, *without)} - {None}
+    rows = [] if cursor else lookup.named(reader.connection, [root])
+    rows = [row for row in rows if row[1] not in hidden] + lookup.named_below(
+        reader.connection,
+        root,
+        after=cursor or "",
+        limit=limit + 1,
+        without=[number for number in hidden if number is not None],
+    )
+    nodes: dict[str, Node] = {}  # KIP may have written several concepts of one name.
+    for number, _, name in rows[:limit]:
+        concept = reader.concept(number)
+        if concept is not None:
+            nodes.setdefault(name, as_node(concept, content=False))
+    return Page(tuple(nodes.values()), rows[limit - 1][2] if len(rows) > limit else None)
 
 
 # From elements to values.

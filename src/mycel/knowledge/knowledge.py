@@ -29,8 +29,16 @@ from mycel.errors import (
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT
 from mycel.graph.walk import check_whole
 from mycel.knowledge import files, links, writing
-from mycel.knowledge.context import ActiveContext
-from mycel.knowledge.finding import as_node, as_relation, element_uri, find, node_at
+from mycel.knowledge.context import ActiveContext, Shown
+from mycel.knowledge.finding import (
+    as_node,
+    as_relation,
+    concepts_page,
+    element_uri,
+    find,
+    names_now,
+    node_at,
+)
 from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX, RESOURCE_BYTES_MAX
 from mycel.knowledge.nodes import (
     Direction,
@@ -49,6 +57,7 @@ from mycel.knowledge.nodes import (
 )
 from mycel.knowledge.traversal import Traversal, with_uris
 from mycel.knowledge.uris import Kind, Uri, check_workspace, parse
+from mycel.knowledge.vocabulary import doubts
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import kind_of, shorten
@@ -170,6 +179,21 @@ class Knowledge:
         self.context.touch(node.uri)
         return node
 
+    def concepts(
+        self,
+        *,
+        without: Collection[str] = (),
+        limit: int = PAGE_DEFAULT,
+        cursor: str | None = None,
+    ) -> Page[Node]:
+        """The concepts of the workspace by URI, of whatever type but `without` some.
+
+        They come without their content. Concepts that nobody has written yet are not among them.
+        """
+        most = _limit(limit)
+        with self.db.reading() as reader:
+            return concepts_page(reader, self.workspace, most, cursor, without)
+
     def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
         """The nodes with these URIs, all of one moment, in the order of the URIs.
 
@@ -212,7 +236,7 @@ class Knowledge:
         (written, told), warnings = self._write(
             lambda tx: writing.update_node(tx, address, changes), "update"
         )
-        return replace(written, warnings=(*told, *warnings))
+        return replace(written, warnings=(*told, *doubts(metadata, written.uri), *warnings))
 
     def move(self, uri: str, new_uri: str, *, subtree: bool = False) -> Written:
         """Give a node another URI; links follow. With `subtree`, all below it move too.
@@ -320,7 +344,15 @@ class Knowledge:
             return Remembered(tuple(written), tuple(linked), (*told, *more))
 
         made, warnings = self._write(work, message)
-        return replace(made, warnings=(*made.warnings, *warnings))
+        doubtful = [
+            *(each for node in nodes for each in doubts(node.metadata, node.uri)),
+            *(
+                each
+                for link in relations
+                for each in doubts(link.metadata, f"{link.source} —{link.relation}→ {link.target}")
+            ),
+        ]
+        return replace(made, warnings=(*made.warnings, *doubtful, *warnings))
 
     # Relations.
 
@@ -481,9 +513,24 @@ class Knowledge:
         with self.db.reading() as reader:
             reached = with_uris(reader, found)
         evicted = self.context.add_all(
-            (each.uri, each.tokens, each.reason) for each in reached.nodes
+            ((each.uri, each.tokens, each.reason) for each in reached.nodes),
+            ids={each.uri: each.node.id for each in reached.nodes},
         )
         return replace(reached, evicted=evicted)
+
+    def refresh_context(self) -> Shown:
+        """The active context as the graph is now, whoever changed it, in whatever process.
+
+        Nodes that have moved are shown under their new URI, and those that are gone as evicted.
+        """
+        with self.db.reading() as reader:
+            now = names_now(
+                reader,
+                {each.uri: each.id for each in self.context.show().loaded},
+                self.uri,
+            )
+        self.context.follow(now)
+        return self.context.show()
 
     # Content and words.
 

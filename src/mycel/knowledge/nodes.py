@@ -170,7 +170,8 @@ class Written(_Value):
     created: bool = False
     changed: bool = False
     """Whether the graph is another one now; always so if it was created."""
-    version: int = 1
+    version: int | None = 1
+    """None where a subtree moved whose root is no node; then there is no `id` either."""
     moved: int = 0
     """How many nodes have another URI now."""
     warnings: tuple[str, ...] = ()

@@ -76,8 +76,9 @@ class CutOff:
     def sentence(self) -> str:
         """What a reader should know."""
         count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
+        budget = self.budget.removesuffix("s") if self.limit == 1 else self.budget
         return (
-            f"The budget of {self.limit} {self.budget} left out {count} within max_cost; the"
+            f"The budget of {self.limit} {budget} left out {count} within max_cost; the"
             f" nearest is {self.nearest} at a cost of {self.cost:g}."
         )
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from mycel.engine.healing import MISSING
 from mycel.errors import ConstraintViolation, InvalidValueType
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.transaction import Transaction
@@ -125,6 +125,17 @@ def check_names(given: object, what: str, owner: str, taken: Mapping[str, str]) 
                 f"{key!r} cannot be one of the {what} of a {owner}.",
                 hint=taken[key],
             )
+
+
+def doubts(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
+    """A warning about a confidence that is none. It is kept: metadata are the writer's own."""
+    given = (metadata or {}).get("confidence")
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if given is None or (is_number and 0 <= given <= 1):
+        return ()
+    said = shorten(repr(given))
+    # KIP, appendix 1: provenance metadata.
+    return (f"{shorten(owner, 200)}: the confidence {said} is no number from 0 to 1.",)
 
 
 def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:

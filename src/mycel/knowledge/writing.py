@@ -280,14 +280,13 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
     if after is None:
         raise NotFound(f"{first.id} is gone.")
     changed = after.version != versions[0] or len(moving) > 1
-    is_root = element_uri(first) == uri.text or uri.is_kip
-    return Written(
-        new.text,
-        after.id if is_root else "",
-        changed=changed,
-        version=after.version,
-        moved=len(moving) if changed else 0,
-    )
+    is_linked_only = subtree and is_placeholder(first)
+    if first.name != uri.text or is_linked_only:
+        # There is nothing at the root that could have an id or a version: all that moved is below.
+        below = len(moving) - (first.name == uri.text)
+        return Written(new.text, "", changed=changed, version=None, moved=below if changed else 0)
+    moved = len(moving) if changed else 0
+    return Written(new.text, after.id, changed=changed, version=after.version, moved=moved)
 
 
 def _version(reader: Reader, found: Found) -> int:

@@ -105,7 +105,7 @@ def _value(schema: Schema, given: Any, tool: str, place: str) -> Any:
     if (low is not None and value < low) or (high is not None and value > high):
         raise ConstraintViolation(
             f"The argument {place!r} of {tool} is {value}.",
-            hint=f"It is {_said(schema)} from {low} to {high}.",
+            hint=f"It is {_said(schema)} {_range(low, high)}.",
         )
     if wanted == "array" and "items" in schema:
         return [
@@ -149,6 +149,12 @@ def _is_of(wanted: str | None, value: Any) -> bool:
         case "object":
             return isinstance(value, dict)
     return True
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if high is None:
+        return f"of at least {low:,}"
+    return f"of at most {high:,}" if low is None else f"from {low:,} to {high:,}"
 
 
 def _said(schema: Schema) -> str:

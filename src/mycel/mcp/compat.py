@@ -169,7 +169,7 @@ def _add_observations(memory: Memory, given: JsonObject) -> Told:
 
 def _delete_entities(memory: Memory, given: JsonObject) -> Told:
     deleted, missing = memory.delete_entities(given["entityNames"])
-    return _done(len(deleted), len(deleted) + len(missing), "entities", missing)
+    return _done(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
 
 
 def _delete_observations(memory: Memory, given: JsonObject) -> Told:
@@ -177,12 +177,12 @@ def _delete_observations(memory: Memory, given: JsonObject) -> Told:
         (each["entityName"], each["observations"]) for each in given["deletions"]
     )
     asked = sum(len(each["observations"]) for each in given["deletions"])
-    return _done(count, asked, "observations", missing)
+    return _done(count, asked, ("observation", "observations"), missing)
 
 
 def _delete_relations(memory: Memory, given: JsonObject) -> Told:
     count = memory.delete_relations(_relation(each) for each in given["relations"])
-    return _done(count, len(given["relations"]), "relations", ())
+    return _done(count, len(given["relations"]), ("relation", "relations"), ())
 
 
 def _read_graph(memory: Memory, _given: JsonObject) -> Told:
@@ -211,8 +211,9 @@ def _listed(key: str, items: list[JsonObject]) -> Told:
     return Told(_json(items), {key: items})
 
 
-def _done(count: int, asked: int, what: str, missing: tuple[str, ...]) -> Told:
-    message = f"Deleted {count if count == asked else f'{count} of {asked}'} {what}."
+def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Told:
+    noun = nouns[asked != 1]
+    message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
     if missing:
         named = ", ".join(shorten(each) for each in missing[:_NAMES_TOLD])
         more = "…" if len(missing) > _NAMES_TOLD else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mycel.mcp import envelopes
+from mycel.mcp import envelopes, hints
 from mycel.mcp.desk import Call
 from mycel.mcp.results import Answer
 
@@ -48,4 +48,5 @@ def execute(call: Call) -> Answer:
 def execute_readonly(call: Call) -> Answer:
     """Run commands that only read."""
     response = call.desk.db.request(call.arguments, readonly=True)
+    response = hints.at_the_door(response, readonly=call.desk.readonly)
     return envelopes.answer(call.arguments, response)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, MycelError, NotFound
+from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.nodes import Hit, Node, Relation
 from mycel.knowledge.traversal import Reached
 from mycel.knowledge.vocabulary import BOOKKEEPING
-from mycel.mcp import rendering
+from mycel.mcp import hints, rendering
 from mycel.mcp.desk import Call, bad_cursor
 from mycel.mcp.language import CHEAT_SHEET
 from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
@@ -37,12 +37,17 @@ def search(call: Call) -> Answer:
     offset = call.number_in("hits") or 0
     if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
         raise bad_cursor()
-    found = call.desk.knowledge.search(
-        arguments["query"],
-        kind=arguments.get("kind", "node"),
-        type=arguments.get("type"),
-        limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
-    )
+    kind, type_name = arguments.get("kind", "node"), arguments.get("type")
+    try:
+        found = call.desk.knowledge.search(
+            arguments["query"],
+            kind=kind,
+            type=type_name,
+            limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
+        )
+    except TypeMismatch as error:
+        what: hints.Names = "relation type" if kind == "relation" else "type"
+        raise hints.undefined(call.desk.db, error, what, [type_name]) from None
     hits = found[offset : offset + limit]
     page, shown = Page(), []
     for hit in hits:
@@ -83,9 +88,10 @@ def _nothing_found(call: Call, words: str) -> str:
         return "There are no more hits."
     kind = call.arguments.get("type")
     within = f" among those of type {kind}" if kind else ""
+    keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
-        f"{about}{within}. Try fewer or other words, or describe_graph. If you learn it elsewhere,"
-        " remember_knowledge keeps it for the next time."
+        f"{about}{within}. Try fewer or other words, or describe_graph."
+        f"{'' if call.desk.readonly else keep}"
     )
 
 
@@ -107,8 +113,10 @@ def get(call: Call) -> Answer:
     for at, uri in enumerate(uris):
         try:
             shown = _node(call, knowledge, uri, page, told)
+        except TypeMismatch as error:  # One that all of them would meet.
+            raise _unknown_relation(call, error) from None
         except MycelError as error:
-            failures[uri] = error
+            failures[uri] = hints.missing(error, readonly=call.desk.readonly)
             continue
         if not shown:
             rest = uris[at:]
@@ -124,10 +132,9 @@ def get(call: Call) -> Answer:
 def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
     """Add what there is to say about one node. False if there is no room for it."""
     arguments, detailed = call.arguments, call.is_detailed
-    file = knowledge.uri(uri, kind="file") if arguments.get("read_file") else None
-    reads = file is not None and file.is_file
-    node = _known(knowledge, uri if file is None else file.text, needed=not reads)
-    entry = {"uri": uri if file is None else file.text}
+    meant = _meant(knowledge, uri, read_file=arguments.get("read_file", False))
+    node = meant.node
+    entry: JsonObject = {"uri": meant.file}
     if node is not None:
         entry = rendering.brief(node, detailed=detailed)
     since = call.number_in("content")
@@ -135,7 +142,7 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
     text = ""
     if not links_only:
         # First, because it may fail: half of an answer would stand there otherwise.
-        text = (_file_text(knowledge, entry) if reads else node and node.content) or ""
+        text = (_file_text(knowledge, meant, entry) if meant.file else node and node.content) or ""
     if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):
         return False
     _content(text, since or 0, page, entry)
@@ -145,14 +152,36 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
     return True
 
 
-def _known(knowledge: Knowledge, uri: str, *, needed: bool) -> Node | None:
-    """The node of a URI; where a file is to be read, it need not have one."""
+class _Meant(NamedTuple):
+    """What a URI means: a node, a file to read, or a file that has a node."""
+
+    node: Node | None
+    file: str = ""
+    """Its URI; empty if there is nothing to read but the node."""
+    no_concept: NotFound | None = None
+    """Why a bare path is taken for a file."""
+
+
+def _meant(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Meant:
+    """A bare path is a concept, as everywhere; only if there is none, it may be a file to read."""
+    file = knowledge.uri(uri, kind="file")
+    if not (read_file and file.is_file):
+        return _Meant(knowledge.get(uri))
+    no_concept = None
+    if not knowledge.uri(uri).is_file:
+        try:
+            return _Meant(knowledge.get(uri))
+        except NotFound as error:
+            no_concept = error
     try:
-        return knowledge.get(uri)
+        return _Meant(knowledge.get(file.text), file.text, no_concept)
     except NotFound:
-        if needed:
-            raise
-        return None
+        return _Meant(None, file.text, no_concept)  # A file need not have a node.
+
+
+def _unknown_relation(call: Call, error: TypeMismatch) -> TypeMismatch:
+    names = call.arguments.get("relation_types", [])
+    return hints.undefined(call.desk.db, error, "relation type", names)
 
 
 def _about(node: Node | None, uri: str, detailed: bool) -> str:
@@ -161,8 +190,14 @@ def _about(node: Node | None, uri: str, detailed: bool) -> str:
     return f"{rendering.head(node)}\n{rendering.facts(node, detailed=detailed)}".rstrip()
 
 
-def _file_text(knowledge: Knowledge, entry: JsonObject) -> str:
-    content = knowledge.read_resource(entry["uri"])
+def _file_text(knowledge: Knowledge, meant: _Meant, entry: JsonObject) -> str:
+    try:
+        content = knowledge.read_resource(meant.file)
+    except NotFound as error:
+        if meant.no_concept is not None and meant.node is None:
+            meant.no_concept.message += f" Nor is there a file {shorten(meant.file, 200)}."
+            raise meant.no_concept from None
+        raise error from None
     entry["mime_type"], entry["size_bytes"] = content.mime_type, content.size_bytes
     if content.text is None:
         return f"(no text: {content.size_bytes} bytes of {content.mime_type})"
@@ -224,7 +259,10 @@ def traverse(call: Call) -> Answer:
     arguments = call.arguments
     how = {key: arguments[key] for key in _BOUNDS if key in arguments}
     how.setdefault("max_tokens", TRAVERSE_TOKENS)
-    found = knowledge.traverse(arguments["start"], **how)
+    try:
+        found = knowledge.traverse(arguments["start"], **how)
+    except TypeMismatch as error:
+        raise _unknown_relation(call, error) from None
     page, shown = Page(), 0
     for each in found.nodes:
         if not page.add(_reached(each, detailed=call.is_detailed)):
@@ -232,9 +270,10 @@ def traverse(call: Call) -> Answer:
         shown += 1
     told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
     if shown < len(found.nodes):
+        more = rendering.counted(len(found.nodes) - shown, "more node")
         page.close(
-            f"{len(found.nodes) - shown} more nodes had no room here. Lower max_cost or max_nodes,"
-            " or traverse from one of those above."
+            f"{more} had no room here. Lower max_cost or max_nodes, or traverse from one of those"
+            " above."
         )
         told["not_shown"] = len(found.nodes) - shown
     for cut in found.cut_off:
@@ -245,7 +284,8 @@ def traverse(call: Call) -> Answer:
             for cut in found.cut_off
         ]
     if found.evicted:
-        page.close(f"{len(found.evicted)} nodes had to leave the active context for these.")
+        gone = rendering.counted(len(found.evicted), "node")
+        page.close(f"{gone} had to leave the active context for these.")
     if "context_id" in told:
         page.close(f"Loaded into the context {told['context_id']}.")
     return Answer(str(page), data_within(told))
@@ -275,6 +315,7 @@ def context(call: Call) -> Answer:
     action = call.arguments.get("action", "show")
     uris = call.uris() if action in ("add", "remove") else []
     knowledge, told = call.with_context()
+    knowledge.refresh_context()
     said: list[str] = []
     failures: dict[str, MycelError] = {}
     match action:
@@ -283,11 +324,11 @@ def context(call: Call) -> Answer:
                 try:
                     said += (_load if action == "add" else _unload)(knowledge, uri)
                 except MycelError as error:
-                    failures[uri] = error
+                    failures[uri] = hints.missing(error, readonly=call.desk.readonly)
             if len(failures) == len(uris):
                 return without(failures)
         case "clear":
-            said.append(f"{knowledge.context.clear()} nodes are no longer loaded.")
+            said.append(f"Let go: {rendering.counted(knowledge.context.clear(), 'node')}.")
     shown = knowledge.context.show()
     told |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
     told["evicted"] = shown.evicted_count
@@ -295,8 +336,8 @@ def context(call: Call) -> Answer:
     for line in said:
         page.add(line)
     page.add(
-        f"{len(shown.loaded)} of {shown.size_max} nodes are loaded, about {shown.tokens} tokens;"
-        f" {shown.evicted_count} were evicted."
+        f"Loaded: {len(shown.loaded)} of at most {rendering.counted(shown.size_max, 'node')}, about"
+        f" {rendering.counted(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
     )
     if "context_id" in told:
         page.add(f"context_id: {told['context_id']} (pass it to the next call)")
@@ -314,7 +355,7 @@ def context(call: Call) -> Answer:
 def _load(knowledge: Knowledge, uri: str) -> list[str]:
     node = knowledge.get(uri)
     size = size_of(node.to_dict())
-    gone = knowledge.context.add(node.uri, tokens=size, why="added by request")
+    gone = knowledge.context.add(node.uri, tokens=size, why="added by request", id=node.id)
     return [f"Made room: {each}" for each in gone]
 
 
@@ -398,11 +439,10 @@ def _broken_links(call: Call) -> Answer:
     if found.next_cursor is not None:
         data["next_cursor"] = found.next_cursor
         page.close(f"There are more: cursor {found.next_cursor}")
-    page.close(
-        "Write a missing concept with remember_knowledge, and its links heal."
-        if found.items
-        else "Every link leads somewhere."
-    )
+    if not found.items:
+        page.close("Every link leads somewhere.")
+    elif not call.desk.readonly:
+        page.close("Write a missing concept with remember_knowledge, and its links heal.")
     return Answer(str(page), data_within(data))
 
 
@@ -423,7 +463,11 @@ def _definition(call: Call, kind: str) -> Answer:
     name = call.arguments.get("name")
     if name is None:
         return _names(call, kind)
-    told = call.desk.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+    try:
+        told = call.desk.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+    except NotFound as error:
+        what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
+        raise hints.undefined(call.desk.db, error, what, [name]) from None
     if "attributes_seen" in told:
         told["attributes_seen"] = [
             each for each in told["attributes_seen"] if each["key"] != BOOKKEEPING

@@ -36,10 +36,10 @@ A client starts the command itself, in the folder of the project. Most of them t
 ```
 
 - **The database** is that of the current directory, or the one that `--db` or `--workspace` names
-  (see [cli.md](cli.md)). It is created if it is not there.
+  (see [cli.md](cli.md)). It is created if it is not there, unless the server only reads.
 - **`--root PATH`** is the folder that `file://` URIs are relative to; without it, the current one.
   Nothing outside of it is ever read, symbolic links included.
-- **`--readonly`** offers no tool that writes.
+- **`--readonly`** offers no tool that writes, and creates no database.
 - **`--compat memory`** offers the nine tools of the official memory server under their own names.
 
 One process serves one client. Any number of processes may have one database open and write to it:
@@ -84,6 +84,9 @@ async def main() -> None:
 anyio.run(main)
 ```
 
+`reader` in these URIs is the workspace: the name of the folder this ran in, or of the one that
+`--root` names, unless `--workspace` gives it another name.
+
 ## What a model is told
 
 At the start of a session the server says what the graph is for, to search before writing, and to
@@ -117,7 +120,9 @@ you get, a node is a few lines; `detailed` adds metadata, ids and all of each pr
 ## The active context
 
 What `traverse_graph` reaches is loaded into the active context: up to 100 nodes, the least
-recently used of which make room. `manage_context` shows what is loaded, what was evicted and why.
+recently used of which make room. `manage_context` shows what is loaded, what was evicted and why;
+a node that has moved meanwhile is shown under its new URI, and one that was forgotten as evicted,
+whichever process did it.
 On standard input and output there is one context for the process, and it is gone when the process
 ends; there no tool has an argument `context_id`. Over HTTP, where calls stand alone, a call that
 names no `context_id` gets a new context and its handle, to be passed back; 1,000 of them are kept,
@@ -155,7 +160,11 @@ def _parts() -> Iterator[str]:
         ("resource", ""),
         [(f"`{each['uriTemplate']}`", str(each["description"])) for each in TEMPLATES],
     )
-    yield "\nListed are concepts, 100 a page and at most 1,000.\n"
+    yield (
+        "\nListed are the concepts of the workspace (`concept://` URIs) of every type but `Symbol`,"
+        "\nby URI, 100 a page and at most 1,000. The symbols of a code base would leave no room for"
+        "\nothers; they are read by their URIs, like all nodes.\n"
+    )
     yield "## Prompts\n"
     for prompt in PROMPTS:
         yield f"### {prompt.name}\n"

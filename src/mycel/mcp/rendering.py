@@ -79,3 +79,12 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
 def warnings(told: tuple[str, ...]) -> str:
     """Warnings, a line for each."""
     return "\n".join(f"Warning: {each}" for each in told)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "node"), counted(2, "node")
+    ('1 node', '2 nodes')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mycel.errors import ConstraintViolation, TypeMismatch
-from mycel.knowledge.vocabulary import CONCEPT
+from mycel.errors import ConstraintViolation
+from mycel.knowledge.nodes import Node
 from mycel.mcp import rendering
 from mycel.mcp.desk import Desk
 from mycel.model.values import JsonObject
@@ -17,6 +17,8 @@ from mycel.model.values import JsonObject
 PAGE: Final = 100
 PAGES_MAX: Final = 10
 RELATIONS_SHOWN: Final = 50
+UNLISTED: Final = ("Symbol",)
+"""Types that a bootstrap writes by the thousand: what people wrote would have no place."""
 
 TEMPLATES: Final[list[JsonObject]] = [
     {
@@ -36,26 +38,16 @@ TEMPLATES: Final[list[JsonObject]] = [
 
 
 def listed(desk: Desk, cursor: str | None) -> JsonObject:
-    """Some concepts: a page, and where the next begins.
+    """Some concepts of the workspace: a page, and where the next begins.
 
     Raises:
-        InvalidSyntax, ConstraintViolation: the cursor is none.
+        ConstraintViolation: the cursor is none.
     """
     number, inner = _read_cursor(cursor)
-    command = f"FIND(?c.name, ?c.attributes.name) WHERE {{ ?c {{type: :type}} }} LIMIT {PAGE}"
-    parameters = {"type": CONCEPT}
-    if inner:
-        command += " CURSOR :cursor"
-        parameters["cursor"] = inner
-    try:
-        found = desk.db.execute(command, parameters)
-    except TypeMismatch:
-        return {"resources": []}  # Nobody has written a concept yet.
+    found = desk.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
     told: JsonObject = {
         "resources": [
-            {"uri": uri, "name": name or uri.rpartition("/")[2], "mimeType": "text/markdown"}
-            for uri, name in found.rows
-            if "://" in uri
+            {"uri": each.uri, "name": _called(each), "mimeType": "text/markdown"} for each in found
         ]
     }
     if found.next_cursor is not None and number < PAGES_MAX:
@@ -63,9 +55,13 @@ def listed(desk: Desk, cursor: str | None) -> JsonObject:
     return told
 
 
-def _read_cursor(cursor: str | None) -> tuple[int, str]:
+def _called(node: Node) -> str:
+    return node.name if node.name and node.name != node.uri else node.uri.rpartition("/")[2]
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str | None]:
     if cursor is None:
-        return 1, ""
+        return 1, None
     number, dot, inner = cursor.partition(".")
     if not (dot and inner and number.isascii() and number.isdecimal() and len(number) < 3):
         raise ConstraintViolation(

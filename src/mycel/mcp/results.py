@@ -72,12 +72,13 @@ Failures = Mapping[str, MycelError]
 
 def without(failures: Failures) -> Answer:
     """The answer to a call about several nodes that failed for all of them."""
-    first, *others = failures.values()
+    (uri, first), *others = failures.items()
     told = failure(first)
     if not others:
         return told
     page = Page()
-    for line in (told.text, *_lines(failures)):
+    named = _sendable(shorten(uri, _URI_CHARACTERS))
+    for line in (f"{named}: {told.text}", *_lines(dict(others))):
         page.add(line)
     return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
 

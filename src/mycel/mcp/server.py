@@ -31,7 +31,7 @@ from mcp.shared.exceptions import MCPError
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
 from mycel.knowledge.context import Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp import arguments, prompts, resources
+from mycel.mcp import arguments, hints, prompts, resources
 from mycel.mcp.desk import Call, Desk, Report
 from mycel.mcp.messages import worded
 from mycel.mcp.results import Answer, failure
@@ -148,7 +148,7 @@ class _Service:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             return tool.run(Call(self._desk, checked, *report))
         except MycelError as error:
-            return failure(error)
+            return failure(hints.missing(error, readonly=self._desk.readonly))
         except _StoppedError:
             return failure(InternalError("The call was stopped.", hint="Call it again."))
         except Exception:  # noqa: BLE001 - The edge: a model gets an answer, the log the reason.
@@ -212,7 +212,8 @@ class _Service:
         try:
             return await self._in_thread(run)
         except MycelError as error:
-            raise _protocol_error(error) from None
+            told = hints.missing(error, readonly=self._desk.readonly)
+            raise _protocol_error(told) from None
 
 
 def _protocol_error(error: MycelError) -> MCPError:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from mycel.mcp import language, reading, writing
 from mycel.mcp.desk import Call
 from mycel.mcp.results import Answer
+from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.values import JsonObject
 
 Schema = dict[str, Any]
@@ -165,7 +166,10 @@ GET: Final = Tool(
         "relations": _whole("How many to show", 0, 200, usual=reading.RELATIONS_SHOWN),
         "direction": _one_of("both", "out", "in"),
         "relation_types": _texts(),
-        "read_file": {"type": "boolean", "description": "Read the file of a file:// URI too"},
+        "read_file": {
+            "type": "boolean",
+            "description": "Read files too, also by bare path",
+        },
         "detail": DETAIL,
         "cursor": _text("content:… or relations:… of the answer before, with one URI"),
     },
@@ -181,7 +185,7 @@ TRAVERSE: Final = Tool(
     " comes with the reason it is here. Loads what it reaches into the active context.",
     {
         "start": _text("URI of the node to start from"),
-        "max_cost": {"type": "number", "minimum": 0, "default": 1},
+        "max_cost": {"type": "number", "minimum": 0, "maximum": TRAVERSE_COST_MAX, "default": 1},
         "max_nodes": _whole("", 1, 1000, usual=100),
         "max_tokens": _whole(
             "Budget of the nodes' content", 1, 100_000, usual=reading.TRAVERSE_TOKENS

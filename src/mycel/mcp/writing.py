@@ -77,10 +77,14 @@ def update(call: Call) -> Answer:
             if changes:
                 error.message += " It was not moved; the other changes were made."
             raise
-        page.add(f"{written.uri} has a new URI ({written.moved} moved); links followed.")
+        page.add(_moved(written, knowledge.uri(arguments["uri"]).text))
         told = (*told, *written.warnings)
     _warn(page, told)
-    data = {"uri": written.uri, "version": written.version, "changed": written.changed}
+    data: JsonObject = {"uri": written.uri, "changed": written.changed}
+    if written.version is None:
+        data["moved"] = written.moved
+    else:
+        data["version"] = written.version
     return Answer(str(page), _with_warnings(data, told))
 
 
@@ -127,7 +131,8 @@ def forget(call: Call) -> Answer:
             removed += each.result.concepts
             data["removed"].append(each.uri)
             what = "removed" if each.result.concepts else "was removed before"
-            page.add(f"{each.uri} {what}, with {each.result.relations} relations.")
+            along = rendering.counted(each.result.relations, "relation")
+            page.add(f"{each.uri} {what}, with {along}.")
             _warn(page, each.result.warnings)
     if len(failures) == len(uris):
         return without(failures)
@@ -190,6 +195,13 @@ def _report(call: Call, seen: Progress) -> None:
 def _written(each: Written) -> str:
     what = "new" if each.created else "changed" if each.changed else "as it was"
     return f"{each.uri} ({what}, version {each.version})"
+
+
+def _moved(each: Written, old: str) -> str:
+    if each.version is None:
+        below = rendering.counted(each.moved, "node")
+        return f"{below} below {old} moved to {each.uri}; links followed."
+    return f"{each.uri} has a new URI ({each.moved} moved); links followed."
 
 
 def _linked(each: Linked) -> str:

@@ -6,24 +6,28 @@ property that a schema declares as a DateTime is brought into that spelling: her
 says it, at each execution if it is a parameter. What is no time stays as it is.
 
 That takes the type of the element: its pattern names it, or it stands at the end of a link whose
-edge is declared. Of an element of any other type nothing is known, and texts are texts.
+edge is declared. Of several predicates, or branches of an OPTIONAL, each has to say so. Of an
+element of any other type nothing is known, and texts are texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables
 from mycel.plan.catalog import Catalog
 from mycel.schema.values import moment_to_compare
 
-Owner = tuple[int, bool]
-"""The number of a type, or of a predicate; and whether it is one."""
-Owners = Mapping[ir.Variable, frozenset[Owner]]
+Times = frozenset[tuple[str, bool]]
+"""Properties that are times, by name; and whether each is a list of them."""
+Known = Mapping[ir.Variable, Times]
+
+_NONE: Final[Times] = frozenset()
 
 
 def spell_moments(query: ir.Query, catalog: Catalog) -> ir.Query:
@@ -36,46 +40,81 @@ class _Spelling:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog: Final = catalog
 
-    def block(self, block: ir.Block, around: Owners) -> ir.Block:
+    def block(self, block: ir.Block, around: Known) -> ir.Block:
         if not block.conditions and not block.attempts:
             return block
         known = {} if block.independent else dict(around)
-        for variable, owner in self._owners(block):
-            known[variable] = known.get(variable, frozenset()) | {owner}
-        attempts = tuple(
-            ir.Attempt(tuple(self.block(each, known) for each in attempt.branches))
-            for attempt in block.attempts
-        )
+        for variable, times in self._of_atoms(block).items():
+            known[variable] = known.get(variable, _NONE) | times
+        bound = _bound(block) if block.independent else _bound(block) | block.sees
+        attempts = []
+        for attempt in block.attempts:
+            spelled = tuple(self.block(each, known) for each in attempt.branches)
+            attempts.append(ir.Attempt(spelled))
+            known |= self._of_attempt(attempt, bound)
+            bound |= _given(attempt)
         conditions = tuple(self._condition(each, known) for each in block.conditions)
-        return replace(block, attempts=attempts, conditions=conditions)
+        return replace(block, attempts=tuple(attempts), conditions=conditions)
 
-    def _owners(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Owner]]:
-        """What the variables of a block are instances of, those of its OPTIONALs included."""
+    # What is known.
+
+    def _of_block(self, block: ir.Block) -> Known:
+        """The times of what a block binds."""
+        known, bound = self._of_atoms(block), _bound(block)
+        for attempt in block.attempts:
+            known |= self._of_attempt(attempt, bound)
+            bound |= _given(attempt)
+        return known
+
+    def _of_attempt(self, attempt: ir.Attempt, bound: frozenset[ir.Variable]) -> Known:
+        """The times of what an OPTIONAL binds; of what was bound before, it says nothing."""
+        told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
+        return {
+            name: _common(known.get(name, _NONE) for binds, known in told if name in binds)
+            for name in _given(attempt) - bound
+        }
+
+    def _of_atoms(self, block: ir.Block) -> dict[ir.Variable, Times]:
+        found: dict[ir.Variable, Times] = {}
+        for variable, times in self._said(block):
+            found[variable] = found.get(variable, _NONE) | times
+        return found
+
+    def _said(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Times]]:
         for atom in block.atoms:
             match atom:
                 case ir.ConceptAtom(variable, int() as type_number):
-                    yield variable, (type_number, False)
-                case ir.LinkAtom(link, subject, object_, (predicate,), _, mirrored):
-                    yield link, (predicate, True)
+                    yield variable, self._times(type_number, link=False)
+                case ir.LinkAtom(link, subject, object_, tuple() as predicates, _, mirrored):
+                    yield link, _common(self._times(each, link=True) for each in predicates)
                     if not mirrored:
-                        yield from self._at_ends(subject, object_, predicate)
+                        yield from self._at_ends(subject, object_, predicates)
                 case ir.WalkAtom(subject, object_, predicate, minimum, _, False) if minimum > 0:
-                    yield from self._at_ends(subject, object_, predicate)
+                    yield from self._at_ends(subject, object_, (predicate,))
                 case _:
                     pass
-        for attempt in block.attempts:
-            for branch in attempt.branches:
-                yield from self._owners(branch)
 
     def _at_ends(
-        self, subject: ir.Variable, object_: ir.Variable, predicate: int
-    ) -> Iterator[tuple[ir.Variable, Owner]]:
-        ends = self._catalog.ends(predicate)
-        if ends is not None:
-            yield subject, (ends[0], False)
-            yield object_, (ends[1], False)
+        self, subject: ir.Variable, object_: ir.Variable, predicates: tuple[int, ...]
+    ) -> Iterator[tuple[ir.Variable, Times]]:
+        ends = [self._catalog.ends(each) for each in predicates]
+        for side, variable in enumerate((subject, object_)):
+            types = [None if each is None else each[side] for each in ends]
+            yield (
+                variable,
+                _common(_NONE if each is None else self._times(each, link=False) for each in types),
+            )
 
-    def _condition(self, node: ir.Condition, known: Owners) -> ir.Condition:
+    def _times(self, owner: int, *, link: bool) -> Times:
+        return frozenset(
+            (name, lists)
+            for lists in (False, True)
+            for name in self._catalog.moments(owner, link=link, lists=lists)
+        )
+
+    # What is compared.
+
+    def _condition(self, node: ir.Condition, known: Known) -> ir.Condition:
         match node:
             case ir.Compare(operator, ir.Field() as field, ir.Known() | ir.Given() as value):
                 return ir.Compare(operator, field, self._value(field, value, known))
@@ -98,26 +137,45 @@ class _Spelling:
                 return node
 
     def _value(
-        self, field: ir.Field, value: ir.Value, known: Owners, *, lists: bool = False
+        self, field: ir.Field, value: ir.Value, known: Known, *, lists: bool = False
     ) -> ir.Value:
-        if value.kind not in ("text", "texts") or not self._is_moment(field, known, lists=lists):
+        if not self._is_moment(field, known, lists=lists):
             return value
         match value:
-            case ir.Given(parameter, kind):
-                return ir.Given(parameter, kind, "moment" if kind == "text" else "moments")
+            case ir.Given(parameter, "text" as kind):
+                return ir.Given(parameter, kind, "moment")
+            case ir.Given(parameter, "texts" as kind):
+                return ir.Given(parameter, kind, "moments")
             case ir.Known(text, "text"):
                 return ir.Known(moment_to_compare(text), "text")
-            case ir.Known(texts, kind):
-                spelled = [moment_to_compare(each) for each in orjson.loads(texts)]
-                return ir.Known(orjson.dumps(spelled).decode(), kind)
+            case ir.Known(items, "texts" | "values" as kind):
+                spelled = [_spelled(each) for each in orjson.loads(items)]
+                return ir.Known(orjson.dumps(spelled, option=orjson.OPT_SORT_KEYS).decode(), kind)
+            case _:
+                return value
 
-    def _is_moment(self, field: ir.Field, known: Owners, *, lists: bool) -> bool:
+    @staticmethod
+    def _is_moment(field: ir.Field, known: Known, *, lists: bool) -> bool:
         match field.path:
             case ("attributes", name):
-                owners = known.get(field.variable, ())
-                return any(
-                    name in self._catalog.moments(owner, link=link, lists=lists)
-                    for owner, link in owners
-                )
+                return (name, lists) in known.get(field.variable, _NONE)
             case _:
                 return False
+
+
+def _spelled(value: Any) -> Any:
+    return moment_to_compare(value) if value.__class__ is str else value
+
+
+def _common(alternatives: Iterable[Times]) -> Times:
+    """What is so in each of them."""
+    first, *others = alternatives
+    return first.intersection(*others)
+
+
+def _bound(block: ir.Block) -> frozenset[ir.Variable]:
+    return frozenset(name for atom in block.atoms for name in atom_variables(atom))
+
+
+def _given(attempt: ir.Attempt) -> frozenset[ir.Variable]:
+    return frozenset(name for branch in attempt.branches for name in branch.binds)

@@ -2,8 +2,10 @@
 
 A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops,
 each level is the set of elements that walks of that length reach; that takes half the time of a
-recursion. Beyond it, a recursive query remembers each element once per length, so it ends on
-cycles; without an upper bound, lengths beyond the lower one are all the same, so it ends there too.
+recursion. But SQLite copies a level wherever the next one mentions it, which is once for each way
+to go and each table to look into: so symmetric walks of a past state have fewer levels. Beyond
+that, a recursive query remembers each element once per length, so it ends on cycles; without an
+upper bound, lengths beyond the lower one are all the same, so it ends there too.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from mycel.ir import query as ir
 from mycel.sql.sources import Sources
 
 LEVELS_MAX: Final = 5
+COPIES_MAX: Final = 32
+"""How often the first level may be copied. Beyond, SQLite takes longer to prepare the statement
+than a recursion takes to run; at 1024 copies, sooner where walks stand in OPTIONALs, it refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +35,15 @@ class Walk:
     def reached(self, name: str, start: str) -> str:
         """A query of every element `n` that a walk from `start` reaches, each once."""
         maximum = self.atom.maximum
-        if maximum is not None and maximum <= LEVELS_MAX:
-            return self._levels(name, start, maximum)
-        return self._recursion(name, start)
+        if maximum is None or maximum > LEVELS_MAX or len(self._steps()) ** maximum > COPIES_MAX:
+            return self._recursion(name, start)
+        return self._levels(name, start, maximum)
 
-    def _ways(self) -> list[tuple[str, str]]:
+    def _steps(self) -> list[tuple[str, str, str, str]]:
+        """The ends between which a step may lead, each with a table and what counts in it."""
         out, back = ("subject", "object"), ("object", "subject")
-        return [out, back] if self.atom.mirrored else [out if self.forward else back]
+        ways = [out, back] if self.atom.mirrored else [out if self.forward else back]
+        return [(*way, *half) for way in ways for half in self.sources.link_halves("q")]
 
     def _levels(self, name: str, start: str, last: int) -> str:
         """Every level that others stand on is kept; the last one need not be."""
@@ -47,8 +54,7 @@ class Walk:
             steps = [
                 f"SELECT q.{far} AS n FROM {below}{table}"
                 f" WHERE q.{near} = {at} AND q.predicate = {self.predicate}{counts}"
-                for near, far in self._ways()
-                for table, counts in self.sources.link_halves("q")
+                for near, far, table, counts in self._steps()
             ]
             union = " UNION ".join(steps)
             if level == last:
@@ -66,19 +72,14 @@ class Walk:
 
     def _recursion(self, name: str, start: str) -> str:
         """`name(n, d)`: every element that a walk of length d from `start` reaches."""
-        steps = "".join(
-            f" UNION {self._step(name, way, table, counts)}"
-            for way in self._ways()
-            for table, counts in self.sources.link_halves("q")
-        )
+        steps = "".join(f" UNION {self._step(name, *step)}" for step in self._steps())
         begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
         return (
             f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
             f" SELECT DISTINCT n FROM {name} WHERE d >= {self.atom.minimum}"
         )
 
-    def _step(self, name: str, way: tuple[str, str], table: str, counts: str) -> str:
-        near, far = way
+    def _step(self, name: str, near: str, far: str, table: str, counts: str) -> str:
         if self.atom.maximum is None:
             length, guard = f"min({name}.d + 1, {max(self.atom.minimum, 1)})", ""
         else:

@@ -6,8 +6,8 @@ a row for each predicate and side at which a link stands, or ever stood. Rows ne
 is missing says something about every moment of the past as well, and how many there are tells
 whether a plan still holds (`Reader.definitions`).
 
-Files of older formats, opened for reading only, do not have the table: there every end may be a
-link.
+Files of older formats, opened for reading only, do not have the table until somebody else opens
+them for writing: there every end may be a link.
 """
 
 from __future__ import annotations

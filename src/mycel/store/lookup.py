@@ -132,13 +132,24 @@ def named(connection: apsw.Connection, names: Collection[str]) -> list[tuple[int
     return [(number, type_number, name) for number, type_number, name in found]
 
 
-def named_below(connection: apsw.Connection, path: str) -> list[tuple[int, int, str]]:
-    """The concepts whose names continue a path after a slash, by name: number, type and name."""
+def named_below(
+    connection: apsw.Connection,
+    path: str,
+    *,
+    after: str = "",
+    limit: int = -1,
+    without: Collection[int] = (),
+) -> list[tuple[int, int, str]]:
+    """The concepts whose names continue a path after a slash, by name: number, type and name.
+
+    On request only so many of them, from after a name, and `without` some types.
+    """
     query = (
-        "SELECT id, type, name FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
-        " ORDER BY name, type"
+        "SELECT id, type, name FROM concept WHERE name > max(?1 || '/', ?2) AND name < ?1 || '0'"
+        " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
-    found = every(connection, query, (path,))
+    types = orjson.dumps(list(without)).decode()
+    found = every(connection, query, (path, after, limit, types))
     return [(number, type_number, name) for number, type_number, name in found]
 
 

@@ -47,8 +47,10 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
 }
 
 
-_STATE: Final = "SELECT seq, definitions + {link_ends} FROM head ORDER BY seq DESC LIMIT 1"
-_LINK_ENDS: Final = "(SELECT count(*) FROM link_end)"
+_STATE: Final = (
+    "SELECT seq, definitions + (SELECT count(*) FROM link_end) FROM head ORDER BY seq DESC LIMIT 1"
+)
+_OLD_STATE: Final = "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
 
 
 def _nothing() -> None:
@@ -88,8 +90,8 @@ class Reader:
         """
         self.newest = 0
         """The position of the journal when it was."""
-        self._state: str | None = None
-        """The query for both, once it is known what the file has."""
+        self._state = _OLD_STATE
+        """The query for both. A file of an older format may be upgraded while it is read."""
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
@@ -129,9 +131,8 @@ class Reader:
 
     def reread(self) -> int:
         """Which definitions are in force now."""
-        if self._state is None:
-            counted = _LINK_ENDS if link_ends.are_known(self.connection) else "0"
-            self._state = _STATE.format(link_ends=counted)
+        if self._state is _OLD_STATE and link_ends.are_known(self.connection):
+            self._state = _STATE
         self.newest, self.definitions = only(self.connection, self._state)
         self.version = self.connection.data_version()
         return self.definitions

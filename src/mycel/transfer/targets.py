@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -95,7 +96,7 @@ class _Target:
         is_callers = True
         for name in self._moments:
             said = attributes.get(name)
-            if said.__class__ is str and len(said) == 20 and said[4::3] == "--T::Z":
+            if said.__class__ is str and _lacks_milliseconds(said):
                 if is_callers:
                     attributes, is_callers = dict(attributes), False
                 attributes[name] = f"{said[:19]}.000Z"
@@ -411,6 +412,17 @@ class Targets:
     @cached_property
     def _predicates(self) -> dict[str, None]:
         return dict.fromkeys(survey.definitions(self._connection, PROPOSITION_TYPE_NUMBER))
+
+
+def _lacks_milliseconds(text: str) -> bool:
+    """Whether it is a time like `2024-01-31T12:00:00Z`. A wrong one is shown as it was written."""
+    if len(text) != 20 or text[4::3] != "--T::Z":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:

@@ -1,9 +1,11 @@
 """`mycel bootstrap`."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,37 @@ def test_watching_follows_changes_until_ctrl_c(project: Path) -> None:
     terminal.process.send_signal(signal.SIGINT)
     assert "Stopped watching" in terminal.read_to_end()
     assert terminal.process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such a name")
+def test_watching_warns_once_of_a_name_that_is_not_utf8_and_goes_on(project: Path) -> None:
+    terminal = Terminal("bootstrap", str(project), "--watch")
+    terminal.read_until("Watching")
+    (project / "src/more.py").write_text("def more(): pass\n")
+    terminal.read_until("1 file added")  # Now it certainly watches.
+    Path(os.fsdecode(os.fsencode(project) + b"/bad\xff.py")).write_text("hi\n")
+    terminal.read_until("Skipped bad\N{REPLACEMENT CHARACTER}.py: its name is not UTF-8.")
+    (project / "src/last.py").write_text("def last(): pass\n")
+    assert "Skipped" not in terminal.read_until("1 file added, 0 changed, 0 removed, 3 unchanged")
+    terminal.process.send_signal(signal.SIGINT)
+    said = terminal.read_to_end()
+    assert "Stopped watching" in said
+    assert "Skipped" not in said
+    assert terminal.process.returncode == 0
+
+
+def test_folders_that_are_left_out_are_counted(run: Run, project: Path) -> None:
+    for folder in ("venv/lib", "web/node_modules/a", "web/node_modules/b"):
+        (project / folder).mkdir(parents=True)
+        (project / folder / "x.py").write_text("x = 1\n")
+    in_git = run("bootstrap", project)
+    assert in_git.stdout.startswith("2 files added")
+    assert "; 2 folders left out (" in in_git.stdout
+    shutil.rmtree(project / ".git")
+    (project / ".gitignore").write_text("drafts/\n")
+    (project / "drafts").mkdir()
+    told = run("bootstrap", project, "--json").object
+    assert (told["added"], told["folders_left_out"]) == (1, 3)
 
 
 @needs_posix

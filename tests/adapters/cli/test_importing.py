@@ -49,6 +49,18 @@ def test_standard_input_will_do(run: Run, db: Path) -> None:
     }
 
 
+def test_the_database_is_created_if_it_is_not_there(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "memory.jsonl").write_text(TEXT)
+    done = run("--db", tmp_path / "new.db", "import", tmp_path / "memory.jsonl")
+    assert done.lines[0].startswith("2 entities created")
+    assert run("--db", tmp_path / "new.db", "verify").status == 0
+
+
+def test_a_file_that_is_not_there_creates_no_database(run: Run, tmp_path: Path) -> None:
+    assert run("--db", tmp_path / "new.db", "import", tmp_path / "missing.jsonl").status == 1
+    assert not (tmp_path / "new.db").exists()
+
+
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
 def test_a_file_that_cannot_be_read_is_said(run: Run, db: Path, name: str) -> None:
     done = run("--db", db, "import", db.parent / name)

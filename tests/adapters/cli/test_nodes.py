@@ -69,6 +69,42 @@ def test_a_file_is_named_by_its_uri_or_by_its_path(
     assert done.stdout == run(*words, "file://shop/cart.py").stdout
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        ("concept://shop/sp ace", "concept://shop/sp%20ace"),
+        ("concept://SHOP/sp%20ace", "concept://shop/sp%20ace"),
+        ("CONCEPT://shop//./sp%20ace/", "concept://shop/sp%20ace"),
+        ("file://shop/%63art.py", "file://shop/cart.py"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [("find",), ("traverse",), ("concept", "get"), ("history",), ("edge", "out"), ("prove",)],
+)
+def test_every_way_to_write_a_uri_names_the_node(
+    run: Run, sources: Path, words: tuple[str, ...], typed: str, named: str
+) -> None:
+    with mycel.open(sources.parent / "shop.db") as db:
+        mycel.Knowledge(db, workspace="shop").add("sp ace", content="Room.")
+    done = run(*words, typed)
+    assert done.status == 0
+    assert done.stdout == run(*words, named).stdout
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_name_that_is_no_normal_uri_is_still_found_as_it_is_written(run: Run) -> None:
+    assert run("concept", "put", "Resource", "https://Example.org/A").status == 0
+    assert run("concept", "get", "https://Example.org/A").status == 0
+
+
+@pytest.mark.usefixtures("sources")
+def test_a_uri_that_leads_out_of_its_workspace_is_refused(run: Run) -> None:
+    done = run("traverse", "file://shop/../etc/passwd", "--json")
+    assert (done.status, done.error["code"]) == (2, "KIP_1001")
+    assert ".." in done.error["message"]
+
+
 def test_a_path_means_a_concept_before_it_means_a_file(
     run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

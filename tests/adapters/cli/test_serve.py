@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -100,8 +102,12 @@ def test_a_token_may_come_through_a_pipe(start: Start, tmp_path: Path) -> None:
 
 
 @needs_posix
-def test_clients_are_told_of_the_same_graph_files_and_uris(tmp_path: Path) -> None:
+def test_clients_are_told_of_the_same_graph_files_and_uris(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "shop").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run("init", "--workspace", "store").status == 0
     (tmp_path / "token").write_text(SECRET)
     (tmp_path / "token").chmod(0o600)
     options = ("--workspace", "store", "--port", "0", "--root", tmp_path / "shop", "--readonly")
@@ -125,7 +131,80 @@ def test_clients_are_told_of_the_same_graph_files_and_uris(tmp_path: Path) -> No
     assert SECRET not in said + more
 
 
+def _said(*options: str | Path, **environment: str) -> str:
+    """What a server for people prints, up to the line that says where it is."""
+    server = Server("-m", "mycel", "serve", "--port", "0", *options, **environment)
+    try:
+        assert server.process.stdout is not None
+        said = ""
+        while "Mycel serves" not in said:
+            line = server.process.stdout.readline()
+            assert line, said
+            said += line
+    finally:
+        server.end()
+    return said
+
+
+def test_clients_are_told_of_the_token_each_in_its_own_way(garden: Path) -> None:
+    path = garden.parent / "token"
+    path.write_text(SECRET)
+    said = _said("--db", garden, "--token-file", path)
+    lines = [line.strip() for line in said.splitlines()]
+    (claude,) = [line for line in lines if line.startswith("claude mcp add")]
+    assert claude.endswith('/mcp --header "Authorization: Bearer $MYCEL_TOKEN"')
+    (codex,) = [line for line in lines if line.startswith("codex mcp add")]
+    assert codex.endswith("/mcp --bearer-token-env-var MYCEL_TOKEN")
+    header = {"Authorization": "Bearer ${env:MYCEL_TOKEN}"}
+    (cursor,) = [json.loads(line) for line in lines if line.startswith("{") and '"url"' in line]
+    assert cursor["mcpServers"]["mycel"]["headers"] == header
+    (code,) = [line for line in lines if line.startswith("code --add-mcp")]
+    assert json.loads(shlex.split(code)[2])["headers"] == header
+    assert SECRET not in said
+
+
+def test_clients_are_told_of_no_token_where_none_is_asked_for(garden: Path) -> None:
+    said = _said("--db", garden)
+    assert "TOKEN" not in said
+    assert "eader" not in said
+
+
+def test_clients_are_told_the_name_that_is_allowed(garden: Path) -> None:
+    allowed = ("--allow-host", "graph.example.org", "--allow-host", "other.example.org")
+    said = _said("--db", garden, "--host", "0.0.0.0", *allowed, MYCEL_TOKEN=SECRET)
+    assert said.count("http://graph.example.org:") == 5
+    assert "127.0.0.1" not in said
+    # Here a proxy has that name, and nobody knows its port.
+    local = _said("--db", garden, *allowed)
+    assert local.count("http://127.0.0.1:") == 5
+
+
 # Reading only.
+
+
+@pytest.mark.parametrize("words", [("serve", "--port", "0"), ("mcp",)], ids=lambda words: words[0])
+def test_whoever_only_reads_creates_no_database(
+    spawn: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "none.db"
+    done = spawn(*words, "--readonly", "--db", path, "--json", stdin=subprocess.DEVNULL)
+    known = spawn("kip", 'FIND(?x) WHERE { ?x {type: "Person"} }', "--db", path, "--json")
+    assert (done.status, done.stdout) == (1, "")
+    assert done.error == known.error
+    assert done.error["name"] == "NotADatabase"
+    assert f"mycel init --db {path}" in done.error["hint"]
+    assert not path.exists()
+
+
+def test_what_is_brought_in_before_reading_only_creates_the_database(
+    start: Start, garden: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "wood").mkdir()
+    (tmp_path / "wood" / "fern.py").write_text("def grow(): ...\n")
+    garden.unlink()
+    server = start("--readonly", "--bootstrap", tmp_path / "wood")
+    found = server.run('FIND(?r.name) WHERE { ?r {type: "Resource"} }')
+    assert found == ["file://wood/fern.py"]
 
 
 def test_a_server_that_only_reads_has_no_door_for_writing(start: Start) -> None:

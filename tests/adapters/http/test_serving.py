@@ -43,7 +43,7 @@ def held(path: Path) -> Iterator[None]:
         connection.close()
 
 
-def serve(*options: str | Path) -> subprocess.CompletedProcess[str]:
+def serve(*options: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     root = Path(mycel.__file__).parents[1]
     return subprocess.run(
         [sys.executable, "-m", "mycel", "serve", *map(str, options)],
@@ -51,7 +51,7 @@ def serve(*options: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
         check=False,
-        env={"PYTHONPATH": str(root)},
+        env={"PYTHONPATH": str(root), **environment},
     )
 
 
@@ -60,10 +60,18 @@ def serve(*options: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_port_that_is_taken_is_said(graph: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = serve("--db", graph, "--port", str(taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        done = serve("--db", graph, "--port", str(port))
     assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot listen" in done.stderr
+    assert done.stderr.startswith("KIP_4002 ResourceExhausted: The server cannot listen")
     assert "--port 0" in done.stderr
+    assert f"lsof -i :{port}" in done.stderr
+
+
+def test_an_address_of_another_machine_is_said(graph: Path) -> None:
+    done = serve("--db", graph, "--host", "192.0.2.1", MYCEL_TOKEN="a-secret-of-enough-letters")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("KIP_2002 ConstraintViolation: The server cannot listen")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Nodes and files as resources; prompts that teach a model to use the graph."""
 
 import base64
+from pathlib import Path
 
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.adapters.mcp.clients import Session
+from tests.adapters.mcp.clients import Session, connected
 
 
 def test_concepts_are_listed_a_page_at_a_time(session: Session) -> None:
@@ -20,6 +21,29 @@ def test_concepts_are_listed_a_page_at_a_time(session: Session) -> None:
         if cursor is None:
             break
     assert len(set(uris)) == len(uris) == 250
+
+
+def test_concepts_of_every_type_are_listed_but_no_symbols(project: Path, db: Path) -> None:
+    with connected(db, "--root", str(project)) as session:
+        assert session.ask("list_resources").resources == []
+        session.ok(
+            "remember_knowledge",
+            concepts=[
+                {"uri": "why", "type": "Decision", "name": "Why"},
+                {"uri": "plain"},
+                {"uri": "src/a.py/f", "type": "Symbol"},
+                {"uri": "concept://other/x"},
+                {"uri": "file://shop/a.py"},
+            ],
+            relations=[{"source": "why", "relation": "needs", "target": "unwritten"}],
+        )
+        listed = session.ask("list_resources").resources
+        assert [(each.uri, each.name) for each in listed] == [
+            ("concept://shop/plain", "plain"),
+            ("concept://shop/why", "Why"),
+        ]
+        (page,) = session.ask("read_resource", "concept://shop/why").contents
+        assert page.text.startswith("# Why\n")
 
 
 def test_a_listing_ends_long_before_a_whole_graph_was_listed(session: Session) -> None:

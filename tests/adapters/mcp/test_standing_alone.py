@@ -55,6 +55,22 @@ def test_a_context_is_a_handle_that_the_caller_passes_back(server: Server, mode:
 
 
 @MODES
+def test_every_context_follows_what_one_call_moved_or_forgot(server: Server, mode: str) -> None:
+    async def story() -> None:
+        async with Client(server, mode=mode) as client:
+            first = await client.call_tool("traverse_graph", {"start": "a"})
+            handle = first.structured_content["context_id"]
+            await client.call_tool("update_node", {"uri": "a", "new_uri": "z"})
+            await client.call_tool("forget_nodes", {"uris": ["b"]})
+            shown = await client.call_tool("manage_context", {"context_id": handle})
+            assert shown.structured_content["loaded"] == 1
+            assert "- concept://shop/z (" in shown.content[0].text
+            assert "- concept://shop/b: no longer in the graph" in shown.content[0].text
+
+    anyio.run(story)
+
+
+@MODES
 def test_a_handle_that_nobody_knows_is_refused_with_a_next_step(server: Server, mode: str) -> None:
     async def story() -> None:
         async with Client(server, mode=mode) as client:

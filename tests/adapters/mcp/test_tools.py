@@ -365,3 +365,158 @@ def test_what_a_schema_calls_the_default_is_what_happens_without(
     usual = {key: each["default"] for key, each in known.properties.items() if "default" in each}
     assert usual
     assert session.ok(tool, **arguments, **usual) == session.ok(tool, **arguments)
+
+
+# What is said to a model.
+
+
+def test_a_bare_path_is_a_concept_first_and_a_file_otherwise(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "bare/idea", "content": "An idea."}])
+    told = session.ok(
+        "get_nodes", uris=["bare/idea", "src/cart.py", "bare/nothing"], read_file=True
+    )
+    assert [each["uri"] for each in told.data["nodes"]] == [
+        "concept://shop/bare/idea",
+        "file://shop/src/cart.py",
+    ]
+    assert "An idea." in told.text
+    assert "def total" in told.text
+    assert "no node concept://shop/bare/nothing. Nor is there a file file://shop/" in told.text
+    session.ok("remember_knowledge", concepts=[{"uri": "src/cart.py", "content": "Of a cart."}])
+    told = session.ok("get_nodes", uris=["src/cart.py"], read_file=True)
+    assert told.data["nodes"][0]["uri"] == "concept://shop/src/cart.py"
+    assert "def total" not in told.text
+    assert (
+        "def total"
+        in session.ok("get_nodes", uris=["file://shop/src/cart.py"], read_file=True).text
+    )
+    session.ok("forget_nodes", uris=["src/cart.py"])
+
+
+def test_a_subtree_without_a_root_moves_without_a_version(session: Session) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "rootless/a"}, {"uri": "rootless/b"}])
+    told = session.ok("update_node", uri="rootless", new_uri="rooted", subtree=True)
+    assert "2 nodes below concept://shop/rootless moved" in told.text
+    assert told.data == {"uri": "concept://shop/rooted", "changed": True, "moved": 2}
+    told = session.ok("update_node", uri="rooted/a", new_uri="rooted/c")
+    assert told.data["version"] == 3
+
+
+def test_the_active_context_knows_what_was_moved_and_forgotten(project: Path, db: Path) -> None:
+    with connected(db, "--root", str(project)) as session, mycel.open(db) as other:
+        session.ok(
+            "remember_knowledge",
+            concepts=[{"uri": each} for each in "abcde"],
+            relations=[{"source": "a", "relation": "near", "target": each} for each in "bcde"],
+        )
+        session.ok("traverse_graph", start="a")
+        session.ok("update_node", uri="b", new_uri="b2")
+        session.ok("forget_nodes", uris=["c"])
+        elsewhere = mycel.Knowledge(other, workspace="shop")
+        elsewhere.move("d", "d2")
+        elsewhere.delete("e")
+        shown = session.ok("manage_context")
+        assert (shown.data["loaded"], shown.data["evicted"]) == (3, 2)
+        loaded, _, evicted = shown.text.partition("Evicted")
+        assert all(f"concept://shop/{each} (" in loaded for each in ("a", "b2", "d2"))
+        assert "concept://shop/c: deleted" in evicted
+        assert "concept://shop/e: no longer in the graph" in evicted
+        elsewhere.move("a", "a2")
+        assert session.ok("manage_context", action="remove", uris=["a2"]).data["loaded"] == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "topic", "close"),
+    [
+        ("search_knowledge", {"query": "x", "type": "Persn"}, "types", "'Person'"),
+        (
+            "search_knowledge",
+            {"query": "x", "kind": "relation", "type": "part_off"},
+            "relation_types",
+            "'part_of'",
+        ),
+        (
+            "traverse_graph",
+            {"start": "names", "relation_types": ["part_of", "part_off"]},
+            "relation_types",
+            "'part_of'",
+        ),
+        (
+            "get_nodes",
+            {"uris": ["names", "names/2"], "relation_types": ["part_off"]},
+            "relation_types",
+            "'part_of'",
+        ),
+        ("describe_graph", {"topic": "type", "name": "Persn"}, "types", "'Person'"),
+    ],
+)
+def test_an_unknown_type_is_answered_with_the_closest_and_the_tool_that_lists_all(
+    session: Session, tool: str, arguments: dict[str, Any], topic: str, close: str
+) -> None:
+    session.ok("remember_knowledge", concepts=[{"uri": "names"}, {"uri": "names/2"}])
+    hint = session.call(tool, **arguments).error["hint"]
+    assert f"describe_graph with topic {topic} " in hint
+    assert f"Did you mean {close}" in hint
+    assert "mycel" not in hint
+    assert "tx." not in hint
+
+
+def test_hints_name_only_tools_that_there_are(session: Session, project: Path, db: Path) -> None:
+    write = 'DELETE CONCEPT ?c DETACH WHERE { ?c {type: "Person"} }'
+    hint = session.call("execute_kip_readonly", command=write).error["hint"]
+    assert hint == "This tool only reads. Send it through execute_kip."
+    with mycel.open(db) as made:
+        knowledge = mycel.Knowledge(made, workspace="shop")
+        knowledge.add("a")
+        knowledge.link("a", "needs", "missing")
+    with connected(db, "--root", str(project), "--readonly") as reading:
+        offered = {tool.name for tool in reading.ask("list_tools").tools}
+        answers = [
+            reading.call("execute_kip_readonly", command=write),
+            reading.call("execute_kip_readonly", commands=[write, "DESCRIBE PRIMER"]),
+            reading.call("get_nodes", uris=["aa"]),
+            reading.call("get_nodes", uris=["aa", "bb"]),
+            reading.call("manage_context", action="add", uris=["missing"]),
+            reading.call("traverse_graph", start="missing"),
+            reading.call("search_knowledge", query="nothing"),
+            reading.call("describe_graph", topic="broken_links"),
+        ]
+    for told in answers:
+        for tool in TOOLS:
+            assert tool.name in offered or f"{tool.name} " not in f"{told.text} ", told.text
+        assert "db.execute" not in told.text
+        assert "dd it" not in told.text
+    assert "Did you mean concept://shop/a?" in answers[2].text
+
+
+def test_a_bound_is_told_with_both_its_ends(session: Session) -> None:
+    error = session.call("traverse_graph", start="x", max_cost=-1).error
+    assert error["hint"] == "It is a number from 0 to 1,000,000."
+
+
+def test_one_is_told_in_the_singular(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[{"uri": "one/a"}, {"uri": "one/b"}],
+        relations=[{"source": "one/a", "relation": "near", "target": "one/b"}],
+    )
+    assert "budget of 1 node left" in session.ok("traverse_graph", start="one/a", max_nodes=1).text
+    assert "with 1 relation." in session.ok("forget_nodes", uris=["one/b"]).text
+
+
+def test_when_all_nodes_fail_each_error_is_said_once(session: Session) -> None:
+    told = session.call("get_nodes", uris=["gone/1", "gone/2", "gone/3"])
+    assert told.error["code"] == "KIP_3002"
+    for uri in ("gone/1", "gone/2", "gone/3"):
+        assert told.text.count(f"There is no node concept://shop/{uri}.") == 1
+        assert f"{uri}: KIP_3002 NotFound" in told.text
+    assert len(told.data["failed"]) == 3
+
+
+def test_a_confidence_that_is_none_is_warned_about(session: Session) -> None:
+    told = session.ok(
+        "remember_knowledge", concepts=[{"uri": "sure", "metadata": {"confidence": 7}}]
+    )
+    assert "Warning: sure: the confidence 7 is no number from 0 to 1." in told.text
+    told = session.ok("update_node", uri="sure", metadata={"confidence": 8})
+    assert "confidence 8" in told.data["warnings"][0]

@@ -435,3 +435,19 @@ def test_a_question_about_a_moment_is_answered_as_it_was_then(
         for whole, parameters, answer in asked:
             past = format(replace(whole, as_of=ast.Literal(then)))
             assert comparable(db.execute(past, parameters)) == comparable(answer), past
+
+
+@pytest.mark.parametrize("hops", ["{1}", "{3}", "{4}", "{5}", "{1,5}", "{0,4}", "{6}", "{1,}"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_walks_of_any_length_are_answered_of_the_past(hops: str, symmetric: bool) -> None:
+    asked = 'FIND(?b.name) %s WHERE { ?a {type: "Town", name: "t2"} (?a, "feeds"' + hops + ", ?b) }"
+    with towns(9) as db:
+        db.execute(
+            'UPSERT { CONCEPT { {type: "$PropositionType", name: "feeds"}'
+            " SET ATTRIBUTES { is_symmetric: :symmetric } } }",
+            symmetric=symmetric,
+        )
+        answer = db.execute(asked % "")
+        then = db.snapshot().entries
+        db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: "t4"} }')
+        assert comparable(db.execute(asked % f"AS OF {then}")) == comparable(answer)

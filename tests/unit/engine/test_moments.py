@@ -94,6 +94,13 @@ def test_a_list_of_times_holds_them_however_they_are_spelled(db: mycel.Nexus) ->
     assert found(db, 'CONTAINS(?e.attributes.at, "12:00:00")') == ["noon", "soon", "half"]
 
 
+@pytest.mark.parametrize("other", [None, 5, {"b": 1, "a": [NOON]}])
+def test_a_list_that_holds_more_than_times_finds_them_too(db: mycel.Nexus, other: Any) -> None:
+    wanted = ["2024-01-31T13:00:00+01:00", other]
+    assert found(db, "IN(?e.attributes.at, :list)", list=wanted) == ["noon"]
+    assert found(db, "IN(?e.attributes.at, [:at, :other])", at=wanted[0], other=other) == ["noon"]
+
+
 def test_the_order_the_least_and_the_greatest_are_those_of_time(db: mycel.Nexus) -> None:
     descending = 'FIND(?e.name) WHERE { ?e {type: "Event"} } ORDER BY ?e.attributes.at DESC'
     assert found(db, "IS_NOT_NULL(?e.attributes.at)") == ORDER
@@ -131,6 +138,43 @@ def test_links_and_the_ends_of_declared_edges_know_their_times(db: mycel.Nexus) 
         " FILTER(?e.attributes.at == :at) }"
     )
     assert db.execute(optional, at=NOON).value == ["noon"]
+
+
+def test_of_several_predicates_each_has_to_declare_the_time(db: mycel.Nexus) -> None:
+    db.schema.apply(
+        SCHEMA % ""
+        + "edge Near: Event -> Room { since: DateTime? }\n"
+        + "edge Past: Event -> Room { since: String? }\n",
+        allow_data_loss=True,
+    )
+    db.load([{"edge": "Near", "from": "noon", "to": "hall", "data": {"since": NOON}}])
+    db.load([{"edge": "Past", "from": "half", "to": "hall", "data": {"since": NOON}}])
+    asked = (
+        "FIND(?e.name, ?l.predicate) WHERE { ?l (?e, %s, ?r) FILTER(?l.attributes.since == :at) }"
+    )
+    rows = db.execute(asked % '"In" | "Near"', at="2024-01-31T13:00:00+01:00").rows
+    assert sorted(rows) == [("noon", "In"), ("noon", "Near")]
+    assert db.execute(asked % '"Near" | "Past"', at=NOON).rows == [("half", "Past")]
+    ends = 'FIND(?e.name) WHERE { (?e, "Near" | "Past", ?r) FILTER(?e.attributes.at == :at) }'
+    assert db.execute(ends, at=NOON).value == ["noon"]
+
+
+def test_an_optional_that_does_not_match_says_nothing_about_what_is_there(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.define_type("Memo")
+        tx.put_concept("Memo", "m", {"at": NOON})
+    memo = (
+        'FIND(?m.name) WHERE { ?m {type: "Memo"} OPTIONAL { ?m {type: "Event"} (?m, "In", ?r) }'
+        " FILTER(?m.attributes.at == :at) }"
+    )
+    assert db.execute(memo, at=NOON).value == ["m"]
+    either = (
+        'FIND(?m.name) WHERE { ?r {type: "Room"}'
+        ' OPTIONAL { ?m {type: "Event"} UNION { ?m {type: "Memo"} } }'
+        " FILTER(?m.attributes.at == :at) }"
+    )
+    assert db.execute(either, at=NOON).value == ["m"]
+    assert db.execute(either, at="2024-01-31T12:00:00.000Z").value == ["noon"]
 
 
 def test_what_is_no_time_in_the_schema_stays_text(db: mycel.Nexus) -> None:

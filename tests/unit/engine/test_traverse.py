@@ -56,9 +56,9 @@ def test_what_a_budget_cut_off_is_a_warning(db: mycel.Nexus) -> None:
     result = db.execute(f'{TRAVERSE} ALONG "leads_to" LIMIT 2', name="a")
     assert names(result) == ["a", "b"]
     (warning,) = result.warnings
-    assert warning.startswith("The budget of 2 nodes is used up: 1 element is left out")
+    assert warning.startswith("The budget of 2 nodes is used up: 1 element is left out that lies")
     (warning,) = db.execute(f"{TRAVERSE} MAX_TOKENS 1", name="a").warnings
-    assert warning.startswith("The budget of 1 tokens is used up")
+    assert warning.startswith("The budget of 1 token is used up")
 
 
 def test_a_start_may_be_an_id(db: mycel.Nexus) -> None:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import mycel
 from mycel import ActiveContext, Contexts, Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, NotFound
 
@@ -219,3 +220,52 @@ def test_a_node_that_is_deleted_by_its_id_leaves_the_context(shop: Knowledge) ->
     shop.context.add(made.uri)
     shop.delete(made.id)
     assert len(shop.context) == 0
+
+
+# The graph goes on.
+
+
+def test_a_refreshed_context_follows_what_others_have_moved_and_drops_what_they_removed(
+    shop: Knowledge,
+) -> None:
+    shop.remember(
+        [{"uri": "a"}, {"uri": "b"}, {"uri": "c"}],
+        [NewRelation("a", "needs", "b"), NewRelation("a", "needs", "c")],
+    )
+    shop.traverse("a")
+    with mycel.open(shop.db.path) as db:
+        other = Knowledge(db, workspace="shop")
+        other.move("b", "moved/b")
+        other.delete("c")
+    shown = shop.refresh_context()
+    assert {each.uri for each in shown.loaded} == {"concept://shop/a", "concept://shop/moved/b"}
+    assert [(each.uri, each.why) for each in shown.evicted] == [
+        ("concept://shop/c", "no longer in the graph")
+    ]
+    assert shown.evicted_count == 1
+
+
+def test_a_node_that_was_removed_and_written_again_stays_loaded(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.traverse("a")
+    other = Knowledge(shop.db, workspace="shop")
+    other.delete("a")
+    other.add("a", content="Again.")
+    assert [each.uri for each in shop.refresh_context().loaded] == ["concept://shop/a"]
+
+
+def test_a_node_that_only_links_know_of_is_no_longer_loaded(shop: Knowledge) -> None:
+    shop.add("a")
+    shop.context.add("concept://shop/a")
+    other = Knowledge(shop.db, workspace="shop")
+    other.delete("a")
+    other.link("https://example.org/x", "needs", "a")
+    assert shop.refresh_context().loaded == ()
+
+
+def test_a_node_that_moves_under_the_uri_of_another_entry_is_there_once() -> None:
+    context = ActiveContext()
+    context.add("a", tokens=1)
+    context.add("b", tokens=2)
+    context.follow({"a": "b"})
+    assert [(each.uri, each.tokens) for each in context.show().loaded] == [("b", 2)]

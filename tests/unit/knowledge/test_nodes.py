@@ -717,3 +717,73 @@ def test_whoever_names_a_file_by_its_path_alone_is_told_its_uri(shop: Knowledge)
     with pytest.raises(NotFound) as caught:
         shop.get("src/a.py")
     assert caught.value.data["closest"] == ["file://shop/src/a.py"]
+
+
+def test_a_subtree_without_a_node_at_its_root_has_no_version(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a/b"}, {"uri": "a/c"}])
+    written = shop.move("a", "z", subtree=True)
+    assert (written.uri, written.id, written.version) == ("concept://shop/z", "", None)
+    assert (written.moved, written.changed) == (2, True)
+    assert "version" not in written.to_dict()
+
+
+def test_a_root_that_only_links_know_of_is_no_node_of_a_subtree(shop: Knowledge) -> None:
+    shop.remember([{"uri": "a/b"}, {"uri": "c"}], [NewRelation("c", "needs", "a")])
+    written = shop.move("a", "z", subtree=True)
+    assert (written.id, written.version, written.moved) == ("", None, 1)
+    assert shop.relations("c")[0].target == "concept://shop/z"
+
+
+def test_the_concepts_of_a_workspace_are_listed_by_uri_whatever_their_type(
+    shop: Knowledge,
+) -> None:
+    shop.remember(
+        [
+            {"uri": "b", "type": "Decision", "content": "Long."},
+            {"uri": "a"},
+            {"uri": "concept://shop"},
+            {"uri": "s", "type": "Symbol"},
+            {"uri": "concept://other/x"},
+            {"uri": "concept://shop-2/x"},
+            {"uri": "file://shop/a.py"},
+        ],
+        [NewRelation("a", "needs", "missing")],
+    )
+    whole = shop.concepts()
+    assert [each.uri.removeprefix("concept://shop") for each in whole] == ["", "/a", "/b", "/s"]
+    assert whole[2].content is None
+    listed: list[str] = []
+    cursor = None
+    while True:
+        page = shop.concepts(without=["Symbol", "Unheard"], limit=1, cursor=cursor)
+        listed += [each.uri for each in page]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert listed == ["concept://shop", "concept://shop/a", "concept://shop/b"]
+    with pytest.raises(ConstraintViolation):
+        shop.concepts(cursor="concept://shop-2/x")
+
+
+@pytest.mark.parametrize("confidence", [7, -0.1, "high", True, float("1e300")])
+def test_a_confidence_that_is_none_is_kept_with_a_warning(
+    shop: Knowledge, confidence: object
+) -> None:
+    metadata = {"confidence": confidence}
+    made = shop.remember(
+        [{"uri": "a", "metadata": metadata}],
+        [NewRelation("a", "needs", "https://example.org/x", metadata=metadata)],
+    )
+    assert [warning.partition(":")[0] for warning in made.warnings] == ["a", "a —needs→ https"]
+    assert all("from 0 to 1" in warning for warning in made.warnings)
+    assert shop.get("a").metadata == metadata
+    (warning,) = shop.update("a", metadata=metadata).warnings
+    assert warning.startswith("concept://shop/a: the confidence")
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 0.5, None])
+def test_a_confidence_from_0_to_1_is_taken_without_a_word(
+    shop: Knowledge, confidence: object
+) -> None:
+    metadata = {"confidence": confidence}
+    assert shop.remember([{"uri": "a", "metadata": metadata}]).warnings == ()

@@ -110,3 +110,16 @@ def test_the_schemas_of_tools_use_only_what_is_checked(tool: Any) -> None:
 
     for by_handle in (False, True):
         walk(tool.schema(by_handle=by_handle))
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"count": 6}, "It is a whole number from 1 to 5."),
+        ({"share": -1}, "It is a number of at least 0."),
+    ],
+)
+def test_a_bound_that_is_not_there_is_not_named(given: dict[str, Any], hint: str) -> None:
+    with pytest.raises(ConstraintViolation) as refused:
+        checked(**given)
+    assert refused.value.hint == hint

@@ -15,7 +15,16 @@ from mycel.errors import DatabaseBusy, MycelError
 from mycel.store import upgrades
 from mycel.store.layout import FORMAT, created
 from mycel.testing import FaultVFS
-from tests.unit.store.given import FACT, assert_sound, dump, file_bytes, problems, raw
+from tests.unit.store.given import (
+    FACT,
+    add_concepts,
+    assert_sound,
+    define,
+    dump,
+    file_bytes,
+    problems,
+    raw,
+)
 
 FORMATS = Path(__file__).parent / "formats"
 """A graph of the shape `purged` in each format that there was, written by the Mycel of then."""
@@ -76,6 +85,24 @@ def test_an_old_file_that_may_only_be_read_answers_and_stays_as_it_is(
         assert problems(db.verify(replay=True)) == []
     assert file_bytes(path) == before
     assert format_of(path) == format_
+
+
+@pytest.mark.parametrize("format_", OLD)
+def test_who_reads_an_old_file_sees_what_is_written_once_another_has_upgraded_it(
+    path: Path, format_: int
+) -> None:
+    old_file(path, format_)
+    told = 'FIND(?end.id, ?end.name) WHERE { ({type: "Fact", name: "a"}, "tells", ?end) }'
+    with mycel.open(path, readonly=True) as reading:
+        assert reading.execute(f'FIND(?f) WHERE {{ ?f {{type: "{FACT}"}} }}').rows
+        with mycel.open(path) as db:
+            define(db, [], ["tells"])
+            a, b = add_concepts(db, "a", "b", type_name=FACT)
+            db.add_edge(a, "tells", b)
+            assert reading.execute(told).rows == [(b, "b")]
+            link = db.add_edge(b, "tells", a)
+            db.add_edge(a, "tells", link)
+            assert sorted(reading.execute(told).rows) == [(b, "b"), (link, None)]
 
 
 @pytest.mark.parametrize("format_", OLD)

@@ -347,4 +347,6 @@ def test_a_time_is_read_to_its_end(db: mycel.Nexus) -> None:
     db.load([person("a", seen="2024-01-31T12:00:00Z")])
     assert attributes(db, "Person", "a")["seen"] == "2024-01-31T12:00:00.000Z"
     for said in ("2024-01-31T12:00:00Zx", "2024-01-31T12:00:00Z  ", "2024-13-31T12:00:00Z"):
-        assert refused(db, [person("b", seen=said)]).data["property"] == "seen"
+        error = refused(db, [person("b", seen=said)])
+        assert (error.data["property"], error.data["value"]) == ("seen", said)
+        assert repr(said) in error.message

@@ -17,7 +17,7 @@ from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
 from mycel.knowledge.bootstrap.ownership import STAMP
 from mycel.knowledge.bootstrap.reading import FileRead, is_readme, read_all, read_file
 from mycel.knowledge.bootstrap.remembering import Memory
-from mycel.knowledge.bootstrap.summary import Progress, Report, Stage, Summary
+from mycel.knowledge.bootstrap.summary import Progress, Report, Skipped, Stage, Summary
 from mycel.knowledge.bootstrap.walking import Entry
 from mycel.knowledge.code import (
     LANGUAGES,
@@ -87,6 +87,7 @@ class Bootstrap:
         self._jobs = jobs
         self._edges_before: dict[str, FileEdges] = {}
         """What was written for each file, as far as this object did it."""
+        self._skipped_before: frozenset[Skipped] = frozenset()
         self._memory = Memory(knowledge.db.path, knowledge.workspace)
 
     def run(self, report: Report | None = None) -> Summary:
@@ -96,6 +97,8 @@ class Bootstrap:
         # Facts are millions of values without cycles; `reading` collects what it leaves behind.
         with collector_paused(True):
             self._run(summary, report)
+        summary.skipped_anew = [e for e in summary.skipped if e not in self._skipped_before]
+        self._skipped_before = frozenset(summary.skipped)
         summary.seconds = monotonic() - began
         return summary
 
@@ -137,6 +140,7 @@ class Bootstrap:
         own = Path(self._db.path).name
         found: dict[str, Entry] = {}
         walked = walking.walk(self.folder, lambda path, why: summary.skip(self._prefix + path, why))
+        summary.folders_left_out = len(walked.left_out)
         closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
         for path, stamp in known.items() if closed else ():
             if path.startswith(closed):

@@ -61,6 +61,10 @@ class Summary:
     kept: int = 0
     skipped_count: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    skipped_anew: list[Skipped] = field(default_factory=list)
+    """Those of them that the run before, of the same `Bootstrap`, did not skip."""
+    folders_left_out: int = 0
+    """Folders that hold no sources, or that a `.gitignore` outside of Git names."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -106,6 +110,7 @@ class Summary:
             "kept": self.kept,
             "skipped": self.skipped_count,
             "skipped_files": [each._asdict() for each in self.skipped],
+            "folders_left_out": self.folders_left_out,
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
@@ -122,6 +127,8 @@ class Summary:
             told.append(f"{_count(self.kept, 'node')} kept for what others wrote there")
         if self.skipped_count:
             told.append(f"{self.skipped_count:,} skipped")
+        if self.folders_left_out:
+            told.append(f"{_count(self.folders_left_out, 'folder')} left out")
         return f"{'; '.join(told)} ({self.seconds:.1f} s)"
 
 

@@ -54,6 +54,8 @@ class Walk(NamedTuple):
     files: dict[str, Entry]
     unreadable: list[str]
     """Folders that cannot be looked into just now: nothing is known of what is below them."""
+    left_out: set[str]
+    """Folders that nobody looks into; in a repository, those that Git does not ignore itself."""
 
 
 def check_folder(path: Path) -> Path:
@@ -94,9 +96,13 @@ def walk(folder: Path, skip: Skip) -> Walk:
         ResourceExhausted: there are too many.
     """
     check_folder(folder)
-    listed = _listed_by_git(folder)
     unreadable: list[str] = []
-    names = _walked(folder, skip, unreadable) if listed is None else _unfolded(listed, skip)
+    left_out: set[str] = set()
+    listed = _listed_by_git(folder, left_out)
+    if listed is None:
+        names = _walked(folder, skip, unreadable, left_out)
+    else:
+        names = _unfolded(listed, skip)
     found: dict[str, Entry] = {}
     above = str(folder)
     for name in names:
@@ -108,7 +114,7 @@ def walk(folder: Path, skip: Skip) -> Walk:
                     f"There are more than {FILES_MAX:,} files below {_shown(folder)}.",
                     hint="Name the folder of one project, or leave more out with a .gitignore.",
                 )
-    return Walk(found, unreadable)
+    return Walk(found, unreadable, left_out)
 
 
 def _look(above: str, name: str, skip: Skip) -> Entry | None:
@@ -153,8 +159,11 @@ def is_out_of_sight(root: Path, path: str) -> bool:
 # Git.
 
 
-def _listed_by_git(folder: Path) -> list[str] | None:
-    """What Git says belongs to the folder; None in no repository, or where all is ignored."""
+def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
+    """What Git says belongs to the folder; None in no repository, or where all is ignored.
+
+    Folders such as `node_modules` are noted as `left_out` where Git would not have done it.
+    """
     command = ["git", "--no-optional-locks", "-C", str(folder)]
     # Programs that the repository's own configuration names are not run.
     command += ["-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"]
@@ -176,12 +185,23 @@ def _listed_by_git(folder: Path) -> list[str] | None:
         return None
     # During a merge a file is listed once for each side.
     listed = dict.fromkeys(os.fsdecode(done.stdout).split("\0")[:-1])
-    return [each[2:] for each in listed if each[0] != _UNTRACKED or not _is_vendored(each[2:])]
+    kept: list[str] = []
+    for mark, name in ((each[0], each[2:]) for each in listed):
+        vendored = _vendored(name) if mark == _UNTRACKED else None
+        if vendored is None:
+            kept.append(name)
+        else:
+            left_out.add(vendored)
+    return kept
 
 
-def _is_vendored(name: str) -> bool:
-    """Whether a file that Git does not track is in a folder that nobody means to track."""
-    return not IGNORED_FOLDERS.isdisjoint(name.split("/")[:-1])
+def _vendored(name: str) -> str | None:
+    """The folder above a file that Git does not track which nobody means to track either."""
+    folders = name.split("/")[:-1]
+    if IGNORED_FOLDERS.isdisjoint(folders):
+        return None
+    end = next(at for at, each in enumerate(folders, 1) if each in IGNORED_FOLDERS)
+    return "/".join(folders[:end])
 
 
 def _unfolded(names: list[str], skip: Skip) -> Iterator[str]:
@@ -203,10 +223,10 @@ class _Rules(NamedTuple):
     spec: GitIgnoreSpec
 
 
-def _walked(folder: Path, skip: Skip, unreadable: list[str]) -> Iterator[str]:
+def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str]) -> Iterator[str]:
     """All names below a folder that nothing tells to leave out, folders in order of their names.
 
-    Folders that cannot be looked into are noted as `unreadable`.
+    Folders that cannot be looked into are noted as `unreadable`, others as `left_out`.
     """
     waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
     while waiting:
@@ -231,7 +251,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str]) -> Iterator[str]:
                 if entry.name not in IGNORED_FILES and not _is_ignored(name, rules):
                     yield name
             elif entry.name in IGNORED_FOLDERS or _is_ignored(f"{name}/", rules):
-                continue
+                left_out.add(name)
             elif depth >= DEPTH_MAX:
                 skip(name, f"more than {DEPTH_MAX} folders deep")
             else:
