@@ -19,7 +19,6 @@ from mycel.errors import (
     ConstraintViolation,
     DatabaseError,
     DatabaseReadOnly,
-    FormatTooNew,
     NotADatabase,
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
@@ -31,7 +30,7 @@ from mycel.store.registry import Registry
 from mycel.store.rows import first, only
 from mycel.store.transaction import Transaction
 from mycel.store.trees import StateTrees
-from mycel.store.upgrades import format_of, upgrade
+from mycel.store.upgrades import format_of, refuse_newer, upgrade
 
 MEMORY: Final = ":memory:"
 GENESIS: Final = "genesis"
@@ -200,10 +199,7 @@ def _check_format(path: str, connection: apsw.Connection) -> None:
     found = format_of(connection)
     if found < 1:
         raise NotADatabase(f"{path!r} has format {found}, which never was.")
-    if found > layout.FORMAT:
-        raise FormatTooNew(
-            f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."
-        )
+    refuse_newer(path, connection)
 
 
 def _cannot_open(location: Location, error: apsw.Error) -> DatabaseError:

@@ -13,6 +13,7 @@ from typing import Final
 
 import apsw
 
+from mycel.errors import FormatTooNew
 from mycel.store import layout, link_ends
 from mycel.store.rows import only
 
@@ -57,6 +58,19 @@ def upgrade(connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def refuse_newer(path: str, connection: apsw.Connection) -> None:
+    """Keep hands off a file whose format only a later version understands.
+
+    Raises:
+        FormatTooNew: it is such a file.
+    """
+    found = format_of(connection)
+    if found > layout.FORMAT:
+        raise FormatTooNew(
+            f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."
+        )
 
 
 def format_of(connection: apsw.Connection) -> int:

@@ -40,6 +40,7 @@ from mycel.store.memory import Memory
 from mycel.store.registry import Registry
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
+from mycel.store.upgrades import refuse_newer
 
 GROUP_SIZE_MAX: Final = 64
 CHECKPOINT_PAGES: Final = 1000
@@ -88,6 +89,8 @@ class Writer:
         self._trees: StateTrees | None = None
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
+        self._changes_seen = -1
+        """SQLite's count of what others have committed, when the format was looked at."""
         self._memory: Final = Memory()
         self._checkpointer = _Checkpointer(location)
 
@@ -385,6 +388,7 @@ class Writer:
         finally:
             if not patient:
                 self._location.be_patient(connection)
+        self._refuse_newer(connection)
         if self._location.identity() != self._identity:
             self._roll_back(connection)
             raise DatabaseError(
@@ -392,6 +396,22 @@ class Writer:
                 hint="Nothing was written. Close this database and open the file again.",
             )
         return connection
+
+    def _refuse_newer(self, connection: apsw.Connection) -> None:
+        """A later version may have taken the file to its own format since it was opened here.
+
+        What this version writes would lack what that format has. Only if somebody else has written
+        is there anything to look at.
+        """
+        changes = connection.data_version()
+        if changes == self._changes_seen:
+            return
+        try:
+            refuse_newer(self._location.path, connection)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        self._changes_seen = changes
 
     def _commit(self, connection: apsw.Connection) -> None:
         try:

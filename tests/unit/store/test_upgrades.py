@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import DatabaseBusy, MycelError
+from mycel.errors import DatabaseBusy, FormatTooNew, MycelError
 from mycel.store import upgrades
 from mycel.store.layout import FORMAT, created
 from mycel.testing import FaultVFS
@@ -180,3 +180,23 @@ def test_who_upgrades_waits_for_a_writer_and_says_if_it_takes_too_long(path: Pat
             mycel.open(path, busy_timeout_s=0.01)
         connection.execute("ROLLBACK")
     assert format_of(path) == 1
+
+
+def test_who_has_a_file_open_that_a_later_version_upgrades_writes_to_it_no_more(
+    path: Path,
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type(FACT))
+        with raw(path) as connection:
+            connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+        before = dump(path)
+        for _ in range(2):
+            with pytest.raises(FormatTooNew):
+                db.write(lambda tx: tx.put_concept(FACT, "late"))
+            with pytest.raises(FormatTooNew), db.transaction() as tx:
+                tx.put_concept(FACT, "late")
+        assert dump(path) == before
+        with raw(path) as connection:
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        db.write(lambda tx: tx.put_concept(FACT, "in time"))
+        assert_sound(db)
