@@ -43,7 +43,7 @@ from mycel.store import chronicle
 from mycel.store import purge as purging
 from mycel.store.audit import Auditor
 from mycel.store.chronicle import LogEntry, Moment, Version
-from mycel.store.connections import Durability, Memory
+from mycel.store.connections import Durability, MemoryUse
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
@@ -492,7 +492,7 @@ def open_nexus(
     clock_us: Callable[[], int] = wall_clock_us,
     guards: Sequence[Guard] = (),
     vfs: str | None = None,
-    memory: Memory = "ample",
+    memory: MemoryUse = "ample",
     strict: bool = False,
     bootstrap: bool = True,
     timeout_s: float = TIMEOUT_S,

@@ -32,11 +32,11 @@ from mycel.errors import (
     MycelError,
     ResourceExhausted,
 )
+from mycel.ir.query import canonical
 from mycel.kip import ast
 from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
-from mycel.plan.bind import canonical
 from mycel.sql.compiler import Statement
 from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate

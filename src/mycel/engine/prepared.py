@@ -17,7 +17,7 @@ from mycel.errors import InvalidValueType
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.model import ids
-from mycel.plan.bind import Role, canonical, list_kind, value_kind
+from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.schema.values import moment_to_compare
 from mycel.sql.compiler import Statement, compile_query
 from mycel.syntax.regex import compiled
@@ -96,9 +96,9 @@ class Binder:
 
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
     if conversion == "json":
-        return canonical(value)
+        return ir.canonical(value)
     if conversion == "moments":
-        return canonical([moment_to_compare(each) for each in value])
+        return ir.canonical([moment_to_compare(each) for each in value])
     if conversion == "real":
         return float(value)
     if value.__class__ is not str:
@@ -178,7 +178,7 @@ def _shaping(value: Any, role: Role) -> str:
         kind = value_kind(value)
         if kind in ("text", "number", "large"):
             return kind
-    return canonical(value)  # It is part of the plan itself.
+    return ir.canonical(value)  # It is part of the plan itself.
 
 
 class Commands:

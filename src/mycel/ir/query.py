@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+import orjson
+
 Variable = str
 
 
@@ -66,6 +68,11 @@ class Given:
 
 
 Value = Known | Given
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as one text."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, NoReturn, assert_never
 
-import orjson
-
 from mycel.errors import (
     ConstraintViolation,
     InvalidId,
@@ -137,11 +135,6 @@ def list_kind(items: Sequence[Any]) -> ir.ValueKind:
     if kinds == {"text"}:
         return "texts"
     return "numbers" if kinds == {"number"} else "values"
-
-
-def canonical(value: Any) -> str:
-    """A JSON value as one text."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
@@ -410,7 +403,7 @@ class _Binder:
                 return ir.Given(node.name, kind, "json")
         else:
             self._roles_inside(node)
-        return ir.Known(canonical(value) if kind in ("json", "large") else value, kind)
+        return ir.Known(ir.canonical(value) if kind in ("json", "large") else value, kind)
 
     def _roles_inside(self, node: ast.Value) -> None:
         """Placeholders inside a list or an object shape the plan by their values."""
@@ -446,7 +439,7 @@ class _Binder:
                 return ir.Given(node.name, kind, "json")
         else:
             self._roles_inside(node)
-        return ir.Known(canonical(items), kind)
+        return ir.Known(ir.canonical(items), kind)
 
     # Expressions.
 

@@ -150,7 +150,7 @@ class _Spelling:
                 return ir.Known(moment_to_compare(text), "text")
             case ir.Known(items, "texts" | "values" as kind):
                 spelled = [_spelled(each) for each in orjson.loads(items)]
-                return ir.Known(orjson.dumps(spelled, option=orjson.OPT_SORT_KEYS).decode(), kind)
+                return ir.Known(ir.canonical(spelled), kind)
             case _:
                 return value
 

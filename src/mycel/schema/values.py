@@ -70,7 +70,8 @@ _DATE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
 
-_WELL_SPELLED: Final = {20: "--T::Z", 24: "--T::."}
+WHOLE_SECOND_LENGTH: Final = 20
+_MARKS: Final = {WHOLE_SECOND_LENGTH: "--T::Z", 24: "--T::."}
 """Of texts as long as "2024-01-31T12:00:00Z" and "2024-01-31T12:00:00.000Z", the marks."""
 _WHOLE_SECOND: Final = ".000Z"
 
@@ -197,8 +198,8 @@ def _date(value: Any) -> str:
 def _date_time(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
-    if len(value) in _WELL_SPELLED and _is_well_spelled(value):
-        return value if len(value) == 24 else f"{value[:19]}.000Z"
+    if is_moment(value):
+        return f"{value[:19]}{_WHOLE_SECOND}" if len(value) == WHOLE_SECOND_LENGTH else value
     parts = _DATE_TIME.fullmatch(value)
     if parts is None:
         raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
@@ -213,12 +214,12 @@ def _date_time(value: Any) -> str:
     return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
-def _is_well_spelled(text: str) -> bool:
-    """Whether it is a moment in UTC, of a whole second or with milliseconds.
+def is_moment(text: str) -> bool:
+    """Whether it is a moment in UTC, of a whole second or with milliseconds, spelled as usual.
 
     Every third character is a mark; what stands between, Python takes for a time only if it is one.
     """
-    if text[4:20:3] != _WELL_SPELLED[len(text)] or text[-1] != "Z" or text[11:13] == "24":
+    if text[4:20:3] != _MARKS.get(len(text)) or text[-1] != "Z" or text[11:13] == "24":
         return False
     try:
         datetime.fromisoformat(text)

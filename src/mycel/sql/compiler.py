@@ -57,8 +57,7 @@ def compile_query(
     of the joins, which is nearly free. With `past` it is about the state at a journal position.
     With `exact`, sums may go beyond 64 bits, and so may what MIN and MAX choose from.
     """
-    compiler = _Compiler(query, limited=limited, past=past, ties=ties, exact=exact)
-    return compiler.statement(limited=limited)
+    return _Compiler(query, limited=limited, past=past, ties=ties, exact=exact).statement()
 
 
 def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
@@ -86,6 +85,7 @@ class _Compiler:
         exact: bool = False,
     ) -> None:
         self.query: Final = query
+        self.limited: Final = limited
         self.exact: Final = exact
         self.ties = ties
         self.bindings: Final = Bindings()
@@ -95,15 +95,15 @@ class _Compiler:
         self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)
         self.fields: Final = self.patterns.fields
 
-    def statement(self, *, limited: bool) -> Statement:
+    def statement(self) -> Statement:
         select = self.solutions()
         if self.query.is_grouped:
-            text, outputs = self._grouped(select, limited=limited)
-        elif self.query.sort and limited and self._shows_elements():
+            text, outputs = self._grouped(select)
+        elif self.query.sort and self.limited and self._shows_elements():
             text, outputs = self._sorted_then_assembled(select)
         else:
             outputs = [self._output(select, each) for each in self._plain()]
-            text = self._ordered(select, _columns(outputs), limited=limited)
+            text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
         return Statement(*self.bindings.used_in(text), kinds, self.ties)
 
@@ -111,8 +111,8 @@ class _Compiler:
         """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
         return any(not output.path for output in self._plain())
 
-    def _cut(self, *, limited: bool) -> str:
-        if not limited:
+    def _cut(self) -> str:
+        if not self.limited:
             return ""
         return f" LIMIT {self.bindings.add(LIMIT)} OFFSET {self.bindings.add(OFFSET)}"
 
@@ -152,27 +152,27 @@ class _Compiler:
     def _sorted_then_assembled(self, select: Select) -> tuple[str, list[Output]]:
         used = dict.fromkeys(output.variable for output in self._plain())
         slots = ", ".join(f"{select.scope[n].number} AS k{at}" for at, n in enumerate(used))
-        text = self._ordered(select, slots, limited=True)
+        text = self._ordered(select, slots)
         scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
         outer = Select(scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, each) for each in self._plain()]
         # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
         return outer.text(_columns(outputs)) + " LIMIT -1", outputs
 
-    def _ordered(self, select: Select, columns: str, *, limited: bool) -> str:
+    def _ordered(self, select: Select, columns: str) -> str:
         keys = [
             order
             for key in self.query.sort
             if isinstance(key.output, ir.Field)
             for order in sort_terms(self._key(select, key.output), key.descending)
         ]
-        if limited:
+        if self.limited:
             self.ties = self.ties or tuple(
                 name for name in select.scope if name in self.query.variables
             )
             keys += [select.scope[name].number for name in self.ties]
         order = f" ORDER BY {', '.join(keys)}" if keys else ""
-        return select.text(columns) + order + self._cut(limited=limited)
+        return select.text(columns) + order + self._cut()
 
     def _plain(self) -> list[ir.Field]:
         return [output for output in self.query.outputs if isinstance(output, ir.Field)]
@@ -211,11 +211,11 @@ class _Compiler:
 
     # Groups.
 
-    def _grouped(self, select: Select, *, limited: bool) -> tuple[str, list[Output]]:
+    def _grouped(self, select: Select) -> tuple[str, list[Output]]:
         if self.query.gathers_early:
             select, merged = self._gathered(select)
-            return self._groups(select, merged.__getitem__, limited=limited)
-        return self._groups(select, lambda node: self._total(select, node), limited=limited)
+            return self._groups(select, merged.__getitem__)
+        return self._groups(select, lambda node: self._total(select, node))
 
     def _total(self, select: Select, node: ir.Total) -> str:
         return totals.total(node, self._access(select, node.argument), exact=self.exact)
@@ -224,9 +224,7 @@ class _Compiler:
         """Whether an aggregate is a JSON text."""
         return self.exact and node.function in totals.EXTREMES
 
-    def _groups(
-        self, select: Select, total: Callable[[ir.Total], str], *, limited: bool
-    ) -> tuple[str, list[Output]]:
+    def _groups(self, select: Select, total: Callable[[ir.Total], str]) -> tuple[str, list[Output]]:
         """What is grouped, in order; `total` says how an aggregate is made here."""
         made = [
             self._output(select, each)
@@ -249,9 +247,9 @@ class _Compiler:
         text = select.text(_columns(made))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
-            order = [*order, *groups] if limited or order else []
+            order = [*order, *groups] if self.limited or order else []
         text += f" ORDER BY {', '.join(order)}" if order and groups else ""
-        return text + self._cut(limited=limited), made
+        return text + self._cut(), made
 
     def _gathered(self, select: Select) -> tuple[Select, dict[ir.Total, str]]:
         """Groups by element, and how the aggregates are made of theirs."""

@@ -324,11 +324,12 @@ class Patterns:
 
     def _walk(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
+        forward = atom.subject in scope or atom.object not in scope
+        walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
         if atom.subject not in scope and atom.object not in scope:
             row = self.names.fresh("d")
-            select.join(f"{walks.starts(self.sources, atom, self._number(atom.predicate))} {row}")
+            select.join(f"{walk.starts()} {row}")
             scope[atom.subject] = Cell(f"{row}.id", _kind(atom.concepts.subject), is_present=True)
-        forward = atom.subject in scope
         start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
         kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
         known = scope.get(end)
@@ -340,17 +341,16 @@ class Patterns:
         name = self.names.fresh("w")
         ground = None if known is not None else scope[start].ground
         begin = scope[start].number if ground is None else ground
-        way = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
-        walk = way.reached(name, begin)
+        reached = walk.reached(name, begin)
         if known is not None:
-            select.where.append(f"{known.number} IN ({walk})")
+            select.where.append(f"{known.number} IN ({reached})")
             return
         row = self.names.fresh("j")
         if ground is not None:  # It begins at one place: it need not be gathered for every row.
-            select.join(f"({walk}) {row}")
+            select.join(f"({reached}) {row}")
             scope[end] = Cell(f"{row}.n", kind, is_present=True)
             return
-        select.join(f"json_each((SELECT json_group_array(n) FROM ({walk}))) {row}")
+        select.join(f"json_each((SELECT json_group_array(n) FROM ({reached}))) {row}")
         scope[end] = Cell(f"{row}.value", kind, is_present=True)
 
     def _walk_with_link(self, select: Select, atom: ir.WalkAtom) -> None:

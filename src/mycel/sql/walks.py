@@ -32,6 +32,17 @@ class Walk:
     """Where the number of the predicate is bound."""
     forward: bool
 
+    def starts(self) -> str:
+        """Where it may begin when neither end is known: every element for `{0,…}`."""
+        links = self.sources.links("x")
+        if self.atom.minimum == 0:
+            concepts = self.sources.concepts("x")
+            return f"(SELECT x.id FROM {concepts} UNION ALL SELECT x.id FROM {links})"
+        out = f"SELECT x.subject AS id FROM {links} WHERE x.predicate = {self.predicate}"
+        if not self.atom.mirrored:
+            return f"(SELECT DISTINCT id FROM ({out}))"
+        return f"({out} UNION SELECT x.object FROM {links} WHERE x.predicate = {self.predicate})"
+
     def reached(self, name: str, start: str) -> str:
         """A query of every element `n` that a walk from `start` reaches, each once."""
         maximum = self.atom.maximum
@@ -89,17 +100,3 @@ class Walk:
             f"SELECT q.{far}, {length} FROM {name} CROSS JOIN {table}"
             f" ON q.{near} = {name}.n AND q.predicate = {self.predicate}{counts}{guard}"
         )
-
-
-def starts(sources: Sources, atom: ir.WalkAtom, predicate: str) -> str:
-    """Where a walk may begin when neither end is known: every element for `{0,…}`."""
-    if atom.minimum == 0:
-        return (
-            f"(SELECT x.id FROM {sources.concepts('x')}"
-            f" UNION ALL SELECT x.id FROM {sources.links('x')})"
-        )
-    out = f"SELECT x.subject AS id FROM {sources.links('x')} WHERE x.predicate = {predicate}"
-    if not atom.mirrored:
-        return f"(SELECT DISTINCT id FROM ({out}))"
-    back = f"SELECT x.object FROM {sources.links('x')} WHERE x.predicate = {predicate}"
-    return f"({out} UNION {back})"

@@ -33,13 +33,13 @@ from mycel.store import functions
 
 Durability = Literal["full", "normal", "off"]
 
-Memory = Literal["ample", "modest"]
+MemoryUse = Literal["ample", "modest"]
 """How much of a file a process may keep in its memory."""
 
-_CACHE_KIB: dict[Memory, int] = {"ample": 65_536, "modest": 4_096}
-_MMAP_BYTES: dict[Memory, int] = {"ample": 2 << 30, "modest": 0}
+_CACHE_KIB: dict[MemoryUse, int] = {"ample": 65_536, "modest": 4_096}
+_MMAP_BYTES: dict[MemoryUse, int] = {"ample": 2 << 30, "modest": 0}
 """What is mapped counts as the process's memory, once for each connection."""
-_TEMPORARY: dict[Memory, str] = {"ample": "memory", "modest": "file"}
+_TEMPORARY: dict[MemoryUse, str] = {"ample": "memory", "modest": "file"}
 """Where sorting goes on that does not fit into the cache; what fits never leaves memory."""
 JOURNAL_SIZE_LIMIT = 64 << 20
 
@@ -53,7 +53,7 @@ class Location:
     durability: Durability = "full"
     busy_timeout_s: float = 30.0
     vfs: str | None = None
-    memory: Memory = "ample"
+    memory: MemoryUse = "ample"
     stamp: tuple[int, int, int] | None = None
     """What the file looked like when it was found where we may not write, not even a lock. It is
     then read without locks, which is right only as long as nobody else changes it."""

@@ -21,7 +21,7 @@ import apsw
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
 from mycel.store import text
-from mycel.store.connections import FAILURES, Durability, Memory, abandon, translate, translated
+from mycel.store.connections import FAILURES, Durability, MemoryUse, abandon, translate, translated
 from mycel.store.journal import Head
 from mycel.store.opening import (
     EXPECTANT,
@@ -62,7 +62,7 @@ class Store:
         clock_us: Callable[[], int] = wall_clock_us,
         guards: Sequence[Guard] = (),
         vfs: str | None = None,
-        memory: Memory = "ample",
+        memory: MemoryUse = "ample",
         bare: bool = True,
     ) -> None:
         self.path: Final = os.fsdecode(path)

@@ -20,7 +20,7 @@ import apsw
 from mycel.store.journal import Kind
 from mycel.store.layout import OBJECT_SIDE, SUBJECT_SIDE
 from mycel.store.memory import Memory
-from mycel.store.rows import every, first
+from mycel.store.rows import every, first, has_table
 
 LinkEnd = tuple[int, int]
 """The number of a predicate, and a side."""
@@ -32,12 +32,10 @@ FOUND: Final = " UNION ".join(
 )
 """A query for the ends at which links stand, or stood, in the rows there are."""
 
-_IS_THERE: Final = "SELECT 1 FROM sqlite_schema WHERE name = 'link_end'"
-
 
 def are_known(connection: apsw.Connection) -> bool:
     """Whether a file says at which ends links stand."""
-    return first(connection, _IS_THERE) is not None
+    return has_table(connection, "link_end")
 
 
 def read(connection: apsw.Connection) -> set[LinkEnd] | None:

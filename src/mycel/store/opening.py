@@ -23,7 +23,7 @@ from mycel.errors import (
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store import layout
-from mycel.store.connections import Durability, Location, Memory, stamp_of, translated
+from mycel.store.connections import Durability, Location, MemoryUse, stamp_of, translated
 from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
@@ -53,7 +53,7 @@ def locate(
     durability: Durability,
     busy_timeout_s: float,
     vfs: str | None,
-    memory: Memory = "ample",
+    memory: MemoryUse = "ample",
 ) -> Location:
     """Where a graph is, if it can be there at all.
 
@@ -65,9 +65,9 @@ def locate(
         raise ConstraintViolation(
             f"The durability {durability!r} is not one of {', '.join(get_args(Durability))}."
         )
-    if memory not in get_args(Memory):
+    if memory not in get_args(MemoryUse):
         raise ConstraintViolation(
-            f"The memory {memory!r} is not one of {', '.join(get_args(Memory))}."
+            f"The memory {memory!r} is not one of {', '.join(get_args(MemoryUse))}."
         )
     if not busy_timeout_s >= 0:
         raise ConstraintViolation(f"busy_timeout_s is {busy_timeout_s!r}; it must not be negative.")

@@ -21,7 +21,7 @@ from mycel.store.layout import (
     PROPOSITION_TYPE_NUMBER,
     SUBJECT_SIDE,
 )
-from mycel.store.rows import every
+from mycel.store.rows import every, has_table
 
 _TYPES: Final = (
     "SELECT n.name, n.id FROM {source} JOIN type n ON n.name = c.name"
@@ -133,7 +133,7 @@ def _slots(connection: apsw.Connection) -> dict[tuple[int, bool], dict[str, Prop
     The ends of links have indexes of their own, and files of the first format have none of these.
     """
     found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
-    if not every(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'property_slot'"):
+    if not has_table(connection, "property_slot"):
         return found
     for number, owner, is_link, columns, is_unique in every(connection, _SLOTS):
         names = orjson.loads(columns)

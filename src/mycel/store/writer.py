@@ -185,7 +185,7 @@ class Writer:
         if self._connection is not None:
             abandon(self._connection)
         self._connection = self._trees = self._head = None
-        self._prepared = False
+        self._prepared, self._changes_seen = False, -1
 
     def is_mine(self) -> bool:
         """Whether this thread is in the middle of a transaction."""

@@ -15,7 +15,7 @@ from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.arrow import pyarrow
 from mycel.schema.model import PropertyType
 from mycel.schema.values import BadValue, from_python
-from mycel.transfer.complaints import Refused, Unit, placed_once
+from mycel.transfer.complaints import Refused, Unit, placed_once, refuse
 from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
@@ -64,9 +64,7 @@ class Columnar:
                         try:
                             row = flat(at, target, _cells(target, names, values), targets)
                         except MycelError as error:
-                            if refused is None:
-                                raise
-                            refused(placed_once(error, self.name, "row", at))
+                            refuse(error, refused, self.name, "row", at)
                         else:
                             yield row
         except MycelError as error:

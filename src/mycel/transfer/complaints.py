@@ -37,6 +37,20 @@ def placed(
     return error
 
 
+def refuse(
+    error: MycelError, refused: Refused | None, file: str | None, unit: Unit, line: int
+) -> None:
+    """Tell of a row that is none, so that its source can go on; or raise it, if nobody listens.
+
+    Raises:
+        MycelError: the error, with its place.
+    """
+    complaint = placed_once(error, file, unit, line)
+    if refused is None:
+        raise complaint from None
+    refused(complaint)
+
+
 def placed_once(error: MycelError, file: str | None, unit: Unit, line: int) -> MycelError:
     """The error with its place, unless it has one; before the first line there is only the file."""
     has_place = unit in error.data or "file" in error.data

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.schema.values import BadValue, from_text
-from mycel.transfer.complaints import Refused, placed, placed_once
+from mycel.transfer.complaints import Refused, placed, placed_once, refuse
 from mycel.transfer.jsonl import flat
 from mycel.transfer.rows import Row
 from mycel.transfer.streams import LineSource, Stream
@@ -59,10 +59,7 @@ class Delimited(LineSource):
                 try:
                     row = flat(at, target, _cells(record, columns, target), targets)
                 except MycelError as error:
-                    complaint = placed_once(error, self.name, "line", at)
-                    if refused is None:
-                        raise complaint from None
-                    refused(complaint)
+                    refuse(error, refused, self.name, "line", at)
                 else:
                     yield row
         except csv.Error as error:

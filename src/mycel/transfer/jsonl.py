@@ -22,7 +22,7 @@ from mycel.errors import InvalidSyntax, InvalidValueType, MycelError, SelfEdgeEr
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.values import BadValue, from_python, shown
-from mycel.transfer.complaints import Refused, Unit, placed_once
+from mycel.transfer.complaints import Refused, Unit, refuse
 from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
 from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
@@ -64,10 +64,7 @@ class JsonLines(LineSource):
                         raise _no_json(error) from None
                     row = read(line, said, targets, type_name)
                 except MycelError as error:
-                    complaint = placed_once(error, self.name, "line", line)
-                    if refused is None:
-                        raise complaint from None
-                    refused(complaint)
+                    refuse(error, refused, self.name, "line", line)
                 else:
                     yield row
 
@@ -94,10 +91,7 @@ class Mappings:
                 given = dict(said) if isinstance(said, Mapping) else said
                 row = _as_json(read(at, given, targets, type_name))
             except MycelError as error:
-                complaint = placed_once(error, None, "row", at)
-                if refused is None:
-                    raise complaint from None
-                refused(complaint)
+                refuse(error, refused, None, "row", at)
             else:
                 yield row
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -28,7 +27,15 @@ from mycel.model.values import JsonObject, parse_object
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
 from mycel.schema.rows import row_rules
-from mycel.schema.values import BadValue, UnknownEnumValue, from_text, key_text, parse_default
+from mycel.schema.values import (
+    WHOLE_SECOND_LENGTH,
+    BadValue,
+    UnknownEnumValue,
+    from_text,
+    is_moment,
+    key_text,
+    parse_default,
+)
 from mycel.schema.values import shown as value_shown
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -96,7 +103,7 @@ class _Target:
         is_callers = True
         for name in self._moments:
             said = attributes.get(name)
-            if said.__class__ is str and _lacks_milliseconds(said):
+            if said.__class__ is str and len(said) == WHOLE_SECOND_LENGTH and is_moment(said):
                 if is_callers:
                     attributes, is_callers = dict(attributes), False
                 attributes[name] = f"{said[:19]}.000Z"
@@ -412,17 +419,6 @@ class Targets:
     @cached_property
     def _predicates(self) -> dict[str, None]:
         return dict.fromkeys(survey.definitions(self._connection, PROPOSITION_TYPE_NUMBER))
-
-
-def _lacks_milliseconds(text: str) -> bool:
-    """Whether it is a time like `2024-01-31T12:00:00Z`. A wrong one is shown as it was written."""
-    if len(text) != 20 or text[4::3] != "--T::Z":
-        return False
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:

@@ -14,7 +14,7 @@ attribute `selfRelations`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -94,6 +94,16 @@ def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
     if isinstance(found, list):
         return found
     return [] if found is None else [found]
+
+
+def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[str]:
+    """Add observations to an entity. Returns those that were not there."""
+    there = listed(concept.attributes, OBSERVATIONS_KEY)
+    known = set(texts(concept.attributes, OBSERVATIONS_KEY))
+    new = [each for each in contents if each not in known]
+    if new:
+        tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
+    return new
 
 
 def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:

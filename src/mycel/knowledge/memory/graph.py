@@ -27,6 +27,7 @@ from mycel.knowledge.memory.entities import (
     Relation,
     entity_of,
     listed,
+    observe,
     predicate_of,
     require_entities,
     require_predicate,
@@ -131,7 +132,7 @@ class Memory:
         wanted = list(additions)
 
         def work(tx: Transaction) -> list[tuple[str, list[str]]]:
-            return [(name, _observe(tx, _require(tx, name), contents)) for name, contents in wanted]
+            return [(name, observe(tx, _require(tx, name), contents)) for name, contents in wanted]
 
         return self._db.write(work, message="add_observations") if wanted else []
 
@@ -327,16 +328,6 @@ def _unrelate(tx: Transaction, relation: Relation) -> bool:
         return tx.update(source, drop_attributes=(SELF_KEY,))
     predicate = predicate_of(tx, relation.relation_type)
     return predicate is not None and tx.remove_edge(source, predicate, target)
-
-
-def _observe(tx: Transaction, concept: Concept, contents: Sequence[str]) -> list[str]:
-    """Add observations. Returns those that were not there."""
-    there = listed(concept.attributes, OBSERVATIONS_KEY)
-    known = {each for each in there if isinstance(each, str)}
-    new = [each for each in contents if each not in known]
-    if new:
-        tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
-    return new
 
 
 # What is read.

@@ -22,11 +22,10 @@ import orjson
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
     ENTITY,
-    OBSERVATIONS_KEY,
     SELF_KEY,
     Entity,
     Relation,
-    listed,
+    observe,
     require_entities,
     require_predicate,
     texts,
@@ -273,13 +272,11 @@ class _Import:
 
     def _add(self, entity: Entity) -> None:
         concept = self._tx.get_concept(ENTITY, entity.name)
-        there = [] if concept is None else listed(concept.attributes, OBSERVATIONS_KEY)
-        known = {each for each in there if isinstance(each, str)}
-        new = [each for each in dict.fromkeys(entity.observations) if each not in known]
-        if concept is None or not new:
+        observations = dict.fromkeys(entity.observations)
+        new = [] if concept is None else observe(self._tx, concept, observations)
+        if not new:
             self._done.entities_unchanged += 1
             return
-        self._tx.update(concept, attributes={OBSERVATIONS_KEY: [*there, *new]})
         self._done.entities_updated += 1
         self._done.observations_added += len(new)
 
