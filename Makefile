@@ -67,6 +67,7 @@ soak: $(STAMP) ## Run the long randomised tests; SEED=<n> replays a run
 	@seed=$(or $(SEED),$$($(PY) -c 'import secrets; print(secrets.randbelow(2**32))')); \
 	echo "seed $$seed (to replay: make soak SEED=$$seed)"; \
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "soak or hypothesis" \
+		-o faulthandler_timeout=0 \
 		--hypothesis-profile=soak --hypothesis-seed=$$seed --seed=$$seed $(ARGS)
 
 coverage: $(STAMP) ## Run all tests and show what they leave out

@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import CommitUncertain, DatabaseBusy, DatabaseClosed, DiskFull, MycelError
+from mycel.store import checkpoints
 from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,
@@ -589,3 +590,17 @@ def test_reading_while_the_graph_is_closed_ends_with_an_answer_or_a_clear_error(
             assert all(each.result(PATIENCE_S) >= 0 for each in readers)
         with pytest.raises(DatabaseClosed):
             db.get(hub)
+
+
+def test_closing_ends_the_thread_that_moves_the_log_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", 1)
+    for n in range(60):
+        db = mycel.open(tmp_path / "graph.db", durability="off")
+        for each in range(n % 4):
+            add_concepts(db, f"{n} {each}")
+        closing = threading.Thread(target=db.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE_S)
+        assert not closing.is_alive()

@@ -4,11 +4,13 @@ Modules, in the order in which a write passes through them:
 
 - `layout`       the tables and the format
 - `connections`  how a connection is opened; SQLite's errors become ours
+- `locks`        a lock of the operating system, for what SQLite's do not cover
 - `functions`    what SQLite lacks: JSON equality, regular expressions, walks
 - `rows`         rows of a query, typed
 - `registry`     names of types, predicates and actors, interned to integers
 - `reader`       reading elements: the live state, or the state at a moment of the past
-- `writer`       one writer at a time; group commit; checkpoints in the background
+- `writer`       one writer at a time; group commit
+- `checkpoints`  the log moved into the database, in the background
 - `refs`         how a caller names an element
 - `guards`       rules on every write, and whom a change concerns
 - `transaction`  the primitives of every change

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, get_args
 
@@ -17,6 +19,7 @@ import apsw
 
 from mycel.errors import (
     ConstraintViolation,
+    DatabaseBusy,
     DatabaseError,
     DatabaseReadOnly,
     NotADatabase,
@@ -26,6 +29,7 @@ from mycel.store import layout
 from mycel.store.connections import Durability, Location, MemoryUse, stamp_of, translated
 from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
+from mycel.store.locks import locked
 from mycel.store.registry import Registry
 from mycel.store.rows import first, only
 from mycel.store.transaction import Transaction
@@ -37,6 +41,10 @@ GENESIS: Final = "genesis"
 EXPECTANT: Final = "genesis, to be continued"
 """What the first transaction of a graph says when more is to be written before its first use."""
 _MEMORY_DIRECTORY: Final = "/dev/shm"
+_MAKING: Final = "-making"
+"""What the name of the lock adds to that of the file which is being made."""
+_MAKING_PAUSE_S: Final = 0.002
+_SQLITES_MODE: Final = 0o644
 
 
 def private_directory() -> str:
@@ -101,7 +109,8 @@ def open_or_create(
             if _is_new(connection):
                 if location.readonly or not create:
                     raise NotADatabase(f"{location.path!r} holds no Mycel database.")
-                _create(registry, connection, now_us, message)
+                with _making(location):
+                    _create(registry, connection, now_us, message)
             _check_format(location.path, connection)
             if not location.readonly:
                 upgrade(connection)
@@ -128,7 +137,39 @@ def _check_path(location: Location, *, create: bool) -> None:
         raise DatabaseError(
             f"There is no directory {str(path.parent)!r}.", hint="Create it, or name another."
         )
-    _set_aside(path)
+    _make_room(location)
+
+
+def _make_room(location: Location) -> None:
+    """Make an empty file that nothing of an earlier one lies beside.
+
+    Never once there is a file: what lies beside it then is in use.
+    """
+    path = Path(location.path)
+    with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
+        if not path.exists():
+            _set_aside(path)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, _SQLITES_MODE))
+
+
+@contextmanager
+def _making(location: Location) -> Iterator[None]:
+    """One process at a time: SQLite has no lock for what happens before there is a database."""
+    place = Path(f"{location.path}{_MAKING}")
+    deadline = time.monotonic() + location.busy_timeout_s
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(locked(place))
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise DatabaseBusy(f"Another process is making {location.path!r}.") from None
+                time.sleep(_MAKING_PAUSE_S)
+            except OSError:
+                break  # Nothing can be written here, or nothing be locked: SQLite will say so.
+            else:
+                break
+        yield
 
 
 def _set_aside(path: Path) -> None:
@@ -138,7 +179,7 @@ def _set_aside(path: Path) -> None:
     """
     for suffix in ("-wal", "-journal"):
         orphan = Path(f"{path}{suffix}")
-        if orphan.exists():
+        with suppress(FileNotFoundError):  # None is there; or whoever had it open has ended.
             orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
     Path(f"{path}-shm").unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""One writer at a time: the turn, group commit, and checkpoints in the background.
+"""One writer at a time: the turn, and group commit.
 
 Inside a process a lock gives each writer its turn; across processes `BEGIN IMMEDIATE` does, with a
 patient busy handler. There are two kinds of turns:
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
@@ -33,6 +32,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
+from mycel.store.checkpoints import Checkpointer
 from mycel.store.connections import Location, abandon, translate, translated
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
@@ -43,11 +43,8 @@ from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_newer
 
 GROUP_SIZE_MAX: Final = 64
-CHECKPOINT_PAGES: Final = 1000
 _RECHECK_S: Final = 0.1
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
-_RESTART_TRIES: Final = 20
-_RESTART_PAUSE_S: Final = 0.001
 
 Result = TypeVar("Result")
 
@@ -56,7 +53,9 @@ class _Member:
     """A transaction that is done but for the common commit."""
 
     def __init__(self) -> None:
-        self.settled = threading.Event()
+        self.unsettled = threading.Lock()
+        """Held until the commit has been made, or has failed."""
+        self.unsettled.acquire()
         self.error: MycelError | None = None
 
 
@@ -92,7 +91,7 @@ class Writer:
         self._changes_seen = -1
         """SQLite's count of what others have committed, when the format was looked at."""
         self._memory: Final = Memory()
-        self._checkpointer = _Checkpointer(location)
+        self._checkpointer = Checkpointer(location)
 
     # The two kinds of turns.
 
@@ -100,9 +99,24 @@ class Writer:
         """Run `work` as one short transaction and return what it returns, once it is durable."""
         self._refuse_nesting()
         member = _Member()
-        with self._short_turn():
-            result = self._one(work, actor, message)
-            self._group.append(member)
+        waiting = False
+        try:
+            with self._counting:
+                self._short_waiting += 1
+                waiting = True
+            # Here, not in a generator: that could be interrupted at its end, and would hold the
+            # turn for as long as somebody keeps the traceback.
+            with self._turn:
+                with self._counting:
+                    self._short_waiting -= 1
+                    waiting = False
+                with self._my_turn():
+                    result = self._one(work, actor, message)
+                    self._group.append(member)
+        finally:
+            if waiting:
+                with self._counting:
+                    self._short_waiting -= 1
         self._await(member)
         return result
 
@@ -137,27 +151,31 @@ class Writer:
         Without `wait` it gives up at once if anybody is writing, here or in another process.
         """
         self._refuse_nesting()
-        if not self._turn.acquire(blocking=wait):
-            return False
-        try:
-            with self._my_turn():
-                self._commit_group()
-                connection = self._begin(patient=wait)
-                try:
-                    self._head = None
-                    with translated():
-                        work(connection, self._state_trees())
-                except BaseException:
-                    self._roll_back(connection)
+        with self._free_turn(wait=wait) as is_free:
+            if not is_free:
+                return False
+            try:
+                with self._my_turn():
+                    self._commit_group()
+                    self._maintain(work, patient=wait)
+            except DatabaseBusy:
+                if wait:
                     raise
-                self._commit(connection)
-        except DatabaseBusy:
-            if wait:
-                raise
-            return False
-        finally:
-            self._turn.release()
+                return False
         return True
+
+    def _maintain(
+        self, work: Callable[[apsw.Connection, StateTrees], None], *, patient: bool
+    ) -> None:
+        connection = self._begin(patient=patient)
+        try:
+            self._head = None
+            with translated():
+                work(connection, self._state_trees())
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        self._commit(connection)
 
     def close(self) -> None:
         """Wait for the turn, commit what is pending, then close for good.
@@ -181,7 +199,7 @@ class Writer:
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group = 0, None, []
-        self._checkpointer = _Checkpointer(self._location)
+        self._checkpointer = Checkpointer(self._location)
         if self._connection is not None:
             abandon(self._connection)
         self._connection = self._trees = self._head = None
@@ -198,22 +216,20 @@ class Writer:
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
     @contextmanager
-    def _short_turn(self) -> Iterator[None]:
-        """A turn that others may wait for with their commit."""
-        waiting = True
-        with self._counting:
-            self._short_waiting += 1
-        try:
+    def _free_turn(self, *, wait: bool) -> Iterator[bool]:
+        """Take the turn, and say whether it was to be had; without `wait` it has to be free now."""
+        if wait:
             with self._turn:
-                with self._counting:
-                    self._short_waiting -= 1
-                    waiting = False
-                with self._my_turn():
-                    yield
+                yield True
+            return
+        taken: list[bool] = []
+        try:
+            # One step of the interpreter: no interrupt comes between taking it and noting that.
+            taken += map(self._turn.acquire, (False,))
+            yield taken[0]
         finally:
-            if waiting:
-                with self._counting:
-                    self._short_waiting -= 1
+            if True in taken:
+                self._turn.release()
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
@@ -324,19 +340,20 @@ class Writer:
             self._settle(None)
 
     def _settle(self, error: MycelError | None) -> None:
-        group, self._group = self._group, []
-        for member in group:
+        group = self._group
+        while group:  # Each leaves when it is told, so that an interrupt keeps nobody waiting.
+            member = group[0]
             member.error = error
-            member.settled.set()
+            if member.unsettled.locked():
+                member.unsettled.release()
+            del group[0]
 
     def _await(self, member: _Member) -> None:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
-        while not member.settled.wait(_RECHECK_S):
-            if self._turn.acquire(blocking=False):
-                try:
+        while not member.unsettled.acquire(timeout=_RECHECK_S):
+            with self._free_turn(wait=False) as is_free:
+                if is_free:
                     self._commit_group()
-                finally:
-                    self._turn.release()
         if member.error is not None:
             raise member.error
 
@@ -441,71 +458,3 @@ class Writer:
         self._head = None
         if self._trees is not None:
             self._trees.forget()
-
-
-class _Checkpointer:
-    """Moves the write-ahead log into the database from a thread of its own."""
-
-    def __init__(self, location: Location) -> None:
-        self._location = location
-        self._wanted = threading.Event()
-        self._stopping = False
-        self._thread: threading.Thread | None = None
-
-    def watch(self, connection: apsw.Connection) -> None:
-        """Checkpoint when commits on this connection have made the log long."""
-        connection.set_wal_hook(self._committed)
-
-    def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages >= CHECKPOINT_PAGES and not self._stopping:
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._work, name="mycel-checkpoint", daemon=True
-                )
-                self._thread.start()
-            self._wanted.set()
-        return apsw.SQLITE_OK
-
-    def _work(self) -> None:
-        connection = None
-        try:
-            connection = self._location.connect(writable=True)
-            connection.set_busy_handler(None)  # Never keep writers waiting for a slow reader.
-            while self._wanted.wait() and not self._stopping:
-                self._wanted.clear()
-                self._checkpoint(connection)
-        except apsw.Error:
-            pass  # The next commit that finds the log long starts a new thread.
-        finally:
-            self._thread = None
-            if connection is not None:
-                connection.close(True)
-
-    def _checkpoint(self, connection: apsw.Connection) -> None:
-        """First most of the work, beside the writers; then the rest, in a gap between them.
-
-        Only when nothing is left can the log start over instead of growing on. Where that fails
-        (a reader still needs the log, or the disk is full), the log keeps everything until later.
-        """
-        try:
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error:
-            return
-        for _ in range(_RESTART_TRIES):
-            try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-            except apsw.BusyError:
-                if self._stopping:
-                    return
-                time.sleep(_RESTART_PAUSE_S)
-            except apsw.Error:
-                return
-            else:
-                return
-
-    def stop(self) -> None:
-        self._stopping = True
-        self._wanted.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mycel.errors import DatabaseError, SchemaApplyInProgress
-from mycel.migration import lock
 from mycel.migration.lock import SUFFIX, schema_apply_lock
+from mycel.store import locks
 
 HOLD = """
 import sys
@@ -49,7 +49,7 @@ def test_a_file_system_without_locks_is_not_taken_for_another_apply(
     def fail(_: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(lock, "_lock", fail)
+    monkeypatch.setattr(locks, "_lock", fail)
     with (
         pytest.raises(DatabaseError, match="No locks available"),
         schema_apply_lock(str(tmp_path / "graph.db")),

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 import mycel
 from mycel.errors import (
+    DatabaseBusy,
     DatabaseError,
     DatabaseReadOnly,
     DiskFull,
@@ -24,7 +26,9 @@ from mycel.errors import (
     NotADatabase,
     NotFound,
 )
+from mycel.store import opening
 from mycel.store.layout import FORMAT
+from mycel.store.locks import locked
 from tests.unit.store import shapes
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, file_bytes, raw
 
@@ -534,6 +538,36 @@ def test_a_new_graph_in_the_place_of_a_deleted_one_is_none_of_the_old_ones_busin
         assert db.get_concept("Fact", "newer") is not None
         assert db.verify(replay=True).ok
     assert [each.name for each in tmp_path.glob("*.orphaned-*")] != []
+
+
+def test_a_graph_that_appears_at_the_last_moment_keeps_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.db"
+    with ExitStack() as faster:
+
+        @contextmanager
+        def beaten(place: Path) -> Iterator[None]:
+            monkeypatch.undo()
+            other = faster.enter_context(mycel.open(path))
+            other.write(lambda tx: tx.define_type(FACT))
+            with locked(place):
+                yield
+
+        monkeypatch.setattr(opening, "locked", beaten)
+        with mycel.open(path) as db:
+            db.write(lambda tx: tx.put_concept(FACT, "by the slower"))
+    with mycel.open(path) as db:
+        assert db.get_concept(FACT, "by the slower") is not None
+        assert db.verify(replay=True).ok
+    assert [each.name for each in tmp_path.iterdir()] == ["graph.db"]
+
+
+def test_a_graph_that_somebody_makes_for_too_long_is_busy(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with locked(Path(f"{path}-making")), pytest.raises(DatabaseBusy, match="is making"):
+        mycel.open(path, busy_timeout_s=0.01)
+    mycel.open(path).close()
 
 
 @pytest.mark.parametrize(("memory", "maps", "place"), [("ample", True, 2), ("modest", False, 1)])

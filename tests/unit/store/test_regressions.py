@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ImmutableTarget, NotFound
+from mycel.store import checkpoints
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
 
 
@@ -94,8 +95,12 @@ def test_guards_are_asked_about_a_purge(path: Path) -> None:
         assert db.get(one)
 
 
-def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(path: Path) -> None:
-    """A timer interrupts writes at some thousand different places; none may wedge the writer."""
+@pytest.mark.parametrize("pages", [2, checkpoints.CHECKPOINT_PAGES])
+def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
+    path: Path, monkeypatch: pytest.MonkeyPatch, pages: int
+) -> None:
+    """A timer interrupts writes at some hundred different places; none may wedge the writer."""
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", pages)
     with mycel.open(path, durability="off") as db:
         define(db, [FACT])
 
