@@ -60,7 +60,8 @@ def take_turns(contenders: Sequence[Contender], *, passes: int) -> list[Summary]
     """Time everybody on all their blocks `passes` times, after one pass to warm up.
 
     Who has fewer blocks than others begins again with the first. The order changes with every
-    turn, so that nobody always comes after the same one.
+    turn, so that nobody always comes after the same one, and with every pass, so that nobody is
+    always the first to work off the same block: whoever is finds nothing of it in the caches.
     """
     for contender in contenders:
         for block in contender.blocks:
@@ -70,7 +71,7 @@ def take_turns(contenders: Sequence[Contender], *, passes: int) -> list[Summary]
     with quiet():
         for turn in range(passes * turns):
             for offset in range(len(contenders)):
-                at = (turn + offset) % len(contenders)
+                at = (turn + turn // turns + offset) % len(contenders)
                 run, blocks = contenders[at]
                 run(blocks[turn % len(blocks)], samples[at])
     return [Summary.of_ns(each) for each in samples]

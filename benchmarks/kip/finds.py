@@ -219,7 +219,7 @@ def measure_question(
     also = {form.name: form.on(base, question.predicate) for form in question.also}
     _check(question, db, texts, inputs, forms | also)
     best = _fastest(forms, inputs)
-    runs = [_ours(db, texts), _plain(forms[best]), *map(_plain, also.values())]
+    runs = [_run(each) for each in (_ours(db, texts), forms[best], *also.values())]
     blocks = in_blocks(inputs, BLOCKS)
     took = take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
     bar: Bar | None = question.bar or (LONG if hubs or took[1].p50 >= HUB_FROM_S else SHORT)
@@ -240,9 +240,8 @@ def _passes(runs: Sequence[Run], inputs: Sequence[Input]) -> int:
 
 def _fastest(forms: dict[str, Answer], inputs: Sequence[Input]) -> str:
     """The name of the form with the lowest median."""
-    some = inputs[: max(20, len(inputs) // 4)]
-    blocks = in_blocks(some, BLOCKS)
-    took = take_turns([Contender(_plain(form), blocks) for form in forms.values()], passes=3)
+    blocks = in_blocks(inputs, BLOCKS)
+    took = take_turns([Contender(_run(form), blocks) for form in forms.values()], passes=3)
     return min(zip(forms, took, strict=True), key=_by_median)[0]
 
 
@@ -274,20 +273,14 @@ def _comparable(result: Any, question: Question) -> Any:
     return sorted(result)
 
 
-def _ours(db: mycel.Nexus, texts: dict[str, str]) -> Run:
+def _ours(db: mycel.Nexus, texts: dict[str, str]) -> Answer:
     execute = db.execute
-
-    def run(block: Block, took_ns: list[int]) -> None:
-        for type_name, name in block:
-            text, parameters = texts[type_name], {"name": name}
-            start = clock_ns()
-            _ = execute(text, parameters).value
-            took_ns.append(clock_ns() - start)
-
-    return run
+    return lambda type_name, name: execute(texts[type_name], {"name": name}).value
 
 
-def _plain(answer: Answer) -> Run:
+def _run(answer: Answer) -> Run:
+    """The same for everybody, down to when an answer is thrown away."""
+
     def run(block: Block, took_ns: list[int]) -> None:
         for type_name, name in block:
             start = clock_ns()

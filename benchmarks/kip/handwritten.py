@@ -384,6 +384,13 @@ PATH: Final = (
         "three levels",
         _names(f"{_LEVELS} SELECT b.name FROM {_REACHED} r CROSS JOIN concept b ON b.id = r.n"),
     ),
+    Form(
+        "three levels, the first twice",
+        _names(
+            f"{_LEVELS.replace('MATERIALIZED', 'NOT MATERIALIZED', 1)} SELECT b.name"
+            f" FROM {_REACHED} r CROSS JOIN concept b ON b.id = r.n"
+        ),
+    ),
     Form("three levels, IN", _names(f"{_LEVELS} SELECT name FROM concept WHERE id IN {_REACHED}")),
     Form("level by level", _path_by_level),
 )

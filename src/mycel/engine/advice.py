@@ -47,10 +47,11 @@ _Types = Mapping[str, str]
 """Of each variable whose type a clause says, that type."""
 
 
-def is_count_of_nothing(find: ast.Find, row: tuple[Any, ...]) -> bool:
-    """Whether the one row of a FIND of totals says that there was nothing to count."""
+def is_count_of_nothing(find: ast.Find, totals: Any) -> bool:
+    """Whether the totals of a FIND, or its only one, say that there was nothing to count."""
     expression = find.expressions[0]
-    return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and row[0] == 0
+    first = totals[0] if len(find.expressions) > 1 else totals
+    return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and first == 0
 
 
 def advice(reader: Reader, find: ast.Find, values: Values) -> tuple[str, ...]:

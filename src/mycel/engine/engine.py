@@ -78,17 +78,15 @@ class Engine:
             prepared = self.prepare(text)
         if readonly and is_write(prepared.command):
             raise read_only("This command writes, and only reading is allowed here.")
+        command = prepared.command
         try:
-            return self._run(prepared, Values(parameters), actor=actor, dry_run=dry_run)
+            values = Values(parameters)
+            if isinstance(command, ast.Find) and not dry_run:
+                return self._finder.run(prepared, command, values, self._timeout_s)
+            outcome = self._outcome(prepared, values, actor=actor, dry_run=dry_run)
         except MycelError as error:
             shown(error, text)
             raise
-
-    def _run(self, prepared: Prepared, values: Values, *, actor: str, dry_run: bool) -> Result:
-        command = prepared.command
-        if isinstance(command, ast.Find) and not dry_run:
-            return self._finder.run(prepared, command, values, self._timeout_s)
-        outcome = self._outcome(prepared, command, values, actor=actor, dry_run=dry_run)
         return Result.of(*outcome)
 
     def apply_capsule(
@@ -121,19 +119,22 @@ class Engine:
     def _outcome(
         self,
         prepared: Prepared,
-        command: ast.Command,
         values: Values,
         *,
         actor: str,
         dry_run: bool,
     ) -> Outcome:
+        command = prepared.command
         match command:
             case ast.Explain():
                 return self._explain(command, values, actor=actor, dry_run=dry_run)
-            case ast.Find():
+            case ast.Find() if dry_run:
                 with self._reading() as reader:
                     self._finder.check(reader, prepared, command, values)
                 return Outcome(VALID)
+            case ast.Find():
+                result = self._finder.run(prepared, command, values, self._timeout_s)
+                return Outcome(result.value, result.next_cursor, result.warnings)
             case (
                 ast.Capsule()
                 | ast.DeleteKeys()
@@ -164,11 +165,9 @@ class Engine:
         if command.analyze:
             inner = self.prepare(told["command"])
 
-            def run() -> Outcome:
-                result = self._run(inner, values, actor=actor, dry_run=dry_run)
-                return Outcome(result.value, result.next_cursor, result.warnings)
-
-            told["analyze"], warnings = analyzed(run)
+            told["analyze"], warnings = analyzed(
+                lambda: self._outcome(inner, values, actor=actor, dry_run=dry_run)
+            )
             return Outcome(told, warnings=warnings)
         return Outcome(told)
 

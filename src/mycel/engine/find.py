@@ -11,7 +11,7 @@ ask about that position: from the live tables if nothing was written since, othe
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from time import monotonic
@@ -93,10 +93,7 @@ class Finder:
         """The plan for these parameters, made if there is none; for the past, one for a moment."""
         if prepared.roles is not None:
             plan = prepared.plans.get(prepared.shape(values, moment))
-            if plan is not None and (
-                moment is not None
-                or (plan.definitions == reader.definitions and reader.newest < plan.outgrown_at)
-            ):
+            if plan is not None and (moment is not None or plan.fits(reader)):
                 return plan
         bound, plan = self._planner.find(
             reader, find, values, exact=prepared.is_exact, moment=moment
@@ -113,20 +110,26 @@ class Finder:
         limit = None if find.limit is None else _limit(find.limit, values)
         own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
         while True:
-            plan = self.plan(reader, prepared, find, values)
+            # All that is called here is cold after the statement before, and so counts.
+            plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
+            if plan is None or not plan.fits(reader):
+                plan = self.plan(reader, prepared, find, values)
             seen = reader.version
-            rows = _rows(reader, plan.live, plan.binder.bind(values, own), limit)
+            cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
             if reader.refresh() == plan.definitions:
-                page = None
-                if limit is not None and len(rows) > limit:
+                if limit is not None and len(cells) > limit:
                     if reader.version != seen:
                         # Somebody has written: which position the rows belong to is not known.
                         return self._past(reader, prepared, find, values)
                     page = _Page(prepared, find, values, reader.newest)
+                    return self._page(reader, plan, plan.live, cells, limit, page)
                 ask = None
-                if not rows or (plan.is_scalar and is_count_of_nothing(find, rows[0])):
+                if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
                     ask = partial(self._advice, find, values)
-                return self._result(reader, plan, plan.live, rows, limit, page, advice=ask)
+                columns, kinds = plan.columns, plan.live.json_columns
+                return Result(
+                    columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask
+                )
 
     def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
         """What the author of a command without an answer should know, as the graph is by now."""
@@ -139,31 +142,23 @@ class Finder:
             _log.exception("Advice on an empty answer failed.")
             return ()
 
-    def _result(
+    def _page(
         self,
         reader: Reader,
         plan: FindPlan,
         statement: Statement,
-        rows: list[Any],
+        cells: list[Any],
         limit: int | None,
-        page: _Page | None,
-        *,
-        advice: Callable[[], tuple[str, ...]] | None = None,
+        page: _Page,
     ) -> Result:
+        """A page, of which `cells` may hold one row too many: then there is another."""
         cursor = None
-        if limit is not None and page is not None and len(rows) > limit:
-            del rows[limit:]
+        if limit is not None and len(cells) > limit:
+            del cells[limit:]
             place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
-        return Result(
-            plan.columns,
-            rows,
-            statement.json_columns,
-            cursor,
-            plan.warnings,
-            plan.is_scalar,
-            advice=advice,
-        )
+        columns, kinds = plan.columns, statement.json_columns
+        return Result(columns, cells, kinds, cursor, plan.warnings, plan.is_scalar)
 
     # The past, and later pages.
 
@@ -181,8 +176,8 @@ class Finder:
             )
             own = {"#moment": position, "#offset": page.offset}
             own["#limit"] = -1 if limit is None else limit + 1
-            rows = _rows(reader, statement, binder.bind(values, own), limit)
-            return self._result(reader, plan, statement, rows, limit, page)
+            cells = _cells(reader, statement, binder.bind(values, own), limit)
+            return self._page(reader, plan, statement, cells, limit, page)
         finally:
             connection.execute("COMMIT")
 
@@ -269,7 +264,7 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     )
 
 
-def _size(column: tuple[Any, ...]) -> int:
+def _size(column: Sequence[Any]) -> int:
     """How long the texts of a column are together. Nearly always all cells are texts, or none."""
     try:
         return sum(map(len, column))
@@ -277,30 +272,41 @@ def _size(column: tuple[Any, ...]) -> int:
         return sum([len(cell) for cell in column if cell.__class__ is str])
 
 
-def _rows(
+def _cells(
     reader: Reader, statement: Statement, bindings: tuple[Any, ...], limit: int | None
-) -> list[tuple[Any, ...]]:
-    """All rows of a statement, fetched so many at a time that one lot is never too much.
+) -> list[Any]:
+    """All rows of a statement, or the cells of its only column.
+
+    They are fetched so many at a time that one lot is never too much.
 
     Raises:
         ResourceExhausted: they are more, or larger, than a result may be.
     """
     cursor = reader.connection.execute(statement.text, bindings)
-    lot = max(CELLS // len(statement.json_columns), 1)
+    width = len(statement.json_columns)
+    lot = CELLS // width or 1
     if limit is not None and limit < lot:
-        return cursor.fetchall()
-    rows: list[tuple[Any, ...]] = []
+        lot = limit + 2  # One more than can come.
+    chunk = _lot(cursor, lot, width)
+    if len(chunk) < lot:
+        return chunk
+    cells: list[Any] = []
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
-    while chunk := list(islice(cursor, lot)):
-        if not rows and len(chunk) < lot:
-            return chunk
-        rows += chunk
-        size += sum(map(_size, zip(*chunk, strict=True)))
-        if size > RESULT_BYTES_MAX or len(rows) > rows_max:
+    while chunk:
+        cells += chunk
+        size += _size(chunk) if width == 1 else sum(map(_size, zip(*chunk, strict=True)))
+        if size > RESULT_BYTES_MAX or len(cells) > rows_max:
             cursor.close()
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-    return rows
+        chunk = _lot(cursor, lot, width)
+    return cells
+
+
+def _lot(cursor: apsw.Cursor, rows: int, width: int) -> list[Any]:
+    if width == 1:
+        return [cell for (cell,) in islice(cursor, rows)]
+    return list(islice(cursor, rows))

@@ -20,6 +20,7 @@ from mycel.model import ids
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.schema.values import moment_to_compare
 from mycel.sql.compiler import Statement, compile_query
+from mycel.store.reader import Reader
 from mycel.syntax.regex import compiled
 
 COMMANDS_CACHED_MAX: Final = 512
@@ -51,6 +52,10 @@ class FindPlan:
         default_factory=dict
     )
 
+    def fits(self, reader: Reader) -> bool:
+        """Whether the graph is still the one that was planned for, as far as the reader knows."""
+        return self.definitions == reader.definitions and reader.newest < self.outgrown_at
+
     def variant(
         self, *, limited: bool, past: bool, ties: tuple[str, ...]
     ) -> tuple[Statement, Binder]:
@@ -75,9 +80,7 @@ class Binder:
         given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Given)]
         self._own: Final = [(at, each.parameter) for at, each in given if each.parameter[0] == "#"]
         self._given: Final = [
-            (at, ast.Placeholder(each.parameter), each.conversion)
-            for at, each in given
-            if each.parameter[0] != "#"
+            (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"
         ]
         self._fixed: Final = None if given else tuple(self._constant)
 
@@ -88,13 +91,23 @@ class Binder:
         bound = self._constant.copy()
         for at, name in self._own:
             bound[at] = own[name]
-        for at, node, conversion in self._given:
-            value = values.value(node)
-            bound[at] = value if conversion == "plain" else _converted(node, value, conversion)
+        for at, name, conversion in self._given:
+            value = values.parameters.get(name)
+            if value.__class__ is str and value.isascii() and conversion in _AS_THEY_ARE:
+                bound[at] = value  # The usual case, which has to be quick.
+            else:
+                node = ast.Placeholder(name)
+                bound[at] = _converted(node, values.value(node), conversion)
         return tuple(bound)
 
 
+_AS_THEY_ARE: Final = ("text", "plain")
+"""How texts are bound that need only be texts."""
+
+
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
+    if conversion == "plain":
+        return value
     if conversion == "json":
         return ir.canonical(value)
     if conversion == "moments":

@@ -38,7 +38,7 @@ class Result:
     def __init__(
         self,
         columns: tuple[str, ...],
-        cells: list[Row],
+        cells: list[Any],
         json_columns: Sequence[bool],
         next_cursor: str | None = None,
         warnings: tuple[str, ...] = (),
@@ -48,6 +48,7 @@ class Result:
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
+        """A tuple for each row; where there is one column, what stands in it."""
         self._json: Final = json_columns
         self._is_scalar: Final = is_scalar
         self._value: Any = _UNREAD
@@ -92,9 +93,8 @@ class Result:
     def value(self) -> Any:
         """The result as the wire has it: columns, a single one unwrapped; totals alone, scalars."""
         if self._value is _UNREAD:
-            if len(self._cells) == 1 and self._json == _ONE_JSON and not self._is_scalar:
-                (cell,) = self._cells[0][:1]  # One element: what most point look-ups ask for.
-                self._value = [None if cell is None else orjson.loads(cell)]
+            if self._json == _ONE_PLAIN and not self._is_scalar:
+                self._value = self._cells
                 return self._value
             columns = self._decoded()
             whole = [column[0] for column in columns] if self._is_scalar else columns
@@ -157,19 +157,24 @@ class Result:
         ]
 
     def _stored(self) -> list[tuple[list[Any], bool]]:
+        if len(self._json) == 1:
+            return [(self._cells, self._json[0])]
         return [([row[at] for row in self._cells], each) for at, each in enumerate(self._json)]
 
     def _decoded(self) -> list[list[Any]]:
-        return [
-            orjson.loads(_array(column)) if is_json else column
-            for column, is_json in self._stored()
-        ]
+        return [_parsed(column) if is_json else column for column, is_json in self._stored()]
 
 
 _UNREAD: Final = object()
-_ONE_JSON: Final = (True,)
+_ONE_PLAIN: Final = (False,)
 _SINGLE: Final = ("result",)
 """The columns of a command that is no FIND."""
+
+
+def _parsed(cells: Sequence[str | None]) -> Any:
+    if len(cells) == 1 and cells[0] is not None:
+        return [orjson.loads(cells[0])]  # One element: what most point look-ups ask for.
+    return orjson.loads(_array(cells))
 
 
 def _array(cells: Sequence[str | None]) -> str:

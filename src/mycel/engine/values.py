@@ -40,13 +40,16 @@ class Values:
     {'who': 'Ada'}
     """
 
+    __slots__ = ("_checked", "parameters")
+
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
         if parameters.__class__ is not dict and not isinstance(parameters, Mapping | None):
             raise InvalidValueType(
                 f"The parameters must be an object, not {json_kind(parameters)}.",
                 hint='Send them as {"name": value, …}, one for each :name in the command.',
             )
-        self._parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
+        self.parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
+        """As they were given, unchecked."""
         self._checked: dict[str, Any] = {}
 
     def value(self, node: ast.Value) -> Any:
@@ -129,9 +132,9 @@ class Values:
 
     def _parameter(self, node: ast.Placeholder) -> Any:
         name = node.name
-        if name not in self._parameters:
+        if name not in self.parameters:
             raise located(self._missing(name), node.span)
-        value = self._parameters[name]
+        value = self.parameters[name]
         if value.__class__ is str and value.isascii():
             return value  # The usual case, of which nothing more needs to be known.
         what = f"values of the parameter :{shorten(name)}"
@@ -147,7 +150,7 @@ class Values:
             raise located(error, node.span) from None
 
     def _missing(self, name: str) -> UnknownReference:
-        given = sorted(str(each) for each in self._parameters)
+        given = sorted(str(each) for each in self.parameters)
         shown = ", ".join(f":{shorten(each)}" for each in given[:_NAMES_SHOWN_MAX])
         more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
         listed = f"Given were {shown}{more}." if given else "No parameters were given."

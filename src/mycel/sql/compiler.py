@@ -124,8 +124,8 @@ class _Compiler:
         past = self.patterns.sources.is_past
         named = frozenset(self.query.variables)
         if len(branches) == 1 and not past and is_determined(branches[0], named):
-            return self.patterns.select(branches[0], {})
-        selects = [self.patterns.select(block, {}) for block in branches]
+            return self.patterns.select(branches[0], {}, self._shown())
+        selects = [self.patterns.select(block, {}, self._shown()) for block in branches]
         texts = [
             select.text(self._slots(select.scope), distinct=len(branches) == 1 and not past)
             for select in selects
@@ -139,6 +139,12 @@ class _Compiler:
             for at, name in enumerate(self.query.variables)
         }
         return Select(scope, [f" FROM ({rows}) s"])
+
+    def _shown(self) -> frozenset[ir.Variable]:
+        """The variables that groups, order or cells are made of."""
+        made = [*self.query.outputs, *(key.output for key in self.query.sort)]
+        fields = (each.argument if isinstance(each, ir.Total) else each for each in made)
+        return frozenset(field.variable for field in fields)
 
     def _slots(self, scope: Scope) -> str:
         slots = [

@@ -86,15 +86,23 @@ class Patterns:
         self.fields: Final = Fields(sources)
         self._tables_max: Final = PAST_TABLES_JOINED_MAX if sources.is_past else TABLES_JOINED_MAX
 
-    def select(self, block: ir.Block, scope: Scope) -> Select:
-        """A block joined to what is around it (`scope`)."""
+    def select(
+        self, block: ir.Block, scope: Scope, shown: frozenset[ir.Variable] | None = None
+    ) -> Select:
+        """A block joined to what is around it (`scope`).
+
+        Of a whole branch, `shown` are the variables that something is made of afterwards.
+        """
         if block.independent:
             return self._independent(block, scope)
         select = Select(dict(scope), outer=scope)
         waiting = list(block.conditions)
         waiting = self._settle(select, waiting, block, *block.atoms[:1])
         for at, atom in enumerate(block.atoms, 1):
-            self._atom(select, atom)
+            if shown is not None and self._only_begins(block, at - 1, shown, select.scope):
+                self._begin_at(select, atom)
+            else:
+                self._atom(select, atom)
             waiting = self._settle(select, waiting, block, *block.atoms[at : at + 1])
         for attempt in block.attempts:
             self._attempt(select, attempt)
@@ -166,6 +174,37 @@ class Patterns:
             select.where.append(f"{row}.id = {entry}.element")
         select.where += self._concept_tests(row, atom, is_found=entry is not None)
         select.scope[atom.variable] = Cell(f"{row}.id", "concept", row, self._ground(atom))
+
+    def _only_begins(
+        self, block: ir.Block, at: int, shown: frozenset[ir.Variable], scope: Scope
+    ) -> bool:
+        """Whether an atom is one certain concept, there only for the next atom to walk away from.
+
+        Then the walk can find it by itself: no concept, no walk.
+        """
+        match block.atoms[at : at + 2]:
+            case [ir.ConceptAtom(variable), ir.WalkAtom(subject, object_, link=None)]:
+                other = object_ if subject == variable else subject
+                return (
+                    not self.sources.is_past
+                    and variable in (subject, object_)
+                    and not scope.keys() & {variable, other}
+                    and variable not in {other, *shown}
+                    and not block.attempts
+                    and sum(variable in atom_variables(atom) for atom in block.atoms) == 2
+                    and not any(variable in condition_variables(c) for c in block.conditions)
+                )
+            case _:
+                return False
+
+    def _begin_at(self, select: Select, atom: ir.Atom) -> None:
+        if not isinstance(atom, ir.ConceptAtom):
+            raise InternalError("A walk begins at something else than a concept.")
+        ground = self._ground(atom)
+        if ground is None:
+            self._atom(select, atom)
+        else:
+            select.scope[atom.variable] = Cell(ground, "concept", ground=ground)
 
     def _ground(self, atom: ir.ConceptAtom) -> str | None:
         if atom.number is None and (atom.type is None or atom.name is None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -50,12 +51,13 @@ class Bindings:
     def used_in(self, text: str) -> tuple[str, tuple[ir.Value, ...]]:
         """The text with the placeholders that it holds numbered anew, and their values.
 
-        What cannot be true is not tested, so a value may have been added and never used.
+        What cannot be true is not tested, so a value may have been added and never used. Commands
+        that share a statement share the text itself too, which then stays in the caches.
         """
         places = dict.fromkeys(int(found) for found in _PLACEHOLDER.findall(text))
         numbers = {old: new for new, old in enumerate(sorted(places), 1)}
         renumbered = _PLACEHOLDER.sub(lambda found: f"?{numbers[int(found[1])]}", text)
-        return renumbered, tuple(self.values[old - 1] for old in numbers)
+        return sys.intern(renumbered), tuple(self.values[old - 1] for old in numbers)
 
 
 _PLACEHOLDER: Final = re.compile(r"\?([0-9]+)")

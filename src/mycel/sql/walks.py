@@ -57,7 +57,7 @@ class Walk:
         return [(*way, *half) for way in ways for half in self.sources.link_halves("q")]
 
     def _levels(self, name: str, start: str, last: int) -> str:
-        """Every level that others stand on is kept; the last one need not be."""
+        """Every level that others stand on is kept; the first and the last need not be."""
         levels = {0: f"SELECT {start} AS n WHERE {start} IS NOT NULL"}
         tables = []
         for level in range(1, last + 1):
@@ -70,11 +70,15 @@ class Walk:
             union = " UNION ".join(steps)
             if level == last:
                 levels[level] = union
-            else:
-                if len(steps) == 1 and level > 1:  # From one element, each is reached once anyway.
-                    union = f"SELECT DISTINCT{union[6:]}"
-                tables.append(f"{name}_{level}(n) AS MATERIALIZED ({union})")
-                levels[level] = f"SELECT n FROM {name}_{level}"
+                continue
+            kept = "MATERIALIZED"
+            if len(steps) == 1 and level == 1:
+                # From one element, each is reached once anyway, and an index holds just these.
+                kept = "NOT MATERIALIZED"
+            elif len(steps) == 1:
+                union = f"SELECT DISTINCT{union[6:]}"
+            tables.append(f"{name}_{level}(n) AS {kept} ({union})")
+            levels[level] = f"SELECT n FROM {name}_{level}"
         wanted = [levels[level] for level in range(self.atom.minimum, last + 1)]
         found = (
             " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]})"

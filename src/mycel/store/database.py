@@ -85,6 +85,7 @@ class Store:
             memory=memory,
         )
         self._idle: list[Reader] = []
+        self._process = os.getpid()
         connection = open_or_create(
             self.location,
             self.registry,
@@ -93,13 +94,13 @@ class Store:
             message=GENESIS if bare else EXPECTANT,
         )
         if readonly:
-            self._idle.append(Reader(connection, self.registry))
+            self._idle.append(self._reader(connection))
         # The writer has names of its own: those that it adds are nobody's before it commits.
         self._writer = Writer(
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
         self._closed = False
-        _OPEN.add(self)
+        _STORES.add(self)
 
     # Reading.
 
@@ -114,14 +115,17 @@ class Store:
             self._check_open()
             self.location.check_unchanged()
             with translated():
-                reader = Reader(self.location.connect(), self.registry)
-            reader.watch()
-            return reader
+                return self._reader(self.location.connect())
+
+    def _reader(self, connection: apsw.Connection) -> Reader:
+        reader = Reader(connection, self.registry)
+        reader.watch()
+        return reader
 
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
         reader.deadline = inf
-        if reader.process != os.getpid():
+        if reader.process != self._process:
             abandon(reader.connection)
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
@@ -237,7 +241,6 @@ class Store:
         with translated():
             self._writer.close()
             self._closed = True
-            _OPEN.discard(self)
             while self._idle:
                 self._idle.pop().connection.close()
         if self._remove_private is not None:
@@ -248,16 +251,18 @@ class Store:
         for reader in self._idle:
             abandon(reader.connection)
         self._idle = []
+        self._process = os.getpid()
         self._writer.after_fork()
         if self._remove_private is not None:
             self._remove_private.detach()  # The directory is the parent's.
 
 
-_OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+"""All there are; one that was closed may still be given a reader back."""
 
 
 def _after_fork_in_child() -> None:
-    for store in list(_OPEN):
+    for store in list(_STORES):
         store.after_fork()
 
 

@@ -78,6 +78,11 @@ def test_a_question_that_would_take_minutes_is_stopped(hurried: mycel.Nexus, com
     assert caught.value.code == "KIP_4001"
 
 
+def test_a_question_is_stopped_through_a_handle_for_reading_only_too(path: Path) -> None:
+    with mycel.open(path, readonly=True, timeout_s=0.05) as db, pytest.raises(ExecutionTimeout):
+        db.execute(READING[0])
+
+
 @pytest.mark.parametrize("command", WRITING)
 def test_a_change_that_would_take_minutes_to_find_its_targets_changes_nothing(
     hurried: mycel.Nexus, command: str

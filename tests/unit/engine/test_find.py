@@ -437,6 +437,28 @@ def test_a_question_about_a_moment_is_answered_as_it_was_then(
             assert comparable(db.execute(past, parameters)) == comparable(answer), past
 
 
+@pytest.mark.parametrize("name", ["t2", "nobody"])
+@pytest.mark.parametrize("hops", ["{1}", "{3}", "{1,3}", "{0,2}", "{1,}", "{7}"])
+@pytest.mark.parametrize(
+    "walk", ['(?a, "feeds"%s, ?b)', '(?b, "feeds"%s, ?a)', '(?a, "feeds"%s, ?b) (?b, "feeds", ?c)']
+)
+@pytest.mark.parametrize(
+    "found", ["?b.name", "?a.name, ?b.name", "COUNT(?b)", "COUNT(?a)", "?b.name LIMIT"]
+)
+def test_a_walk_that_finds_its_beginning_by_itself_finds_the_same(
+    db: mycel.Nexus, name: str, hops: str, walk: str, found: str
+) -> None:
+    """With a filter on it, the concept at which the walk begins is joined first."""
+    what, page = f"FIND({found.removesuffix(' LIMIT')})", ""
+    if found.endswith("LIMIT"):
+        page = " ORDER BY ?b.name LIMIT 3"
+    begin, end = f'{{ ?a {{type: "Town", name: :name}} {walk % hops}', "}"
+    alone = db.execute(f"{what} WHERE {begin} {end}{page}", name=name)
+    joined = db.execute(f'{what} WHERE {begin} FILTER(?a.name != "x") {end}{page}', name=name)
+    assert sorted(alone.rows) == sorted(joined.rows)
+    assert (alone.next_cursor is None) == (joined.next_cursor is None)
+
+
 @pytest.mark.parametrize("hops", ["{1}", "{3}", "{4}", "{5}", "{1,5}", "{0,4}", "{6}", "{1,}"])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_walks_of_any_length_are_answered_of_the_past(hops: str, symmetric: bool) -> None:

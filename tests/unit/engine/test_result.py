@@ -46,11 +46,9 @@ def results(draw: st.DrawFn) -> tuple[Result, list[list[Any]], bool]:
         [value if not kind else (None if value is None else json.dumps(value)) for value in column]
         for column, kind in zip(columns, kinds, strict=True)
     ]
-    rows = list(zip(*cells, strict=True))
-    extra = draw(st.booleans())  # A page carries one column more than it shows.
     made = Result(
         tuple(f"?c{n}" for n in range(width)),
-        [(*row, 12) for row in rows] if extra else rows,
+        cells[0] if width == 1 else list(zip(*cells, strict=True)),
         tuple(kinds),
         draw(st.none() | st.just("cursor")),
         draw(st.sampled_from([(), ("take care",)])),
