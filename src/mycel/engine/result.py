@@ -94,7 +94,7 @@ class Result:
         """The result as the wire has it: columns, a single one unwrapped; totals alone, scalars."""
         if self._value is _UNREAD:
             if self._json == _ONE_PLAIN and not self._is_scalar:
-                self._value = self._cells
+                self._value = self._cells.copy()
                 return self._value
             columns = self._decoded()
             whole = [column[0] for column in columns] if self._is_scalar else columns

@@ -32,7 +32,6 @@ class Checkpointer:
         self._unwanted.acquire()
         self._working = threading.Lock()
         """Held by the thread for as long as it lives."""
-        self._has_begun = False
         self._stopping = False
 
     def watch(self, connection: apsw.Connection) -> None:
@@ -48,10 +47,8 @@ class Checkpointer:
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages >= CHECKPOINT_PAGES and not self._stopping:
-            if not self._has_begun:
-                # An interrupt between these two means a second thread, which waits for the first.
+            if not self._working.locked():
                 start_new_thread(self._work, ())
-                self._has_begun = True
             self._want()
         return apsw.SQLITE_OK
 
@@ -61,13 +58,14 @@ class Checkpointer:
             self._unwanted.release()
 
     def _work(self) -> None:
-        with self._working:
-            try:
-                self._make_those_wanted()
-            except apsw.Error:
-                pass  # The next commit that finds the log long starts a new thread.
-            finally:
-                self._has_begun = False
+        if not self._working.acquire(blocking=False):
+            return  # Another one has begun meanwhile.
+        try:
+            self._make_those_wanted()
+        except apsw.Error:
+            pass  # The next commit that finds the log long starts a new thread.
+        finally:
+            self._working.release()
 
     def _make_those_wanted(self) -> None:
         if self._stopping:

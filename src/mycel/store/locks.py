@@ -25,29 +25,25 @@ def locked(place: Path) -> Iterator[None]:
         BlockingIOError: somebody else holds it.
         OSError: there can be no such file, or the file system has no locks.
     """
-    descriptor = _acquire(place)
-    try:
-        yield
-    finally:
-        # First the name, then the lock: whoever opens the name from now on makes a new file.
-        with suppress(OSError):
-            place.unlink()
-        os.close(descriptor)
-
-
-def _acquire(place: Path) -> int:
     while True:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _lock(descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno in _HELD:
-                raise BlockingIOError(error.errno, error.strerror) from None
-            raise
-        if _is_there(descriptor, place):
-            return descriptor
-        os.close(descriptor)  # It was removed between the opening and the locking.
+        # A file, not a descriptor: it closes itself when this is interrupted. For reading, which
+        # another user may as well, where that is enough for a lock.
+        with os.fdopen(os.open(place, _ACCESS | os.O_CREAT, 0o644), "rb") as file:
+            try:
+                _lock(file.fileno())
+            except OSError as error:
+                if error.errno in _HELD:
+                    raise BlockingIOError(error.errno, error.strerror) from None
+                raise
+            if not _is_there(file.fileno(), place):
+                continue  # It was removed between the opening and the locking.
+            try:
+                yield
+            finally:
+                # First the name, then the lock: whoever opens it from now on makes a new file.
+                with suppress(OSError):
+                    place.unlink()
+            return
 
 
 def _is_there(descriptor: int, place: Path) -> bool:
@@ -60,11 +56,15 @@ def _is_there(descriptor: int, place: Path) -> bool:
 if os.name == "nt":  # pragma: no cover - the other systems have `fcntl`.
     import msvcrt
 
+    _ACCESS = os.O_RDWR
+
     def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 else:
     import fcntl
+
+    _ACCESS = os.O_RDONLY
 
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

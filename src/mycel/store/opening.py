@@ -149,7 +149,7 @@ def _make_room(location: Location) -> None:
     with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
         if not path.exists():
             _set_aside(path)
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, _SQLITES_MODE))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _SQLITES_MODE))
 
 
 @contextmanager

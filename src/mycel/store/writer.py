@@ -79,6 +79,8 @@ class Writer:
         self._short_waiting = 0
         self._owner: int | None = None
         self._group: list[_Member] = []
+        self._is_half_done = False
+        """Whether a member of the group has begun, and neither finished nor been undone."""
         self._closed = False
         self._prepared = False
         self._grown = False
@@ -104,15 +106,22 @@ class Writer:
             with self._counting:
                 self._short_waiting += 1
                 waiting = True
-            # Here, not in a generator: that could be interrupted at its end, and would hold the
-            # turn for as long as somebody keeps the traceback.
             with self._turn:
                 with self._counting:
                     self._short_waiting -= 1
                     waiting = False
-                with self._my_turn():
+                try:
+                    self._begin_turn()
                     result = self._one(work, actor, message)
                     self._group.append(member)
+                finally:
+                    try:
+                        self._end_turn()
+                    except BaseException:
+                        self._end_turn()  # It was interrupted, and nobody else ends it.
+                        raise
+                    finally:
+                        self._owner = None
         finally:
             if waiting:
                 with self._counting:
@@ -125,25 +134,35 @@ class Writer:
         """A transaction for the caller's own code: committed at its end, or rolled back."""
         self._refuse_nesting()
         process = os.getpid()
-        with self._turn, self._my_turn():
-            self._commit_group()
-            connection = self._begin()
-            tx = self._transaction(actor, message)
+        with self._turn:
             try:
-                yield tx
-                self._refuse_fork(process)
-                tx.finish()
-                self._head = tx.ledger.head
-            except apsw.Error as error:
-                self._roll_back(connection)
-                raise translate(error) from error
-            except BaseException:
-                if os.getpid() == process:
+                self._begin_turn()
+                self._commit_group()
+                connection = self._begin()
+                tx = self._transaction(actor, message)
+                try:
+                    yield tx
+                    self._refuse_fork(process)
+                    tx.finish()
+                    self._head = tx.ledger.head
+                except apsw.Error as error:
                     self._roll_back(connection)
-                raise
+                    raise translate(error) from error
+                except BaseException:
+                    if os.getpid() == process:
+                        self._roll_back(connection)
+                    raise
+                finally:
+                    self._grown = tx.end() or self._grown
+                self._commit(connection)
             finally:
-                self._grown = tx.end() or self._grown
-            self._commit(connection)
+                try:
+                    self._end_turn()
+                except BaseException:
+                    self._end_turn()  # It was interrupted, and nobody else ends it.
+                    raise
+                finally:
+                    self._owner = None
 
     def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
         """Run work that changes no knowledge, such as folding. False if it was not its turn.
@@ -151,17 +170,31 @@ class Writer:
         Without `wait` it gives up at once if anybody is writing, here or in another process.
         """
         self._refuse_nesting()
-        with self._free_turn(wait=wait) as is_free:
-            if not is_free:
+        turn, taken = self._turn, list[bool]()
+        try:
+            # One step of the interpreter: no interrupt comes between taking it and noting that.
+            taken += map(turn.acquire, (wait,))
+            if not taken[0]:
                 return False
             try:
-                with self._my_turn():
-                    self._commit_group()
-                    self._maintain(work, patient=wait)
-            except DatabaseBusy:
-                if wait:
+                self._begin_turn()
+                self._commit_group()
+                self._maintain(work, patient=wait)
+            finally:
+                try:
+                    self._end_turn()
+                except BaseException:
+                    self._end_turn()  # It was interrupted, and nobody else ends it.
                     raise
-                return False
+                finally:
+                    self._owner = None
+        except DatabaseBusy:
+            if wait:
+                raise
+            return False
+        finally:
+            if True in taken:
+                turn.release()
         return True
 
     def _maintain(
@@ -199,6 +232,7 @@ class Writer:
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group = 0, None, []
+        self._is_half_done = False
         self._checkpointer = Checkpointer(self._location)
         if self._connection is not None:
             abandon(self._connection)
@@ -215,36 +249,17 @@ class Writer:
         if self.is_mine():
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
-    @contextmanager
-    def _free_turn(self, *, wait: bool) -> Iterator[bool]:
-        """Take the turn, and say whether it was to be had; without `wait` it has to be free now."""
-        if wait:
-            with self._turn:
-                yield True
-            return
-        taken: list[bool] = []
-        try:
-            # One step of the interpreter: no interrupt comes between taking it and noting that.
-            taken += map(self._turn.acquire, (False,))
-            yield taken[0]
-        finally:
-            if True in taken:
-                self._turn.release()
+    def _begin_turn(self) -> None:
+        """What comes first in every turn; `_end_turn` comes last, however it ends.
 
-    @contextmanager
-    def _my_turn(self) -> Iterator[None]:
-        """What has to be so while it is somebody's turn, and when it ends, however it ends."""
+        Whoever has the turn calls both by itself: a generator for them, interrupted at its own end,
+        would be resumed when somebody drops the traceback, in the middle of another turn.
+        """
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
-        try:
-            self._settle_the_forgotten()
-            yield
-        finally:
-            try:
-                self._end_turn()
-            finally:
-                self._owner = None
+        self._undo_half_done()
+        self._settle_the_forgotten()
 
     def _refuse_fork(self, process: int) -> None:
         if os.getpid() != process:
@@ -264,6 +279,7 @@ class Writer:
                 self._roll_back(connection)
                 raise
         connection = self._writable()
+        self._is_half_done = True
         with translated():
             connection.execute("SAVEPOINT member")
         try:
@@ -276,6 +292,7 @@ class Writer:
         except apsw.Error as error:
             self._give_up_group(connection, translate(error))
             raise translate(error) from error
+        self._is_half_done = False
         return result
 
     def _undo_member(self, connection: apsw.Connection) -> None:
@@ -284,11 +301,17 @@ class Writer:
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK TO member; RELEASE member")
+                self._is_half_done = False
                 return
         except apsw.Error:
             pass
         failed = DatabaseError("The storage failed while transactions were waiting to commit.")
         self._give_up_group(connection, failed)
+
+    def _undo_half_done(self) -> None:
+        """Undo what a member has begun, if whoever was to do so was interrupted."""
+        if self._is_half_done and self._connection is not None:
+            self._undo_member(self._connection)
 
     def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
         self._roll_back(connection)
@@ -314,6 +337,7 @@ class Writer:
 
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
+        self._undo_half_done()
         connection = self._connection
         self._memory.shrink()
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
@@ -330,6 +354,8 @@ class Writer:
                 connection.execute("PRAGMA shrink_memory").fetchall()
 
     def _commit_group(self) -> None:
+        self._undo_half_done()
+        self._settle_the_forgotten()
         if not self._group:
             return
         try:
@@ -351,9 +377,14 @@ class Writer:
     def _await(self, member: _Member) -> None:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
         while not member.unsettled.acquire(timeout=_RECHECK_S):
-            with self._free_turn(wait=False) as is_free:
-                if is_free:
+            turn, taken = self._turn, list[bool]()
+            try:
+                taken += map(turn.acquire, (False,))  # As in `maintain`.
+                if taken[0]:
                     self._commit_group()
+            finally:
+                if True in taken:
+                    turn.release()
         if member.error is not None:
             raise member.error
 
@@ -450,6 +481,7 @@ class Writer:
                 self._connection = self._trees = None
                 self._prepared = False
                 connection.close(True)
+        self._is_half_done = False
 
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""

@@ -1,13 +1,15 @@
 """Defects that were found once and must not come back, each as small as it can be told."""
 
+import itertools
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import mycel
-from mycel.errors import ImmutableTarget, NotFound
+from mycel.errors import CommitUncertain, DatabaseError, ImmutableTarget, NotFound
 from mycel.store import checkpoints
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
 
@@ -123,4 +125,53 @@ def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
             signal.signal(signal.SIGALRM, before)
         assert interrupted > 100
         put(db, "after all")
+        assert_sound(db)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that interrupts")
+def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(path: Path) -> None:
+    """Some of the interrupted ones fail by themselves, so that they are being undone just then."""
+    told: list[str] = []
+    stop = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        raise InterruptionError
+
+    def others(me: int) -> None:
+        for n in itertools.count():
+            if stop.is_set():
+                return
+            with suppress(
+                CommitUncertain, DatabaseError
+            ):  # It may be that the commit was interrupted.
+                put(db, f"{me} {n}")
+                told.append(f"{me} {n}")
+
+    def half(tx: mycel.Transaction) -> None:
+        tx.put_concept(FACT, "half")
+        raise ImmutableTarget("It fails.")
+
+    with mycel.open(path, durability="off") as db:
+        define(db, [FACT])
+        threads = [threading.Thread(target=others, args=(me,), daemon=True) for me in range(2)]
+        for thread in threads:
+            thread.start()
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            for n in range(400):
+                with suppress(InterruptionError, CommitUncertain, DatabaseError):
+                    signal.setitimer(signal.ITIMER_REAL, 0.00005 * (1 + n % 40))
+                    for _ in range(20):
+                        with suppress(ImmutableTarget):
+                            db.write(half)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            stop.set()
+            for thread in threads:
+                thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        put(db, "after all")
+        assert db.get_concept(FACT, "half") is None
+        assert [name for name in told if db.get_concept(FACT, name) is None] == []
         assert_sound(db)
