@@ -122,10 +122,10 @@ class _Compiler:
         """Each solution once, as a row of numbers."""
         branches = self.query.branches
         past = self.patterns.sources.is_past
-        named = frozenset(self.query.variables)
+        named, shown = frozenset(self.query.variables), self._shown()
         if len(branches) == 1 and not past and is_determined(branches[0], named):
-            return self.patterns.select(branches[0], {}, self._shown())
-        selects = [self.patterns.select(block, {}, self._shown()) for block in branches]
+            return self.patterns.select(branches[0], {}, shown)
+        selects = [self.patterns.select(block, {}, shown) for block in branches]
         texts = [
             select.text(self._slots(select.scope), distinct=len(branches) == 1 and not past)
             for select in selects

@@ -99,9 +99,7 @@ class Patterns:
         waiting = list(block.conditions)
         waiting = self._settle(select, waiting, block, *block.atoms[:1])
         for at, atom in enumerate(block.atoms, 1):
-            if shown is not None and self._only_begins(block, at - 1, shown, select.scope):
-                self._begin_at(select, atom)
-            else:
+            if shown is None or not self._only_begins(select, block, at - 1, shown):
                 self._atom(select, atom)
             waiting = self._settle(select, waiting, block, *block.atoms[at : at + 1])
         for attempt in block.attempts:
@@ -176,35 +174,33 @@ class Patterns:
         select.scope[atom.variable] = Cell(f"{row}.id", "concept", row, self._ground(atom))
 
     def _only_begins(
-        self, block: ir.Block, at: int, shown: frozenset[ir.Variable], scope: Scope
+        self, select: Select, block: ir.Block, at: int, shown: frozenset[ir.Variable]
     ) -> bool:
         """Whether an atom is one certain concept, there only for the next atom to walk away from.
 
-        Then the walk can find it by itself: no concept, no walk.
+        Then it is not joined, and the walk finds it by itself: no concept, no walk.
         """
         match block.atoms[at : at + 2]:
-            case [ir.ConceptAtom(variable), ir.WalkAtom(subject, object_, link=None)]:
+            case [
+                ir.ConceptAtom(variable) as atom,
+                ir.WalkAtom(subject, object_, link=None),
+            ] if variable in (subject, object_):
                 other = object_ if subject == variable else subject
-                return (
-                    not self.sources.is_past
-                    and variable in (subject, object_)
-                    and not scope.keys() & {variable, other}
-                    and variable not in {other, *shown}
-                    and not block.attempts
-                    and sum(variable in atom_variables(atom) for atom in block.atoms) == 2
-                    and not any(variable in condition_variables(c) for c in block.conditions)
-                )
             case _:
                 return False
-
-    def _begin_at(self, select: Select, atom: ir.Atom) -> None:
-        if not isinstance(atom, ir.ConceptAtom):
-            raise InternalError("A walk begins at something else than a concept.")
+        if (
+            self.sources.is_past
+            or select.scope.keys() & {variable, other}
+            or variable in {other, *shown}
+            or block.attempts
+            or sum(variable in atom_variables(each) for each in block.atoms) != 2
+            or any(variable in condition_variables(each) for each in block.conditions)
+        ):
+            return False
         ground = self._ground(atom)
-        if ground is None:
-            self._atom(select, atom)
-        else:
-            select.scope[atom.variable] = Cell(ground, "concept", ground=ground)
+        if ground is not None:
+            select.scope[variable] = Cell(ground, "concept", ground=ground)
+        return ground is not None
 
     def _ground(self, atom: ir.ConceptAtom) -> str | None:
         if atom.number is None and (atom.type is None or atom.name is None):

@@ -110,18 +110,7 @@ class Writer:
                 with self._counting:
                     self._short_waiting -= 1
                     waiting = False
-                try:
-                    self._begin_turn()
-                    result = self._one(work, actor, message)
-                    self._group.append(member)
-                finally:
-                    try:
-                        self._end_turn()
-                    except BaseException:
-                        self._end_turn()  # It was interrupted, and nobody else ends it.
-                        raise
-                    finally:
-                        self._owner = None
+                result = self._in_turn(lambda: self._one(member, work, actor, message))
         finally:
             if waiting:
                 with self._counting:
@@ -155,11 +144,11 @@ class Writer:
                 finally:
                     self._grown = tx.end() or self._grown
                 self._commit(connection)
-            finally:
+            finally:  # As in `_in_turn`, which cannot be left in between.
                 try:
                     self._end_turn()
                 except BaseException:
-                    self._end_turn()  # It was interrupted, and nobody else ends it.
+                    self._end_turn()
                     raise
                 finally:
                     self._owner = None
@@ -170,36 +159,19 @@ class Writer:
         Without `wait` it gives up at once if anybody is writing, here or in another process.
         """
         self._refuse_nesting()
-        turn, taken = self._turn, list[bool]()
         try:
-            # One step of the interpreter: no interrupt comes between taking it and noting that.
-            taken += map(turn.acquire, (wait,))
-            if not taken[0]:
-                return False
-            try:
-                self._begin_turn()
-                self._commit_group()
-                self._maintain(work, patient=wait)
-            finally:
-                try:
-                    self._end_turn()
-                except BaseException:
-                    self._end_turn()  # It was interrupted, and nobody else ends it.
-                    raise
-                finally:
-                    self._owner = None
+            return self._when_free(
+                lambda: self._in_turn(lambda: self._maintain(work, patient=wait)), wait=wait
+            )
         except DatabaseBusy:
             if wait:
                 raise
             return False
-        finally:
-            if True in taken:
-                turn.release()
-        return True
 
     def _maintain(
         self, work: Callable[[apsw.Connection, StateTrees], None], *, patient: bool
     ) -> None:
+        self._commit_group()
         connection = self._begin(patient=patient)
         try:
             self._head = None
@@ -249,12 +221,37 @@ class Writer:
         if self.is_mine():
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
-    def _begin_turn(self) -> None:
-        """What comes first in every turn; `_end_turn` comes last, however it ends.
+    def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
+        """Work that needs the turn; False if somebody else has it, unless that is waited for."""
+        turn, taken = self._turn, list[bool]()
+        try:
+            # One step of the interpreter: no interrupt comes between taking it and noting that.
+            taken += map(turn.acquire, (wait,))
+            if taken[0]:
+                work()
+        finally:
+            if True in taken:
+                turn.release()
+        return taken[0]
 
-        Whoever has the turn calls both by itself: a generator for them, interrupted at its own end,
-        would be resumed when somebody drops the traceback, in the middle of another turn.
-        """
+    # Functions with their own `try`, here and in `open`. A generator, interrupted where its caller
+    # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
+
+    def _in_turn(self, work: Callable[[], Result]) -> Result:
+        """What whoever has the turn does with it, between what comes first and last in each."""
+        try:
+            self._begin_turn()
+            return work()
+        finally:
+            try:
+                self._end_turn()
+            except BaseException:
+                self._end_turn()  # It was interrupted, and nobody else ends it.
+                raise
+            finally:
+                self._owner = None
+
+    def _begin_turn(self) -> None:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
@@ -270,14 +267,23 @@ class Writer:
 
     # One member of a group.
 
-    def _one(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        if not self._group:
+    def _one(
+        self, member: _Member, work: Callable[[Transaction], Result], actor: str, message: str
+    ) -> Result:
+        """Do the work of one more member, who then belongs to the group."""
+        if self._group:
+            result = self._one_more(work, actor, message)
+        else:
             connection = self._begin()
             try:
-                return self._work(work, actor, message)
+                result = self._work(work, actor, message)
             except BaseException:
                 self._roll_back(connection)
                 raise
+        self._group.append(member)
+        return result
+
+    def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         connection = self._writable()
         self._is_half_done = True
         with translated():
@@ -377,14 +383,7 @@ class Writer:
     def _await(self, member: _Member) -> None:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
         while not member.unsettled.acquire(timeout=_RECHECK_S):
-            turn, taken = self._turn, list[bool]()
-            try:
-                taken += map(turn.acquire, (False,))  # As in `maintain`.
-                if taken[0]:
-                    self._commit_group()
-            finally:
-                if True in taken:
-                    turn.release()
+            self._when_free(self._commit_group, wait=False)
         if member.error is not None:
             raise member.error
 

@@ -141,9 +141,7 @@ def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(
         for n in itertools.count():
             if stop.is_set():
                 return
-            with suppress(
-                CommitUncertain, DatabaseError
-            ):  # It may be that the commit was interrupted.
+            with suppress(CommitUncertain, DatabaseError):  # Their commit was interrupted.
                 put(db, f"{me} {n}")
                 told.append(f"{me} {n}")
 
