@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mycel.merkle.pages import EMPTY
 from mycel.merkle.sparse import (
-    EMPTY,
     SparseProof,
     check,
     get,

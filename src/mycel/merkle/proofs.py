@@ -20,6 +20,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from mycel.errors import InvalidValueType
 from mycel.merkle import log, sparse
+from mycel.merkle.pages import KEY_BITS
 from mycel.model import cbor
 from mycel.model.names import kind_of
 
@@ -385,7 +386,7 @@ def _list(value: object) -> list[Any]:
 
 def _bit(number: object) -> int:
     bit = _natural(number)
-    if bit >= sparse.KEY_BITS:
+    if bit >= KEY_BITS:
         raise ValueError("a bit of a key is less than 256")
     return bit
 

@@ -33,37 +33,29 @@ from hashlib import sha256
 from itertools import islice, pairwise
 from typing import Protocol, cast
 
-EMPTY = bytes(32)
-"""The hash of a tree, or of a way in one, that holds nothing."""
+from mycel.merkle import pages
+from mycel.merkle.pages import (
+    BRANCH_BIT_MAX,
+    BUCKET,
+    BUCKET_BYTES_MAX,
+    BUCKET_LEAVES_MAX,
+    EMPTY,
+    GROUP_LEAVES_MAX,
+    HASH_BYTES,
+    HASHES,
+    INNER,
+    KEY_BITS,
+    LEAF_BYTES,
+    OWN,
+    POSITIONS,
+    Branch,
+    Page,
+)
 
-HASH_BYTES = 32
-KEY_BITS = 256
-GROUP_LEAVES_MAX = 8
-BUCKET_LEAVES_MAX = 32
-BRANCH_BIT_MAX = 52
 ROOT_PAGE = 1
 OTHER_WAYS_BYTES = 3 * HASH_BYTES
 FEW_CHANGES = 16
 """Up to here changes are made one after the other."""
-
-_LEAF = 64
-_WAYS_BYTES = 4 * HASH_BYTES
-_BUCKET = b"\x00"
-_BRANCH = b"\x01"
-_CHILDREN = 1 + _WAYS_BYTES
-"""Where the hashes of the sixteen children begin in a branch."""
-_BRANCH_BYTES = _CHILDREN + 16 * HASH_BYTES
-_GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * _LEAF
-_BUCKET_BYTES_MAX = 1 + BUCKET_LEAVES_MAX * _LEAF
-_INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
-
-Branch = bytearray
-"""The byte 01, the hashes of its four ways, and those of its sixteen children. A branch is changed
-in place, then put."""
-
-Page = Branch | bytes
-"""A branch, or a bucket: the byte 00, then key and record hash of each leaf in key order. A bucket
-of few leaves is thus exactly what its hash is taken over."""
 
 
 class TreeNodes(Protocol):
@@ -76,37 +68,22 @@ class TreeNodes(Protocol):
     def delete(self, page: int) -> None: ...
 
 
-def pack(body: Page) -> bytes:
-    """A page as bytes, for storing."""
-    return bytes(body)
-
-
-def unpack(stored: bytes) -> Page:
-    """A page from the bytes that `pack` made.
-
-    Raises:
-        ValueError: they are neither a branch nor a bucket.
-    """
-    if stored[:1] == _BRANCH and len(stored) == _BRANCH_BYTES:
-        return bytearray(stored)
-    if stored[:1] == _BUCKET and len(stored) > 1 and len(stored) % _LEAF == 1:
-        return stored
-    raise ValueError("neither a branch nor a bucket")
-
-
 # Proofs.
+
+Step = tuple[int, bytes]
+"""A bit, and the hashes of the three ways there that are not taken, joined in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseProof:
     """The way from the root to the one group where a key could be.
 
-    `steps` are (bit, hashes of the three other ways, joined in order) from the root down; `leaves`
-    are (key, record hash) of the group at the end, in order. There are none if the last way is
+    `steps` lead from the root down; `leaves` are (key, record hash) of the group at the end, in
+    order. There are none if the last way is
     empty, or the whole tree.
     """
 
-    steps: tuple[tuple[int, bytes], ...]
+    steps: tuple[Step, ...]
     leaves: tuple[tuple[bytes, bytes], ...]
 
 
@@ -139,11 +116,10 @@ def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
         return False
     current = EMPTY
     if proof.leaves:
-        group = _BUCKET + b"".join([part for leaf in proof.leaves for part in leaf])
-        current = sha256(group).digest()
+        current = sha256(pages.bucket_of(proof.leaves)).digest()
     for bit, others in reversed(proof.steps):
         at = HASH_BYTES * _way(key, bit)
-        current = sha256(_INNER[bit] + others[:at] + current + others[at:]).digest()
+        current = sha256(INNER[bit] + others[:at] + current + others[at:]).digest()
     return current == root_hash
 
 
@@ -153,17 +129,17 @@ def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
 def root(nodes: TreeNodes) -> bytes:
     """The root of the tree as it is stored."""
     body = nodes.get(ROOT_PAGE)
-    return EMPTY if body is None else _page_hash(body, 0)
+    return EMPTY if body is None else pages.page_hash(body, 0)
 
 
 def get(nodes: TreeNodes, key: bytes) -> bytes | None:
     """The record hash stored under `key`, or None."""
     page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), bytearray):
+    while isinstance(body := nodes.get(page), Branch):
         page, bit = page << 4 | _nibble(key, bit), bit + 4
     if body is None:
         return None
-    start = 1 + _LEAF * _find(body, key)
+    start = 1 + LEAF_BYTES * pages.find(body, key)
     return body[start + 32 : start + 64] if body[start : start + 32] == key else None
 
 
@@ -171,22 +147,21 @@ def leaves(nodes: TreeNodes, page: int = ROOT_PAGE) -> Iterator[tuple[bytes, byt
     """Every (key, record hash) below a page, in key order."""
     body = nodes.get(page)
     if isinstance(body, bytes):
-        yield from _listed(body)
+        yield from pages.listed(body)
     elif body is not None:
-        for nibble in _children(body):
+        for nibble in body.children():
             yield from leaves(nodes, page << 4 | nibble)
 
 
 def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
     """The proof for `key`, of membership or of absence, whichever is true."""
-    steps: list[tuple[int, bytes]] = []
+    steps: list[Step] = []
     page, bit = ROOT_PAGE, 0
-    while isinstance(body := nodes.get(page), bytearray):
-        upper = _descend(bytes(body[1:_CHILDREN]), bit, key, steps)
+    while isinstance(body := nodes.get(page), Branch):
+        upper = _descend(body.ways(OWN), bit, key, steps)
         if upper is None:
             return SparseProof(tuple(steps), ())
-        start = _CHILDREN + _WAYS_BYTES * upper
-        lower = _descend(bytes(body[start : start + _WAYS_BYTES]), bit + 2, key, steps)
+        lower = _descend(body.ways(upper), bit + 2, key, steps)
         if lower is None:
             return SparseProof(tuple(steps), ())
         page, bit = page << 4 | upper << 2 | lower, bit + 4
@@ -196,29 +171,25 @@ def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
     return SparseProof(tuple(steps), group)
 
 
-def _descend(ways: bytes, bit: int, key: bytes, steps: list[tuple[int, bytes]]) -> int | None:
+def _descend(ways: list[bytes], bit: int, key: bytes, steps: list[Step]) -> int | None:
     """Take the way of `key` among four; None if it is empty. Where there is but one, take it."""
-    filled = _filled(ways)
-    if len(filled) == 1:
-        return filled[0]
+    if ways.count(EMPTY) == len(ways) - 1:
+        return next(way for way, each in enumerate(ways) if each != EMPTY)
     way = _way(key, bit)
-    at = HASH_BYTES * way
-    steps.append((bit, ways[:at] + ways[at + HASH_BYTES :]))
-    return way if way in filled else None
+    steps.append((bit, b"".join(ways[:way] + ways[way + 1 :])))
+    return None if ways[way] == EMPTY else way
 
 
-def _descend_bucket(
-    body: bytes, key: bytes, steps: list[tuple[int, bytes]]
-) -> tuple[tuple[bytes, bytes], ...]:
+def _descend_bucket(body: bytes, key: bytes, steps: list[Step]) -> tuple[tuple[bytes, bytes], ...]:
     """Walk through a bucket towards `key`; return the group where the walk ends, if it does."""
-    low, high = 0, len(body) // _LEAF
+    low, high = 0, len(body) // LEAF_BYTES
     while high - low > GROUP_LEAVES_MAX:
-        bit, ends = _parting(body, low, high)
+        bit, ends = pages.part(body, low, high)
         way = _way(key, bit)
-        runs = [_any_run_hash(body, start, stop) for start, stop in pairwise(ends)]
+        runs = [pages.run_hash(body, start, stop) for start, stop in pairwise(ends)]
         steps.append((bit, b"".join(runs[:way] + runs[way + 1 :])))
         low, high = ends[way], ends[way + 1]
-    return tuple(_listed(body))[low:high]
+    return tuple(pages.listed(body))[low:high]
 
 
 # Writing.
@@ -242,66 +213,36 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
 
     Does what `_Update` does. A small transaction spends most of its time here, so it is one plain
     loop: hashes that several changes share are computed again, which is cheaper than to remember.
-    Only the root page, which all of them share, waits for the end.
     """
     touched: dict[int, Branch] = {}
-    top = nodes.get(ROOT_PAGE)
+    current = EMPTY
     for key, record_hash in zip(keys, hashes, strict=True):
         page, shift, ahead = ROOT_PAGE, 60, int.from_bytes(key[:8])
-        way: list[tuple[Branch, int, int]] = []
-        body = top
-        while body.__class__ is bytearray:
+        way: list[tuple[Branch, int]] = []
+        while isinstance(body := touched.get(page) or nodes.get(page), Branch):
             touched[page] = body
             nibble = ahead >> shift & 15
-            way.append((body, nibble, 60 - shift))
+            way.append((body, nibble))
             page, shift = page << 4 | nibble, shift - 4
-            body = touched.get(page) or nodes.get(page)
         bit = 60 - shift
-        bucket = _with_leaf(cast("bytes", body) or _BUCKET, key, record_hash, bit)
-        if len(bucket) > _BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
+        bucket = pages.with_leaf(body or BUCKET, key, record_hash, bit)
+        if len(bucket) > BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
             current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:
             nodes.put(page, bucket)
-            current = _bucket_hash(bucket, bit)
-        if not way:
-            top = nodes.get(ROOT_PAGE)
-            continue
-        for branch, nibble, level in way[:0:-1]:
-            at = _CHILDREN + (nibble << 5)
-            branch[at : at + 32] = current
-            start = _CHILDREN + ((nibble & 12) << 5)
-            four = branch[start : start + 128]
-            # A way that does not begin with a zero byte is not empty, and nearly none does.
-            if four[0] and four[32] and four[64] and four[96]:
-                current = sha256(_INNER[level + 2] + four).digest()
+            current = pages.bucket_hash(bucket, bit)
+        for branch, nibble in reversed(way):
+            if branch.is_full:  # What `set_child` and `rehash` do then.
+                hashed, upper = branch.body, nibble >> 2
+                hashed[HASHES[nibble]] = current
+                hashed[HASHES[16 + upper]] = sha256(hashed[POSITIONS[upper]]).digest()
+                current = sha256(hashed[POSITIONS[OWN]]).digest()
             else:
-                current = _join(level + 2, four)
-            at = 1 + (nibble >> 2 << 5)
-            branch[at : at + 32] = current
-            four = branch[1:_CHILDREN]
-            if four[0] and four[32] and four[64] and four[96]:
-                current = sha256(_INNER[level] + four).digest()
-            else:
-                current = _join(level, four)
-        branch, nibble, _ = way[0]
-        at = _CHILDREN + (nibble << 5)
-        branch[at : at + 32] = current
-        _rehash_way(branch, 0, nibble >> 2)
+                branch.set_child(nibble, current)
+                current = branch.rehash((nibble >> 2,))
     for page, branch in touched.items():
         nodes.put(page, branch)
-    return _page_hash(top, 0)  # type: ignore[arg-type]  # There is a leaf now.
-
-
-def _with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
-    """A bucket at some bit with one more leaf, or with another hash for one."""
-    at = bit >> 3
-    tops = bucket[1 + at :: _LEAF]  # The byte in which keys begin to differ, of each leaf.
-    place = bisect_left(tops, key[at])
-    start = 1 + _LEAF * place
-    while place < len(tops) and bucket[start : start + 32] < key:
-        place, start = place + 1, start + _LEAF
-    end = start + _LEAF if bucket[start : start + 32] == key else start
-    return bucket[:start] + key + record_hash + bucket[end:]
+    return current
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,14 +259,14 @@ class _Update:
 
     def page(self, page: int, bit: int, start: int, stop: int) -> bytes:
         body = self.nodes.get(page)
-        if isinstance(body, bytearray):
+        if isinstance(body, Branch):
             return self.branch(page, bit, start, stop, body)
         return self.bucket(page, bit, start, stop, body)
 
     def bucket(self, page: int, bit: int, start: int, stop: int, body: bytes | None) -> bytes:
         keys, hashes = self.keys[start:stop], self.hashes[start:stop]
         if body is not None or None in hashes:
-            merged: dict[bytes, bytes | None] = dict(_listed(body)) if body is not None else {}
+            merged: dict[bytes, bytes | None] = dict(pages.listed(body)) if body is not None else {}
             merged.update(zip(keys, hashes, strict=True))
             keys = sorted(key for key, each in merged.items() if each is not None)
             hashes = [merged[key] for key in keys]
@@ -334,12 +275,10 @@ class _Update:
             return EMPTY
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
             split = _Update(self.nodes, keys, hashes)
-            return split.branch(page, bit, 0, len(keys), bytearray(_BRANCH + bytes(20 * 32)))
-        made = _BUCKET + b"".join(
-            [part for leaf in zip(keys, hashes, strict=True) for part in leaf if part]
-        )
+            return split.branch(page, bit, 0, len(keys), Branch(bit))
+        made = pages.bucket_of(zip(keys, cast("Sequence[bytes]", hashes), strict=True))
         self.nodes.put(page, made)
-        return _bucket_hash(made, bit)
+        return pages.bucket_hash(made, bit)
 
     def branch(self, page: int, bit: int, start: int, stop: int, body: Branch) -> bytes:
         ways: set[int] = set()
@@ -348,16 +287,14 @@ class _Update:
             nibble = _nibble(self.keys[start], bit)
             end = self.end_of_run(bit, nibble, start, stop)
             removing = removing or None in self.hashes[start:end]
-            at = _CHILDREN + HASH_BYTES * nibble
-            body[at : at + HASH_BYTES] = self.page(page << 4 | nibble, bit + 4, start, end)
+            body.set_child(nibble, self.page(page << 4 | nibble, bit + 4, start, end))
             ways.add(nibble >> 2)
             start = end
         if removing and (gathered := _gather(self.nodes, page, body)) is not None:
             return self.collapse(page, bit, gathered)
-        for way in ways:
-            _rehash_way(body, bit, way)
+        current = body.rehash(ways)
         self.nodes.put(page, body)
-        return _page_hash(body, bit)
+        return current
 
     def collapse(self, page: int, bit: int, listed: list[tuple[bytes, bytes]]) -> bytes:
         """So few leaves are left below a branch that it is a bucket again, or nothing."""
@@ -366,9 +303,9 @@ class _Update:
         self.nodes.delete(page)
         if not listed:
             return EMPTY
-        made = _BUCKET + b"".join([part for leaf in listed for part in leaf])
+        made = pages.bucket_of(listed)
         self.nodes.put(page, made)
-        return _bucket_hash(made, bit)
+        return pages.bucket_hash(made, bit)
 
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
         """Where the changes below one child end."""
@@ -388,132 +325,12 @@ class _Update:
 def _gather(nodes: TreeNodes, page: int, body: Branch) -> list[tuple[bytes, bytes]] | None:
     """The leaves below a branch, if they are few enough for a bucket."""
     found: list[tuple[bytes, bytes]] = []
-    for nibble in _children(body):
+    for nibble in body.children():
         room = BUCKET_LEAVES_MAX + 1 - len(found)
         found += islice(leaves(nodes, page << 4 | nibble), room)
         if len(found) > BUCKET_LEAVES_MAX:
             return None
     return found
-
-
-def _rehash_way(branch: Branch, bit: int, way: int) -> None:
-    """Recompute one of the four ways of a branch from the four children on it."""
-    start = _CHILDREN + _WAYS_BYTES * way
-    at = 1 + HASH_BYTES * way
-    branch[at : at + HASH_BYTES] = _join(bit + 2, branch[start : start + _WAYS_BYTES])
-
-
-def _join(bit: int, ways: bytes | bytearray) -> bytes:
-    """The hash of a position from those of its four ways."""
-    if ways[0] and ways[32] and ways[64] and ways[96]:  # Nearly always: none can be empty.
-        return sha256(_INNER[bit] + ways).digest()
-    filled = _filled(ways)
-    if len(filled) > 1:
-        return sha256(_INNER[bit] + ways).digest()
-    return bytes(ways[HASH_BYTES * filled[0] :][:HASH_BYTES]) if filled else EMPTY
-
-
-def _filled(ways: bytes | bytearray) -> list[int]:
-    return [way for way in range(4) if ways[32 * way : 32 * way + 32] != EMPTY]
-
-
-def _children(body: Branch) -> list[int]:
-    """Which children a branch has."""
-    places = ((nibble, _CHILDREN + HASH_BYTES * nibble) for nibble in range(16))
-    return [nibble for nibble, at in places if body[at : at + HASH_BYTES] != EMPTY]
-
-
-# Pages.
-
-
-def _page_hash(body: Page, bit: int) -> bytes:
-    return _bucket_hash(body, bit) if isinstance(body, bytes) else _join(bit, body[1:_CHILDREN])
-
-
-def _bucket_hash(bucket: bytes, bit: int) -> bytes:
-    """The hash of a bucket at some bit: its leaves agree in all bits before it."""
-    if len(bucket) <= _GROUP_BYTES_MAX:
-        return sha256(bucket).digest()
-    tops = bucket[1 + (bit >> 3) :: _LEAF]
-    return _run_hash(bucket, 0, len(tops), tops, bit & ~7)
-
-
-def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`, more than a group.
-
-    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
-    """
-    below = ((tops[low] ^ tops[high - 1]).bit_length() - 1) & ~1
-    if below >= 0:
-        base = tops[low] >> below + 2 << below + 2
-        one = bisect_left(tops, base | 1 << below, low, high)
-        two = bisect_left(tops, base | 2 << below, one, high)
-        three = bisect_left(tops, base | 3 << below, two, high)
-        if high - low in (one - low, two - one, three - two, high - three):
-            raise ValueError("keys out of order in a bucket")
-        parting, ends = bit + 6 - below, (low, one, two, three, high)
-    else:
-        parting, ends = _parting(bucket, low, high)
-    ways = [
-        sha256(_BUCKET + bucket[1 + _LEAF * start : 1 + _LEAF * stop]).digest()
-        if 0 < stop - start <= GROUP_LEAVES_MAX
-        else _run_hash(bucket, start, stop, tops, bit)
-        if start < stop
-        else EMPTY
-        for start, stop in pairwise(ends)
-    ]
-    return sha256(_INNER[parting] + b"".join(ways)).digest()
-
-
-def _any_run_hash(bucket: bytes, low: int, high: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`, however many."""
-    if low == high:
-        return EMPTY
-    if high - low <= GROUP_LEAVES_MAX:
-        return sha256(_BUCKET + bucket[1 + _LEAF * low : 1 + _LEAF * high]).digest()
-    return _run_hash(bucket, low, high, bucket[1::_LEAF], 0)
-
-
-def _parting(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, int, int]]:
-    """The first bit at which leaves go different ways, and where each way begins and ends.
-
-    Raises:
-        ValueError: the leaves are not in order, so that there is no way to go on.
-    """
-    first = int.from_bytes(bucket[1 + _LEAF * low : 33 + _LEAF * low])
-    last = int.from_bytes(bucket[1 + _LEAF * (high - 1) : 33 + _LEAF * (high - 1)])
-    below = ((first ^ last).bit_length() - 1) & ~1
-    if below < 0:
-        raise ValueError("a key twice in a bucket")
-    base = first >> below + 2 << below + 2
-    starts = [(base | way << below).to_bytes(HASH_BYTES) for way in (1, 2, 3)]
-    one, two, three = (_find(bucket, start, low, high) for start in starts)
-    if not low <= one <= two <= three <= high or high - low in (
-        *(one - low, two - one),
-        *(three - two, high - three),
-    ):
-        raise ValueError("keys out of order in a bucket")
-    return KEY_BITS - 2 - below, (low, one, two, three, high)
-
-
-def _find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:
-    """The place of the first leaf that is not before `key`."""
-    if high is None:
-        high = len(bucket) // _LEAF
-    while low < high:
-        middle = (low + high) >> 1
-        start = 1 + _LEAF * middle
-        if bucket[start : start + 32] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _listed(bucket: bytes) -> list[tuple[bytes, bytes]]:
-    return [
-        (bucket[at : at + 32], bucket[at + 32 : at + 64]) for at in range(1, len(bucket), _LEAF)
-    ]
 
 
 def _nibble(key: bytes, bit: int) -> int:
@@ -543,28 +360,10 @@ def _check_page(
         if expected is not None:
             yield page, "is missing"
         return
-    problem = _page_problem(body, page, bit)
-    if not problem and expected is not None and _page_hash(body, bit) != expected:
+    problem = pages.problem_of(body, page)
+    if not problem and expected is not None and pages.page_hash(body, bit) != expected:
         problem = "does not have the hash that the page above it expects"
     yield page, problem
-    if not problem and isinstance(body, bytearray):
-        for nibble in _children(body):
-            at = _CHILDREN + HASH_BYTES * nibble
-            child = bytes(body[at : at + HASH_BYTES])
-            yield from _check_page(nodes, page << 4 | nibble, bit + 4, child)
-
-
-def _page_problem(body: Page, page: int, bit: int) -> str:
-    if isinstance(body, bytearray):
-        rehashed = bytearray(body)
-        for way in range(4):
-            _rehash_way(rehashed, bit, way)
-        return "" if rehashed == body else "holds hashes that do not fit together"
-    keys = [key for key, _ in _listed(body)]
-    if any(left >= right for left, right in pairwise(keys)):
-        return "holds keys out of order"
-    if any(int.from_bytes(key) >> KEY_BITS - bit != page - (1 << bit) for key in keys):
-        return "holds a key that belongs elsewhere"
-    if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
-        return "holds more leaves than a bucket may"
-    return ""
+    if not problem and isinstance(body, Branch):
+        for nibble in body.children():
+            yield from _check_page(nodes, page << 4 | nibble, bit + 4, body.child(nibble))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
-from mycel.merkle import log, sparse
+from mycel.merkle import log
+from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import ids, times
 from mycel.model.elements import Element
@@ -207,6 +208,6 @@ def snapshot_at(reader: Reader, seq: int) -> Snapshot:
         (seq,),
     )
     if row is None:
-        return Snapshot(0, 0, journal_root, sparse.EMPTY, sparse.EMPTY)
+        return Snapshot(0, 0, journal_root, EMPTY, EMPTY)
     time_us, concepts_root, edges_root = row
     return Snapshot(seq, time_us, journal_root, concepts_root, edges_root)

@@ -23,7 +23,8 @@ from typing import Self
 import apsw
 
 from mycel.errors import DatabaseCorrupt
-from mycel.merkle import log, sparse
+from mycel.merkle import log
+from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.store.registry import Registry
@@ -100,9 +101,8 @@ class Head:
     @classmethod
     def before_genesis(cls) -> Self:
         """Where everything stands before the first entry."""
-        nothing = sparse.EMPTY
         first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
-        return cls(0, 0, *first, 0, 0, 0, log.Frontier(), nothing, nothing)
+        return cls(0, 0, *first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:

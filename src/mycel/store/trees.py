@@ -13,13 +13,13 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import itemgetter
 from typing import Final
 
 import apsw
 
 from mycel.errors import DatabaseCorrupt
-from mycel.merkle import sparse
+from mycel.merkle import pages, sparse
+from mycel.merkle.pages import Branch, Page
 from mycel.merkle.proofs import Namespace
 from mycel.store.journal import Head
 from mycel.store.rows import every, only
@@ -32,8 +32,8 @@ CHANGE_BYTES: Final = 65
 
 NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
-_CACHED_PAGE_MAX: Final = 1 << 13
-"""Clean branch pages are cached down to this number: at most 4369 of them, 3 MiB a tree."""
+_KEPT_PAGE_MAX: Final = 1 << 13
+"""Branches with smaller numbers stay in memory: at most 4369 of them, 5 MiB a tree."""
 
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
@@ -107,7 +107,7 @@ def _sorted(latest: dict[bytes, bytes]) -> tuple[list[bytes], list[bytes | None]
 
 
 class _Pages:
-    """One tree's pages: the table, the unwritten pages over it, and a cache of branches.
+    """One tree's pages: the table, and over it in memory branches and pages not yet written.
 
     Branches are changed in place, so what is in memory is worth nothing after a rollback.
     """
@@ -120,54 +120,64 @@ class _Pages:
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
-        self._branches: dict[int, sparse.Branch] = {}
-        self._unwritten: dict[int, sparse.Page | None] = {}
+        self._known: dict[int, Page | None] = {}
+        """Pages in memory; None for one that is deleted."""
+        self._unwritten: set[int] = set()
         self.write_through = False
 
-    def get(self, page: int) -> sparse.Page | None:
-        branch = self._branches.get(page)
-        if branch is not None:
-            return branch
-        if page in self._unwritten:
-            return self._unwritten[page]
+    def get(self, page: int) -> Page | None:
+        body = self._known.get(page)
+        if body is not None or page in self._unwritten:
+            return body
         stored = self._connection.execute(self._select, (page,)).get
         if stored is None:
             return None
         try:
-            body = sparse.unpack(stored)
+            body = pages.unpack(page, stored)
         except ValueError as error:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
-        if page < _CACHED_PAGE_MAX and isinstance(body, bytearray):
-            self._branches[page] = body
+        if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
+            self._known[page] = body
         return body
 
-    def put(self, page: int, body: sparse.Page) -> None:
+    def put(self, page: int, body: Page) -> None:
         if self.write_through:
-            self._connection.execute(self._upsert, (page, sparse.pack(body)))
+            self._write(page, body)
+            self._keep(page, body)
         else:
-            self._unwritten[page] = body
-        if body.__class__ is bytes:
-            self._branches.pop(page, None)
-        elif page < _CACHED_PAGE_MAX:
-            self._branches[page] = body  # type: ignore[assignment]  # What is no bytes is a branch.
+            self._known[page] = body
+            self._unwritten.add(page)
 
     def delete(self, page: int) -> None:
-        self._branches.pop(page, None)
         if self.write_through:
-            self._connection.execute(self._delete, (page,))
+            self._write(page, None)
+            self._keep(page, None)
         else:
-            self._unwritten[page] = None
+            self._known[page] = None
+            self._unwritten.add(page)
 
     def write(self) -> None:
-        for page, body in sorted(self._unwritten.items(), key=itemgetter(0)):
-            if body is None:
-                self._connection.execute(self._delete, (page,))
-            else:
-                self._connection.execute(self._upsert, (page, sparse.pack(body)))
+        for page in sorted(self._unwritten):
+            body = self._known[page]
+            self._write(page, body)
+            self._keep(page, body)
         self._unwritten.clear()
 
+    def _write(self, page: int, body: Page | None) -> None:
+        if body is None:
+            self._connection.execute(self._delete, (page,))
+        else:
+            self._connection.execute(self._upsert, (page, bytes(body)))
+
+    def _keep(self, page: int, body: Page | None) -> None:
+        """Keep a page in memory that is written, if it is worth it."""
+        if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
+            self._known[page] = body
+        else:
+            self._known.pop(page, None)
+
     def forget(self) -> None:
-        self._branches.clear()
+        self._known.clear()
         self._unwritten.clear()
         self.write_through = False
 
@@ -194,8 +204,8 @@ class StateTrees:
 
     def forget(self) -> None:
         """Drop what is in memory: it may belong to a transaction that was rolled back."""
-        for pages in self._pages.values():
-            pages.forget()
+        for tree in self._pages.values():
+            tree.forget()
         self._at = -1
 
     def catch_up(self, seq: int, folded_seq: int) -> None:
@@ -236,8 +246,8 @@ class StateTrees:
         many = count > FOLD_CHANGES_MAX
         if many:
             self.write(head)
-            for pages in self._pages.values():
-                pages.write_through = True
+            for tree in self._pages.values():
+                tree.write_through = True
         remembered: list[bytes] = []
         for name, each in changes.items():
             if each.count:
@@ -263,8 +273,8 @@ class StateTrees:
 
     def write(self, head: Head) -> None:
         """Write the pages that are only in memory: the trees on disk are now those of `head`."""
-        for pages in self._pages.values():
-            pages.write()
+        for tree in self._pages.values():
+            tree.write()
         head.folded_seq, head.pending = head.seq, 0
 
     def root(self, name: Namespace) -> bytes:

@@ -24,6 +24,7 @@ import apsw
 
 from mycel.errors import DatabaseClosed, MycelError
 from mycel.merkle import log, sparse
+from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.records import (
@@ -390,7 +391,7 @@ class _Verification:
         """The pages on disk are those of the transaction that was folded last."""
         row = self._connection.execute(
             "SELECT concepts_root, edges_root FROM tx WHERE seq = ?", (head.folded_seq,)
-        ).fetchone() or (sparse.EMPTY, sparse.EMPTY)
+        ).fetchone() or (EMPTY, EMPTY)
         for namespace, root in zip(NAMESPACES, row, strict=True):
             pages = StoredPages(self._connection, namespace)
             reached = 0

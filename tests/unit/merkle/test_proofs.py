@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mycel.errors import InvalidValueType
 from mycel.merkle.log import consistency_path, inclusion_path
+from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import (
     ConsistencyProof,
     EntryProof,
@@ -21,7 +22,7 @@ from mycel.merkle.proofs import (
     StateProof,
     proof_from_dict,
 )
-from mycel.merkle.sparse import EMPTY, SparseProof, prove, root
+from mycel.merkle.sparse import SparseProof, prove, root
 from tests.unit.merkle.test_log import StrictNodes, naive_root
 from tests.unit.merkle.test_sparse import digest, flip, group_hash, grown, through
 

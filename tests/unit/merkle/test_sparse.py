@@ -11,22 +11,24 @@ from itertools import pairwise
 
 import pytest
 
-from mycel.merkle.sparse import (
+from mycel.merkle.pages import (
     BRANCH_BIT_MAX,
     BUCKET_LEAVES_MAX,
     EMPTY,
-    FEW_CHANGES,
     GROUP_LEAVES_MAX,
-    ROOT_PAGE,
+    Branch,
     Page,
+    unpack,
+)
+from mycel.merkle.sparse import (
+    FEW_CHANGES,
+    ROOT_PAGE,
     SparseProof,
     check,
     get,
     leaves,
-    pack,
     prove,
     root,
-    unpack,
     update,
     verify_absent,
     verify_member,
@@ -116,17 +118,17 @@ class Pages(dict[int, bytes]):
     """Pages as a database holds them: numbers that fit 64 bits, and bytes."""
 
     def get(self, page: int) -> Page | None:  # type: ignore[override]
-        return unpack(self[page]) if page in self else None
+        return unpack(page, self[page]) if page in self else None
 
     def put(self, page: int, body: Page) -> None:
         assert 0 < page < 2**63
-        self[page] = pack(body)
+        self[page] = bytes(body)
 
     def delete(self, page: int) -> None:
         self.pop(page, None)
 
     def is_branch(self, page: int) -> bool:
-        return isinstance(self.get(page), bytearray)
+        return isinstance(self.get(page), Branch)
 
 
 class LivePages(dict[int, Page]):
@@ -334,10 +336,10 @@ def test_pages_that_are_changed_in_place_become_the_same_bytes(tree: Leaves) -> 
     keys = list(tree)
     for start in range(0, len(keys), FEW_CHANGES - 1):
         apply(live, {key: tree[key] for key in keys[start : start + FEW_CHANGES - 1]})
-    assert {page: pack(body) for page, body in live.items()} == grown(tree)
+    assert {page: bytes(body) for page, body in live.items()} == grown(tree)
     for key in keys[1:]:
         update(live, [key], [None])
-    assert {page: pack(body) for page, body in live.items()} == grown({keys[0]: tree[keys[0]]})
+    assert {page: bytes(body) for page, body in live.items()} == grown({keys[0]: tree[keys[0]]})
 
 
 # ---------------------------------------------------------------------------------------------
@@ -428,9 +430,8 @@ def test_many_additions_read_and_write_each_page_once() -> None:
 
 @every_shape
 def test_a_page_survives_as_bytes(tree: Leaves) -> None:
-    for stored in grown(tree).values():
-        body = unpack(stored)
-        assert pack(body) == stored
+    for page, stored in grown(tree).items():
+        assert bytes(unpack(page, stored)) == stored
 
 
 @pytest.mark.parametrize(
@@ -451,7 +452,7 @@ def test_a_page_survives_as_bytes(tree: Leaves) -> None:
 )
 def test_bytes_that_are_no_page_are_refused(stored: bytes) -> None:
     with pytest.raises(ValueError, match="neither a branch nor a bucket"):
-        unpack(stored)
+        unpack(ROOT_PAGE, stored)
 
 
 def test_one_change_to_a_large_tree_touches_few_pages() -> None:

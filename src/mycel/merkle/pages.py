@@ -1,0 +1,272 @@
+"""The pages of the sparse tree: what lies in one, and what its hash is.
+
+For: `sparse`, whose docstring says what a tree is and how it comes to have pages. Not for: the way
+from one page to the next.
+
+A page is a *bucket* or a *branch*. A bucket is bytes, which never change: the byte 00, then key and
+record hash of each leaf in key order. A bucket of few leaves is thus exactly what its hash is taken
+over. A branch is a `Branch`. As it is stored, it is the byte 01, the hashes of its four ways, and
+those of its sixteen children.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from hashlib import sha256
+from itertools import pairwise
+
+EMPTY = bytes(32)
+"""The hash of a tree, or of a way in one, that holds nothing."""
+
+HASH_BYTES = 32
+KEY_BITS = 256
+GROUP_LEAVES_MAX = 8
+BUCKET_LEAVES_MAX = 32
+BRANCH_BIT_MAX = 52
+
+LEAF_BYTES = 64
+BUCKET_BYTES_MAX = 1 + BUCKET_LEAVES_MAX * LEAF_BYTES
+BUCKET = b"\x00"
+"""A bucket without leaves, to which some come."""
+
+INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
+"""What a branching point at each bit hashes before its four ways."""
+
+_BRANCH = b"\x01"
+_WAYS_BYTES = 4 * HASH_BYTES
+_STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
+_GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * LEAF_BYTES
+
+_POSITION_BYTES = 2 + _WAYS_BYTES
+POSITIONS = tuple(slice(at, at + _POSITION_BYTES) for at in range(0, 650, _POSITION_BYTES))
+"""Where in a branch the five positions are."""
+HASHES = tuple(
+    slice(position.start + at, position.start + at + HASH_BYTES)
+    for position in POSITIONS
+    for at in range(2, _POSITION_BYTES, HASH_BYTES)
+)
+"""Where in a branch the twenty hashes are: of its sixteen children, then of its four ways."""
+OWN = 4
+"""Which position is that of the page itself."""
+
+
+class Branch:
+    """A page that stands for more leaves than a bucket lists: the hashes of what lies below it.
+
+    They are kept as they are hashed: five positions, each the two bytes of a branching point and
+    the hashes of its four ways. The first four lie two bits below the page and lead to its
+    children; the last is the page itself, and leads to those four. A branch is changed in place,
+    then put.
+    """
+
+    __slots__ = ("body", "is_full")
+
+    def __init__(self, bit: int, stored: bytes = bytes(_STORED_BRANCH_BYTES)) -> None:
+        """The branch at some bit, as it is stored; without children, if it is new."""
+        lower = INNER[bit + 2]
+        self.body = bytearray(
+            b"".join(
+                (
+                    *(lower, stored[129:257], lower, stored[257:385]),
+                    *(lower, stored[385:513], lower, stored[513:]),
+                    *(INNER[bit], stored[1:129]),
+                )
+            )
+        )
+        self.is_full = False
+        """Whether no way is empty: then the hash of each position is that of its bytes."""
+        self._look_for_gaps()
+
+    def __bytes__(self) -> bytes:
+        """As it is stored: the byte 01, then the hashes of its ways and of its children."""
+        *lower, own = [self.body[each][2:] for each in POSITIONS]
+        return b"".join((_BRANCH, own, *lower))
+
+    def child(self, nibble: int) -> bytes:
+        """The hash of a child."""
+        return bytes(self.body[HASHES[nibble]])
+
+    def children(self) -> list[int]:
+        """Which children there are."""
+        return [nibble for nibble in range(16) if self.child(nibble) != EMPTY]
+
+    def ways(self, position: int) -> list[bytes]:
+        """The hashes of the four ways of a position."""
+        return [bytes(self.body[each]) for each in HASHES[4 * position : 4 * position + 4]]
+
+    def set_child(self, nibble: int, child: bytes) -> None:
+        """Note another hash for a child. The ways to those that have changed are rehashed later."""
+        self.body[HASHES[nibble]] = child
+
+    def rehash(self, ways: Iterable[int]) -> bytes:
+        """Hash the ways on which children have changed, and return the hash of the page."""
+        for way in ways:
+            self.body[HASHES[16 + way]] = self._hash_of(way)
+        self._look_for_gaps()
+        return self.hash()
+
+    def hash(self) -> bytes:
+        """The hash of the page."""
+        return self._hash_of(OWN)
+
+    def _hash_of(self, position: int) -> bytes:
+        """The hash of a position, which is no branching point if all goes one way."""
+        filled = [way for way in self.ways(position) if way != EMPTY]
+        if len(filled) > 1:
+            return sha256(self.body[POSITIONS[position]]).digest()
+        return filled[0] if filled else EMPTY
+
+    def _look_for_gaps(self) -> None:
+        # An empty way has 32 zero bytes. That many elsewhere would only cost time.
+        self.is_full = self.body.count(0) < HASH_BYTES
+
+
+Page = Branch | bytes
+
+
+def bit_of(page: int) -> int:
+    """The bit at which a page stands, from its number."""
+    return page.bit_length() - 1
+
+
+def unpack(page: int, stored: bytes) -> Page:
+    """A page from its number and the bytes that are stored.
+
+    Raises:
+        ValueError: they are neither a branch nor a bucket.
+    """
+    if stored[:1] == BUCKET and len(stored) > 1 and len(stored) % LEAF_BYTES == 1:
+        return stored
+    if stored[:1] == _BRANCH and len(stored) == _STORED_BRANCH_BYTES:
+        return Branch(bit_of(page), stored)
+    raise ValueError("neither a branch nor a bucket")
+
+
+def page_hash(body: Page, bit: int) -> bytes:
+    """The hash of a page at some bit."""
+    return bucket_hash(body, bit) if isinstance(body, bytes) else body.hash()
+
+
+# Buckets.
+
+
+def bucket_of(leaves: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """The bucket that lists these leaves, which are in key order."""
+    return BUCKET + b"".join([part for leaf in leaves for part in leaf])
+
+
+def listed(bucket: bytes) -> list[tuple[bytes, bytes]]:
+    """Key and record hash of each leaf."""
+    starts = range(1, len(bucket), LEAF_BYTES)
+    return [(bucket[at : at + 32], bucket[at + 32 : at + 64]) for at in starts]
+
+
+def find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> int:
+    """The place of the first leaf that is not before `key`."""
+    if high is None:
+        high = len(bucket) // LEAF_BYTES
+    while low < high:
+        middle = (low + high) >> 1
+        start = 1 + LEAF_BYTES * middle
+        if bucket[start : start + 32] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
+    """A bucket at some bit with one more leaf, or with another hash for one."""
+    at = bit >> 3
+    tops = bucket[1 + at :: LEAF_BYTES]  # The byte in which keys begin to differ, of each leaf.
+    place = bisect_left(tops, key[at])
+    start = 1 + LEAF_BYTES * place
+    while place < len(tops) and bucket[start : start + 32] < key:
+        place, start = place + 1, start + LEAF_BYTES
+    end = start + LEAF_BYTES if bucket[start : start + 32] == key else start
+    return b"".join((bucket[:start], key, record_hash, bucket[end:]))
+
+
+def bucket_hash(bucket: bytes, bit: int) -> bytes:
+    """The hash of a bucket at some bit: its leaves agree in all bits before it."""
+    if len(bucket) <= _GROUP_BYTES_MAX:
+        return sha256(bucket).digest()
+    tops = bucket[1 + (bit >> 3) :: LEAF_BYTES]
+    return _run_hash(bucket, 0, len(tops), tops, bit & ~7)
+
+
+def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`, more than a group.
+
+    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
+    """
+    below = ((tops[low] ^ tops[high - 1]).bit_length() - 1) & ~1
+    if below >= 0:
+        base = tops[low] >> below + 2 << below + 2
+        one = bisect_left(tops, base | 1 << below, low, high)
+        two = bisect_left(tops, base | 2 << below, one, high)
+        three = bisect_left(tops, base | 3 << below, two, high)
+        if high - low in (one - low, two - one, three - two, high - three):
+            raise ValueError("keys out of order in a bucket")
+        hashed = INNER[bit + 6 - below]
+    else:
+        parting, (_, one, two, three, _) = part(bucket, low, high)
+        hashed = INNER[parting]
+    for start, stop in ((low, one), (one, two), (two, three), (three, high)):
+        if start == stop:
+            hashed += EMPTY
+        elif stop - start <= GROUP_LEAVES_MAX:
+            group = bucket[1 + LEAF_BYTES * start : 1 + LEAF_BYTES * stop]
+            hashed += sha256(BUCKET + group).digest()
+        else:
+            hashed += _run_hash(bucket, start, stop, tops, bit)
+    return sha256(hashed).digest()
+
+
+def run_hash(bucket: bytes, low: int, high: int) -> bytes:
+    """The hash of the subtree made of the leaves from `low` up to `high`, however many."""
+    if low == high:
+        return EMPTY
+    if high - low <= GROUP_LEAVES_MAX:
+        return sha256(BUCKET + bucket[1 + LEAF_BYTES * low : 1 + LEAF_BYTES * high]).digest()
+    return _run_hash(bucket, low, high, bucket[1::LEAF_BYTES], 0)
+
+
+def part(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, int, int]]:
+    """The first bit at which leaves go different ways, and where each way begins and ends.
+
+    Raises:
+        ValueError: the leaves are not in order, so that there is no way to go on.
+    """
+    first = int.from_bytes(bucket[1 + LEAF_BYTES * low :][:32])
+    last = int.from_bytes(bucket[1 + LEAF_BYTES * (high - 1) :][:32])
+    below = ((first ^ last).bit_length() - 1) & ~1
+    if below < 0:
+        raise ValueError("a key twice in a bucket")
+    base = first >> below + 2 << below + 2
+    starts = [(base | way << below).to_bytes(HASH_BYTES) for way in (1, 2, 3)]
+    one, two, three = (find(bucket, start, low, high) for start in starts)
+    if not low <= one <= two <= three <= high or high - low in (
+        *(one - low, two - one),
+        *(three - two, high - three),
+    ):
+        raise ValueError("keys out of order in a bucket")
+    return KEY_BITS - 2 - below, (low, one, two, three, high)
+
+
+def problem_of(body: Page, page: int) -> str:
+    """What is wrong within a page: "" if it is sound."""
+    bit = bit_of(page)
+    if isinstance(body, Branch):
+        rehashed = Branch(bit, bytes(body))
+        rehashed.rehash(range(4))
+        return "" if rehashed.body == body.body else "holds hashes that do not fit together"
+    keys = [key for key, _ in listed(body)]
+    if any(left >= right for left, right in pairwise(keys)):
+        return "holds keys out of order"
+    if any(int.from_bytes(key) >> KEY_BITS - bit != page - (1 << bit) for key in keys):
+        return "holds a key that belongs elsewhere"
+    if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
+        return "holds more leaves than a bucket may"
+    return ""
