@@ -35,7 +35,7 @@ INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
 
 _BRANCH = b"\x01"
 _WAYS_BYTES = 4 * HASH_BYTES
-_STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
+STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
 _GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * LEAF_BYTES
 
 _POSITION_BYTES = 2 + _WAYS_BYTES
@@ -62,7 +62,7 @@ class Branch:
 
     __slots__ = ("body", "is_full")
 
-    def __init__(self, bit: int, stored: bytes = bytes(_STORED_BRANCH_BYTES)) -> None:
+    def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
         """The branch at some bit, as it is stored; without children, if it is new."""
         lower = INNER[bit + 2]
         self.body = bytearray(
@@ -138,7 +138,7 @@ def unpack(page: int, stored: bytes) -> Page:
     """
     if stored[:1] == BUCKET and len(stored) > 1 and len(stored) % LEAF_BYTES == 1:
         return stored
-    if stored[:1] == _BRANCH and len(stored) == _STORED_BRANCH_BYTES:
+    if stored[:1] == _BRANCH and len(stored) == STORED_BRANCH_BYTES:
         return Branch(bit_of(page), stored)
     raise ValueError("neither a branch nor a bucket")
 

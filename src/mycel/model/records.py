@@ -110,34 +110,6 @@ def record_of(
     )
 
 
-def new_concept_record(
-    type_name: str,
-    name: str,
-    attributes: bytes,
-    metadata: bytes,
-    *,
-    created_us: int,
-    created_by: str,
-    number: int | None = None,
-) -> bytes:
-    """The canonical record of a concept that is new; attributes and metadata are CBOR already.
-
-    Nothing stands for an object that is empty.
-    """
-    parts = [
-        b"\x01" + cbor.text(type_name),
-        b"\x02" + cbor.text(name),
-        *_stamp(created_us, created_by),
-    ]
-    if attributes:
-        parts.append(b"\x0b" + cbor.byte_string(attributes))
-    if metadata:
-        parts.append(b"\x0c" + cbor.byte_string(metadata))
-    if number is not None:
-        parts.append(b"\x0f" + cbor.uint(number))
-    return _MAP_HEADS[len(parts)] + b"".join(parts)
-
-
 def edge_record(
     type_number: int,
     src: bytes,
@@ -201,14 +173,37 @@ def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
     return record[:at] + ends + record[at + len(ends) :]
 
 
-class EdgeRecorder:
-    """Records and keys of edges that one transaction creates: what they share is made once."""
+class Recorder:
+    """Keys and records of what one transaction creates: what they share is made once.
+
+    `content` is the CBOR of attributes and metadata, or nothing where there are none.
+    """
 
     def __init__(self, created_us: int, created_by: str) -> None:
         self._stamp = b"".join(_stamp(created_us, created_by))
+        self._types: dict[str, bytes] = {}
         self._predicates: dict[str, tuple[bytes, bytes]] = {}
 
-    def make(
+    def concept(
+        self, type_name: str, name: str, content: tuple[bytes, bytes], number: int | None = None
+    ) -> tuple[bytes, bytes]:
+        """The natural key and the canonical record of a new concept."""
+        type_text = self._types.get(type_name)
+        if type_text is None:
+            type_text = self._types[type_name] = cbor.text(type_name)
+        name_text = cbor.text(name)
+        fields, tail = _contents(4, content)
+        if number is not None:
+            fields += 1
+            tail += b"\x0f" + cbor.uint(number)
+        return (
+            sha256(b"\x82" + type_text + name_text).digest(),
+            b"".join(
+                (_MAP_HEADS[fields], b"\x01", type_text, b"\x02", name_text, self._stamp, tail)
+            ),
+        )
+
+    def edge(
         self,
         predicate: tuple[int, str],
         subject_key: bytes,
@@ -216,30 +211,32 @@ class EdgeRecorder:
         content: tuple[bytes, bytes],
         weight: float,
     ) -> tuple[bytes, bytes]:
-        """The natural key and the canonical record of a new edge.
-
-        `content` is the CBOR of attributes and metadata, or nothing where there are none.
-        """
+        """The natural key and the canonical record of a new edge."""
         number, name = predicate
         known = self._predicates.get(name)
         if known is None:
             known = (cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50")
             self._predicates[name] = known
         key = sha256(b"\x83\x58\x20" + subject_key + known[0] + object_key).digest()
-        attributes, metadata = content
-        fields = 5
-        tail = b""
+        fields, tail = _contents(5, content)
         if weight:
             fields += 1
-            tail = b"\x06\xfa" + _single.pack(weight)
-        if attributes:
-            fields += 1
-            tail += b"\x0b" + cbor.byte_string(attributes)
-        if metadata:
-            fields += 1
-            tail += b"\x0c" + cbor.byte_string(metadata)
+            tail = b"\x06\xfa" + _single.pack(weight) + tail
         ends = known[1] + subject_key[:16] + b"\x03\x50" + object_key[:16]
         return key, _MAP_HEADS[fields] + ends + self._stamp + tail
+
+
+def _contents(fields: int, content: tuple[bytes, bytes]) -> tuple[int, bytes]:
+    """How many fields there are with attributes and metadata, and these two as they stand."""
+    attributes, metadata = content
+    tail = b""
+    if attributes:
+        fields += 1
+        tail = b"\x0b" + cbor.byte_string(attributes)
+    if metadata:
+        fields += 1
+        tail += b"\x0c" + cbor.byte_string(metadata)
+    return fields, tail
 
 
 @lru_cache(maxsize=64)

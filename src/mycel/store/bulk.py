@@ -21,7 +21,7 @@ from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name, kind_of
-from mycel.model.records import canonical_weight, concept_key, new_concept_record
+from mycel.model.records import canonical_weight
 from mycel.model.values import EMPTY_OBJECT, JsonObject, parse_object
 from mycel.search.analysis import document_text
 from mycel.store import text
@@ -255,7 +255,7 @@ class _Batch:
         self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]
     ) -> None:
         ledger = self._ledger
-        now, actor, by = ledger.time_us, ledger.actor, ledger.actor_number
+        now, by, make = ledger.time_us, ledger.actor_number, ledger.recorder.concept
         number, seq = ledger.head.next_concept, ledger.head.seq
         types = ledger.registry.types
         slots_of = ledger.properties.of_types.get
@@ -271,20 +271,13 @@ class _Batch:
             if metadata is not same:
                 same, packed = metadata, content(metadata, "metadata")
             metadata_text, metadata_cbor = packed
-            record = new_concept_record(
-                type_name,
-                name,
-                attributes_cbor,
-                metadata_cbor,
-                created_us=now,
-                created_by=actor,
-            )
+            key, record = make(type_name, name, (attributes_cbor, metadata_cbor))
             seq += 1
             self._live.append(
                 (number, type_number, name, attributes_text, metadata_text, seq, now, by, now)
             )
             self._records.append(record)
-            self._keys.append(concept_key(type_name, name))
+            self._keys.append(key)
             self._documents.append((number, document_text(name, attributes or _NO_KEYS)))
             slots = slots_of(type_number)
             if slots is not None and attributes:
@@ -314,7 +307,7 @@ class _Batch:
         ledger = self._ledger
         now, by = ledger.time_us, ledger.actor_number
         number, seq = ledger.head.next_proposition, ledger.head.seq
-        make, end_of = ledger.recorder.make, ledger.end
+        make, end_of = ledger.recorder.edge, ledger.end
         known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys

@@ -8,7 +8,6 @@ that the version before it is kept, and that state trees and indexes learn of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text, shorten
-from mycel.model.records import EdgeRecorder, concept_key, proposition_key
+from mycel.model.records import Recorder, concept_key, proposition_key
 from mycel.store import link_ends, text
 from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
 from mycel.store.layout import (
@@ -84,6 +83,9 @@ class Ledger:
         self.head: Final = head
         self.time_us: Final = max(now_us, head.time_us)
         self.first_seq: Final = head.seq + 1
+        self.recorder: Final = Recorder(self.time_us, self.actor)
+        """Makes keys and records of what is new."""
+        self._actor_number: int | None = None
         self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed anew."""
@@ -99,19 +101,18 @@ class Ledger:
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
 
-    @cached_property
-    def recorder(self) -> EdgeRecorder:
-        """Makes keys and records of new edges."""
-        return EdgeRecorder(self.time_us, self.actor)
-
-    @cached_property
+    @property
     def actor_number(self) -> int:
         """The actor's number; an actor who changes nothing gets none."""
-        return self.registry.add(self.connection, self.registry.actors, self.actor)
+        number = self._actor_number
+        if number is None:
+            number = self.registry.add(self.connection, self.registry.actors, self.actor)
+            self._actor_number = number
+        return number
 
     def forget_actor(self) -> None:
         """Take back the number of an actor who in the end changed nothing."""
-        number = self.__dict__.pop("actor_number", None)
+        number, self._actor_number = self._actor_number, None
         if number is not None:
             self.write(
                 "DELETE FROM actor WHERE id = ? AND id NOT IN (SELECT actor FROM tx)", (number,)

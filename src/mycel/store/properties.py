@@ -16,7 +16,6 @@ a slot are thrown away when a definition changes, and only then.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -160,12 +159,13 @@ class Properties:
 
     # Which slots there are.
 
-    @cached_property
+    @property
     def _known(self) -> KnownSlots:
         """All slots; those that the transaction before knew, unless somebody else has written."""
-        if self._memory.slots is None:
-            self._memory.slots = self._read()
-        return self._memory.slots
+        slots = self._memory.slots
+        if slots is None:
+            slots = self._memory.slots = self._read()
+        return slots
 
     def _read(self) -> KnownSlots:
         gathered: tuple[dict[int, list[Slot]], dict[int, list[Slot]]] = ({}, {})

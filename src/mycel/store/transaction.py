@@ -31,7 +31,6 @@ from mycel.model.records import (
     concept_key,
     concept_record,
     edge_record,
-    new_concept_record,
     proposition_key,
 )
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
@@ -260,15 +259,11 @@ class Transaction:
             shaped = self._guard("create", None, type_name, name, texts, number_or_none)
             if shaped is not None:
                 attributes_text, attributes_cbor = content(shaped, "attributes")
-        key = concept_key(type_name, name)
-        record = new_concept_record(
+        key, record = ledger.recorder.concept(
             type_name,
             name,
-            attributes_cbor,
-            metadata_cbor,
-            created_us=ledger.time_us,
-            created_by=ledger.actor,
-            number=ledger.define(type_number, name),
+            (attributes_cbor, metadata_cbor),
+            ledger.define(type_number, name),
         )
         if grave is None:
             number = ledger.head.next_concept
@@ -484,7 +479,7 @@ class Transaction:
             shaped = self._guard("create", None, predicate, ends, texts, number_or_none)
             if shaped is not None:
                 attributes_text, attributes_cbor = content(shaped, "attributes")
-        key, record = ledger.recorder.make(
+        key, record = ledger.recorder.edge(
             (predicate_number, predicate),
             subject_key,
             object_key,

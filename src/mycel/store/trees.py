@@ -19,7 +19,7 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import pages, sparse
-from mycel.merkle.pages import Branch, Page
+from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
 from mycel.merkle.proofs import Namespace
 from mycel.store.journal import Head
 from mycel.store.rows import every, only
@@ -51,12 +51,12 @@ class Changes:
 
     def __init__(self) -> None:
         self.count = 0
-        self._few: dict[bytes, bytes] = {}
+        self._few: dict[bytes, bytes | None] = {}
         self._parts: dict[int, bytearray] = {}
 
     def set(self, key: bytes, record_hash: bytes | None) -> None:
         """Note that the record under `key` is now another one, or none."""
-        self._few[key] = record_hash or _REMOVED
+        self._few[key] = record_hash
         self.count += 1
         if len(self._few) > _LISTED_MAX:
             self._spill()
@@ -75,10 +75,10 @@ class Changes:
             if part is None:
                 part = self._parts[key[0]] = bytearray()
             part += key
-            part += record_hash
+            part += record_hash or _REMOVED
         self._few.clear()
 
-    def sorted(self) -> tuple[list[bytes], list[bytes | None]]:
+    def sorted(self) -> _Sorted:
         """All keys in order, each once, and the hash of each. None are left."""
         keys: list[bytes] = []
         hashes: list[bytes | None] = []
@@ -87,23 +87,36 @@ class Changes:
             hashes += more_hashes
         return keys, hashes
 
-    def taken(self) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
+    def taken(self) -> Iterable[_Sorted]:
         """The same, a part at a time, so that millions need no list of all. None are left."""
         if self._parts:
-            self._spill()
-        else:
-            yield _sorted(self._few)
-            self._few.clear()
+            return self._taken_from_parts()
+        few, self._few = self._few, {}
+        return (_sorted(few),)
+
+    def _taken_from_parts(self) -> Iterator[_Sorted]:
+        self._spill()
         for first in sorted(self._parts):
             part = bytes(self._parts.pop(first))
             yield _sorted(
-                {part[at : at + 32]: part[at + 32 : at + 64] for at in range(0, len(part), 64)}
+                {
+                    part[at : at + 32]: _unless_removed(part[at + 32 : at + 64])
+                    for at in range(0, len(part), 64)
+                }
             )
 
 
-def _sorted(latest: dict[bytes, bytes]) -> tuple[list[bytes], list[bytes | None]]:
+_Sorted = tuple[list[bytes], list[bytes | None]]
+"""Keys in order, and the record hash of each: None for one that is removed."""
+
+
+def _sorted(latest: dict[bytes, bytes | None]) -> _Sorted:
     keys = sorted(latest)
-    return keys, [None if latest[key] == _REMOVED else latest[key] for key in keys]
+    return keys, [latest[key] for key in keys]
+
+
+def _unless_removed(record_hash: bytes) -> bytes | None:
+    return None if record_hash == _REMOVED else record_hash
 
 
 class _Pages:
@@ -116,6 +129,10 @@ class _Pages:
         self._connection = connection
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
+        self._select_branches = (
+            f"SELECT page, body FROM {table} WHERE page BETWEEN ? AND ?"
+            f" AND length(body) = {STORED_BRANCH_BYTES}"
+        )
         self._upsert = (
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
@@ -123,63 +140,67 @@ class _Pages:
         self._known: dict[int, Page | None] = {}
         """Pages in memory; None for one that is deleted."""
         self._unwritten: set[int] = set()
-        self.write_through = False
+        self._ahead: dict[int, bytes] = {}
+        """Branches as they are stored, read with one beside them."""
+        self._read_families: set[int] = set()
+        """The pages whose children have been read so."""
 
     def get(self, page: int) -> Page | None:
         body = self._known.get(page)
         if body is not None or page in self._unwritten:
             return body
-        stored = self._connection.execute(self._select, (page,)).get
+        stored = self._ahead.pop(page, None) or self._connection.execute(self._select, (page,)).get
         if stored is None:
             return None
-        try:
-            body = pages.unpack(page, stored)
-        except ValueError as error:
-            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
+        body = self._unpack(page, stored)
         if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
             self._known[page] = body
+            self._read_ahead(page >> 4)
         return body
 
+    def _read_ahead(self, parent: int) -> None:
+        """Read the other children of a page that are branches, with the first that is wanted.
+
+        They lie side by side, so that costs little, and a writer soon has all that it comes by.
+        """
+        if parent not in self._read_families:
+            self._read_families.add(parent)
+            children = parent << 4, parent << 4 | 15
+            for page, stored in every(self._connection, self._select_branches, children):
+                if page not in self._known:
+                    self._ahead[page] = stored
+
+    def _unpack(self, page: int, stored: bytes) -> Page:
+        try:
+            return pages.unpack(page, stored)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
+
     def put(self, page: int, body: Page) -> None:
-        if self.write_through:
-            self._write(page, body)
-            self._keep(page, body)
-        else:
-            self._known[page] = body
-            self._unwritten.add(page)
+        self._known[page] = body
+        self._unwritten.add(page)
 
     def delete(self, page: int) -> None:
-        if self.write_through:
-            self._write(page, None)
-            self._keep(page, None)
-        else:
-            self._known[page] = None
-            self._unwritten.add(page)
+        self._known[page] = None
+        self._unwritten.add(page)
 
     def write(self) -> None:
         for page in sorted(self._unwritten):
             body = self._known[page]
-            self._write(page, body)
-            self._keep(page, body)
+            if body is None:
+                self._connection.execute(self._delete, (page,))
+            else:
+                self._connection.execute(self._upsert, (page, bytes(body)))
+            if page >= _KEPT_PAGE_MAX or not isinstance(body, Branch):
+                del self._known[page]
+                self._ahead.pop(page, None)
         self._unwritten.clear()
-
-    def _write(self, page: int, body: Page | None) -> None:
-        if body is None:
-            self._connection.execute(self._delete, (page,))
-        else:
-            self._connection.execute(self._upsert, (page, bytes(body)))
-
-    def _keep(self, page: int, body: Page | None) -> None:
-        """Keep a page in memory that is written, if it is worth it."""
-        if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
-            self._known[page] = body
-        else:
-            self._known.pop(page, None)
 
     def forget(self) -> None:
         self._known.clear()
         self._unwritten.clear()
-        self.write_through = False
+        self._ahead.clear()
+        self._read_families.clear()
 
 
 class StoredPages(_Pages):
@@ -224,10 +245,7 @@ class StateTrees:
         for (blob,) in rows:
             for at in range(0, len(blob), CHANGE_BYTES):
                 name = _namespace(blob[at])
-                record_hash = blob[at + 33 : at + 65]
-                gathered[name].set(
-                    blob[at + 1 : at + 33], None if record_hash == _REMOVED else record_hash
-                )
+                gathered[name].set(blob[at + 1 : at + 33], _unless_removed(blob[at + 33 : at + 65]))
         for name, changes in gathered.items():
             if changes.count:
                 sparse.update(self._pages[name], *changes.sorted())
@@ -242,18 +260,19 @@ class StateTrees:
             self.catch_up(since, head.folded_seq)
             if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
                 raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
-        count = sum(each.count for each in changes.values())
+        count = changes["concepts"].count + changes["edges"].count
         many = count > FOLD_CHANGES_MAX
         if many:
             self.write(head)
-            for tree in self._pages.values():
-                tree.write_through = True
         remembered: list[bytes] = []
         for name, each in changes.items():
             if each.count:
+                tree = self._pages[name]
                 for keys, hashes in each.taken():
-                    root = sparse.update(self._pages[name], keys, hashes)
-                    if not many:
+                    root = sparse.update(tree, keys, hashes)
+                    if many:
+                        tree.write()
+                    else:
                         remembered.append(_pack(_TAGS[name], keys, hashes))
                 if name == "concepts":
                     head.concepts_root = root

@@ -91,7 +91,9 @@ class Writer:
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
-        """SQLite's count of what others have committed, when the format was looked at."""
+        """SQLite's count of what was committed, by others too, when this writer last looked."""
+        self._is_alone = False
+        """Whether nobody else can have written since: then the head is known for certain."""
         self._memory: Final = Memory()
         self._checkpointer = Checkpointer(location)
 
@@ -405,10 +407,10 @@ class Writer:
 
     def _transaction(self, actor: str, message: str) -> Transaction:
         connection = self._writable()
-        try:
-            head = current_head(connection, self._head)
-        except apsw.Error as error:
-            raise translate(error) from error
+        head = self._head
+        if head is None or not self._is_alone:
+            with translated():
+                head = current_head(connection, head)
         if head is not self._head:
             self._memory.forget()  # Somebody else has written.
         self._head = None  # The transaction changes it; it is worth something again at its end.
@@ -451,7 +453,8 @@ class Writer:
         is there anything to look at.
         """
         changes = connection.data_version()
-        if changes == self._changes_seen:
+        self._is_alone = changes == self._changes_seen
+        if self._is_alone:
             return
         try:
             refuse_newer(self._location.path, connection)
@@ -469,6 +472,7 @@ class Writer:
         except apsw.Error as error:
             self._roll_back(connection)
             raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
+        self._changes_seen = connection.data_version()
 
     def _roll_back(self, connection: apsw.Connection) -> None:
         self._forget()

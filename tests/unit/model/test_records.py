@@ -16,7 +16,7 @@ from mycel.model import cbor
 from mycel.model.records import (
     ConceptFields,
     EdgeFields,
-    EdgeRecorder,
+    Recorder,
     Tombstone,
     canonical_weight,
     concept_key,
@@ -24,7 +24,6 @@ from mycel.model.records import (
     decode_concept,
     decode_edge,
     edge_record,
-    new_concept_record,
     proposition_key,
     record_hash,
 )
@@ -202,11 +201,11 @@ def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
     attributes: dict[str, Any], metadata: dict[str, Any], weight: float
 ) -> None:
     keys = [sha256(bytes([n])).digest() for n in range(3)]
-    recorder = EdgeRecorder(DAY_US + 1, "andrew")
+    recorder = Recorder(DAY_US + 1, "andrew")
     content = tuple(cbor.encode(each) if each else b"" for each in (attributes, metadata))
     for number, name in ((3, "references"), (300, "p" * 255), (3, "references")):
         for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
-            assert recorder.make(
+            assert recorder.edge(
                 (number, name), subject, object_, (content[0], content[1]), weight
             ) == (
                 proposition_key(subject, name, object_),
@@ -523,8 +522,14 @@ def test_a_weight_is_a_number(weight: object) -> None:
 def test_the_record_of_a_new_concept_is_that_of_any_concept(
     attributes: dict[str, Any], metadata: dict[str, Any], number: int | None
 ) -> None:
-    stamp: dict[str, Any] = {"created_us": DAY_US + 1, "created_by": "andrew", "number": number}
     content = [cbor.encode(each) if each else b"" for each in (attributes, metadata)]
-    assert new_concept_record("T", "n", content[0], content[1], **stamp) == concept_record(
-        "T", "n", attributes, metadata, **stamp
+    recorder = Recorder(DAY_US + 1, "andrew")
+    record = concept_record(
+        *("T", "n", attributes, metadata),
+        created_us=DAY_US + 1,
+        created_by="andrew",
+        number=number,
     )
+    for _ in range(2):
+        made = recorder.concept("T", "n", (content[0], content[1]), number)
+        assert made == (concept_key("T", "n"), record)
