@@ -49,6 +49,7 @@ HASHES = tuple(
 """Where in a branch the twenty hashes are: of its sixteen children, then of its four ways."""
 OWN = 4
 """Which position is that of the page itself."""
+OWN_POSITION = POSITIONS[OWN]
 
 
 class Branch:
@@ -176,16 +177,26 @@ def find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> in
     return low
 
 
-def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
-    """A bucket at some bit with one more leaf, or with another hash for one."""
+def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> tuple[bytes, bytes]:
+    """A bucket at some bit with one more leaf, or with another hash for one; and its hash."""
     at = bit >> 3
     tops = bucket[1 + at :: LEAF_BYTES]  # The byte in which keys begin to differ, of each leaf.
+    count = len(tops)
     place = bisect_left(tops, key[at])
-    start = 1 + LEAF_BYTES * place
-    while place < len(tops) and bucket[start : start + 32] < key:
-        place, start = place + 1, start + LEAF_BYTES
-    end = start + LEAF_BYTES if bucket[start : start + 32] == key else start
-    return b"".join((bucket[:start], key, record_hash, bucket[end:]))
+    start = end = 1 + LEAF_BYTES * place
+    while place < count and (there := bucket[start : start + 32]) <= key:
+        if there == key:
+            end = start + LEAF_BYTES
+            break
+        place += 1
+        start = end = start + LEAF_BYTES
+    changed = b"".join((bucket[:start], key, record_hash, bucket[end:]))
+    if len(changed) <= _GROUP_BYTES_MAX:
+        return changed, sha256(changed).digest()
+    if start == end:
+        count += 1
+        tops = b"".join((tops[:place], key[at : at + 1], tops[place:]))
+    return changed, _run_hash(changed, 0, count, tops, bit & ~7)
 
 
 def bucket_hash(bucket: bytes, bit: int) -> bytes:

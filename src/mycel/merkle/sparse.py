@@ -47,6 +47,7 @@ from mycel.merkle.pages import (
     KEY_BITS,
     LEAF_BYTES,
     OWN,
+    OWN_POSITION,
     POSITIONS,
     Branch,
     Page,
@@ -60,6 +61,11 @@ FEW_CHANGES = 16
 
 class TreeNodes(Protocol):
     """Where pages live. `get` answers None for a page that is not there."""
+
+    known: dict[int, Page | None]
+    """Pages that are in memory, for whoever would rather not ask `get`."""
+    unwritten: set[int]
+    """Those of them that were put and are kept as they are: to put them again changes nothing."""
 
     def get(self, page: int) -> Page | None: ...
 
@@ -215,28 +221,31 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
     loop: hashes that several changes share are computed again, which is cheaper than to remember.
     """
     touched: dict[int, Branch] = {}
+    known, unwritten = nodes.known, nodes.unwritten
     current = EMPTY
     for key, record_hash in zip(keys, hashes, strict=True):
         page, shift, ahead = ROOT_PAGE, 60, int.from_bytes(key[:8])
         way: list[tuple[Branch, int]] = []
-        while isinstance(body := touched.get(page) or nodes.get(page), Branch):
-            touched[page] = body
+        body = known.get(page) or touched.get(page) or nodes.get(page)
+        while isinstance(body, Branch):
+            if page not in unwritten:
+                touched[page] = body
             nibble = ahead >> shift & 15
             way.append((body, nibble))
             page, shift = page << 4 | nibble, shift - 4
+            body = known.get(page) or touched.get(page) or nodes.get(page)
         bit = 60 - shift
-        bucket = pages.with_leaf(body or BUCKET, key, record_hash, bit)
+        bucket, current = pages.with_leaf(body or BUCKET, key, record_hash, bit)
         if len(bucket) > BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
             current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:
             nodes.put(page, bucket)
-            current = pages.bucket_hash(bucket, bit)
         for branch, nibble in reversed(way):
-            if branch.is_full:  # What `set_child` and `rehash` do then.
+            if branch.is_full:  # The same as below, for the common case in place.
                 hashed, upper = branch.body, nibble >> 2
                 hashed[HASHES[nibble]] = current
                 hashed[HASHES[16 + upper]] = sha256(hashed[POSITIONS[upper]]).digest()
-                current = sha256(hashed[POSITIONS[OWN]]).digest()
+                current = sha256(hashed[OWN_POSITION]).digest()
             else:
                 branch.set_child(nibble, current)
                 current = branch.rehash((nibble >> 2,))

@@ -44,10 +44,10 @@ def head(major: int, argument: int) -> bytes:
     tag = major << 5
     if 0 <= argument < 24:
         return bytes((tag | argument,))
-    for size, info in ((1, 24), (2, 25), (4, 26), (8, 27)):
-        if 0 <= argument < 1 << (8 * size):
-            return bytes((tag | info,)) + argument.to_bytes(size)
-    raise InternalError(f"{argument} does not fit a CBOR head.")
+    power = (argument.bit_length() - 1).bit_length() - 3  # 8, 16, 32 or 64 bits.
+    if argument < 0 or power > 3:
+        raise InternalError(f"{argument} does not fit a CBOR head.")
+    return bytes((tag | 24 + power,)) + argument.to_bytes(1 << power)
 
 
 def uint(number: int) -> bytes:

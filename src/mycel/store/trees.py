@@ -112,7 +112,7 @@ _Sorted = tuple[list[bytes], list[bytes | None]]
 
 def _sorted(latest: dict[bytes, bytes | None]) -> _Sorted:
     keys = sorted(latest)
-    return keys, [latest[key] for key in keys]
+    return keys, list(map(latest.get, keys))
 
 
 def _unless_removed(record_hash: bytes) -> bytes | None:
@@ -137,24 +137,24 @@ class _Pages:
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
-        self._known: dict[int, Page | None] = {}
+        self.known: dict[int, Page | None] = {}
         """Pages in memory; None for one that is deleted."""
-        self._unwritten: set[int] = set()
+        self.unwritten: set[int] = set()
         self._ahead: dict[int, bytes] = {}
         """Branches as they are stored, read with one beside them."""
         self._read_families: set[int] = set()
         """The pages whose children have been read so."""
 
     def get(self, page: int) -> Page | None:
-        body = self._known.get(page)
-        if body is not None or page in self._unwritten:
+        body = self.known.get(page)
+        if body is not None or page in self.unwritten:
             return body
         stored = self._ahead.pop(page, None) or self._connection.execute(self._select, (page,)).get
         if stored is None:
             return None
         body = self._unpack(page, stored)
         if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
-            self._known[page] = body
+            self.known[page] = body
             self._read_ahead(page >> 4)
         return body
 
@@ -167,7 +167,7 @@ class _Pages:
             self._read_families.add(parent)
             children = parent << 4, parent << 4 | 15
             for page, stored in every(self._connection, self._select_branches, children):
-                if page not in self._known:
+                if page not in self.known:
                     self._ahead[page] = stored
 
     def _unpack(self, page: int, stored: bytes) -> Page:
@@ -177,28 +177,28 @@ class _Pages:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
 
     def put(self, page: int, body: Page) -> None:
-        self._known[page] = body
-        self._unwritten.add(page)
+        self.known[page] = body
+        self.unwritten.add(page)
 
     def delete(self, page: int) -> None:
-        self._known[page] = None
-        self._unwritten.add(page)
+        self.known[page] = None
+        self.unwritten.add(page)
 
     def write(self) -> None:
-        for page in sorted(self._unwritten):
-            body = self._known[page]
+        for page in sorted(self.unwritten):
+            body = self.known[page]
             if body is None:
                 self._connection.execute(self._delete, (page,))
             else:
                 self._connection.execute(self._upsert, (page, bytes(body)))
             if page >= _KEPT_PAGE_MAX or not isinstance(body, Branch):
-                del self._known[page]
+                del self.known[page]
                 self._ahead.pop(page, None)
-        self._unwritten.clear()
+        self.unwritten.clear()
 
     def forget(self) -> None:
-        self._known.clear()
-        self._unwritten.clear()
+        self.known.clear()
+        self.unwritten.clear()
         self._ahead.clear()
         self._read_families.clear()
 

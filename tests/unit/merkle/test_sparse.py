@@ -115,7 +115,12 @@ def through(key: bytes, bit: int, others: bytes, current: bytes) -> bytes:
 
 
 class Pages(dict[int, bytes]):
-    """Pages as a database holds them: numbers that fit 64 bits, and bytes."""
+    """Pages as a database holds them: numbers that fit 64 bits, and bytes. None is in memory."""
+
+    def __init__(self, pages: Mapping[int, bytes] = {}) -> None:
+        super().__init__(pages)
+        self.known: dict[int, Page | None] = {}
+        self.unwritten: set[int] = set()
 
     def get(self, page: int) -> Page | None:  # type: ignore[override]
         return unpack(page, self[page]) if page in self else None
@@ -134,8 +139,14 @@ class Pages(dict[int, bytes]):
 class LivePages(dict[int, Page]):
     """Pages as a writer keeps them in memory: branches are changed in place."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.known = self
+        self.unwritten: set[int] = set()
+
     def put(self, page: int, body: Page) -> None:
         self[page] = body
+        self.unwritten.add(page)
 
     def delete(self, page: int) -> None:
         self.pop(page, None)
