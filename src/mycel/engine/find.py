@@ -14,6 +14,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -46,6 +47,7 @@ from mycel.store.reader import Reader
 _log = logging.getLogger(__name__)
 
 _NOTHING: Final[dict[str, int]] = {}
+_CELL: Final = itemgetter(0)
 CELLS: Final = 100
 """So many cells, of some megabytes each at most, are fetched in one go."""
 
@@ -66,17 +68,41 @@ class Finder:
             ExecutionTimeout: it took too long.
             ResourceExhausted: the result is too large.
         """
+        # All that is called here is cold after the statement before, and so counts.
         reader = self._store.take()
         try:
             reader.deadline = monotonic() + timeout_s
-            page = self._present if find.cursor is None and find.as_of is None else self._past
-            try:
-                return page(reader, prepared, find, values)
-            except apsw.SQLError as error:
-                if "integer overflow" not in str(error):
-                    raise
-                prepared.make_exact()
-                return page(reader, prepared, find, values)
+            if find.cursor is not None or find.as_of is not None:
+                return self._past(reader, prepared, find, values)
+            limit = None if find.limit is None else _limit(find.limit, values)
+            own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
+            while True:
+                plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
+                if plan is None or not plan.fits(reader):
+                    plan = self.plan(reader, prepared, find, values)
+                seen = reader.version
+                try:
+                    cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
+                except apsw.SQLError as error:
+                    _make_exact(prepared, plan, error)
+                    continue
+                if reader.connection.data_version() != seen:
+                    reader.reread()
+                if reader.definitions != plan.definitions:
+                    continue
+                if limit is not None and len(cells) > limit:
+                    if reader.version != seen:
+                        # Somebody has written: which position the rows belong to is not known.
+                        return self._past(reader, prepared, find, values)
+                    page = _Page(prepared, find, values, reader.newest)
+                    return self._page(reader, plan, plan.live, cells, limit, page)
+                ask = None
+                if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
+                    ask = partial(self._advice, find, values)
+                columns, kinds = plan.columns, plan.live.json_columns
+                return Result(
+                    columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask
+                )
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -101,35 +127,6 @@ class Finder:
         prepared.roles = bound.roles
         prepared.keep(prepared.shape(values, moment), plan)
         return plan
-
-    # The present.
-
-    def _present(
-        self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
-    ) -> Result:
-        limit = None if find.limit is None else _limit(find.limit, values)
-        own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
-        while True:
-            # All that is called here is cold after the statement before, and so counts.
-            plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
-            if plan is None or not plan.fits(reader):
-                plan = self.plan(reader, prepared, find, values)
-            seen = reader.version
-            cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
-            if reader.refresh() == plan.definitions:
-                if limit is not None and len(cells) > limit:
-                    if reader.version != seen:
-                        # Somebody has written: which position the rows belong to is not known.
-                        return self._past(reader, prepared, find, values)
-                    page = _Page(prepared, find, values, reader.newest)
-                    return self._page(reader, plan, plan.live, cells, limit, page)
-                ask = None
-                if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
-                    ask = partial(self._advice, find, values)
-                columns, kinds = plan.columns, plan.live.json_columns
-                return Result(
-                    columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask
-                )
 
     def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
         """What the author of a command without an answer should know, as the graph is by now."""
@@ -166,18 +163,23 @@ class Finder:
         connection = reader.connection
         connection.execute("BEGIN")
         try:
-            plan, page, newest = self._placed(reader, prepared, find, values)
-            limit = None if find.limit is None else _limit(find.limit, values)
-            position = page.position
-            statement, binder = plan.variant(
-                limited=limit is not None or find.cursor is not None,
-                past=position != newest,
-                ties=page.ties,
-            )
-            own = {"#moment": position, "#offset": page.offset}
-            own["#limit"] = -1 if limit is None else limit + 1
-            cells = _cells(reader, statement, binder.bind(values, own), limit)
-            return self._page(reader, plan, statement, cells, limit, page)
+            while True:
+                plan, page, newest = self._placed(reader, prepared, find, values)
+                limit = None if find.limit is None else _limit(find.limit, values)
+                position = page.position
+                statement, binder = plan.variant(
+                    limited=limit is not None or find.cursor is not None,
+                    past=position != newest,
+                    ties=page.ties,
+                )
+                own = {"#moment": position, "#offset": page.offset}
+                own["#limit"] = -1 if limit is None else limit + 1
+                try:
+                    cells = _cells(reader, statement, binder.bind(values, own), limit)
+                except apsw.SQLError as error:
+                    _make_exact(prepared, plan, error)
+                    continue
+                return self._page(reader, plan, statement, cells, limit, page)
         finally:
             connection.execute("COMMIT")
 
@@ -236,6 +238,13 @@ class _Page(NamedTuple):
     ties: tuple[str, ...] = ()
 
 
+def _make_exact(prepared: Prepared, plan: FindPlan, error: apsw.SQLError) -> None:
+    """If a sum went beyond 64 bits, plan from now on with such that may; else the error stands."""
+    if plan.is_exact or "integer overflow" not in str(error):
+        raise error
+    prepared.make_exact()
+
+
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     """A query without its page, with its parameters."""
     if prepared.bare is None:
@@ -287,7 +296,7 @@ def _cells(
     lot = CELLS // width or 1
     if limit is not None and limit < lot:
         lot = limit + 2  # One more than can come.
-    chunk = _lot(cursor, lot, width)
+    chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
     if len(chunk) < lot:
         return chunk
     cells: list[Any] = []
@@ -302,11 +311,5 @@ def _cells(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-        chunk = _lot(cursor, lot, width)
+        chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
     return cells
-
-
-def _lot(cursor: apsw.Cursor, rows: int, width: int) -> list[Any]:
-    if width == 1:
-        return [cell for (cell,) in islice(cursor, rows)]
-    return list(islice(cursor, rows))

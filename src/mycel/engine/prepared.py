@@ -73,6 +73,8 @@ class FindPlan:
 class Binder:
     """Makes the values of one execution from constants, parameters and what the engine gives."""
 
+    __slots__ = ("_around", "_constant", "_fixed", "_given", "_own", "_text")
+
     def __init__(self, values: tuple[ir.Value, ...]) -> None:
         self._constant: Final = [
             value.value if isinstance(value, ir.Known) else None for value in values
@@ -83,9 +85,19 @@ class Binder:
             (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"
         ]
         self._fixed: Final = None if given else tuple(self._constant)
+        self._text: str | None = None
+        """The parameter, if it is the only one and can be bound as it is when it is a text."""
+        if len(given) == len(self._given) == 1 and self._given[0][2] in _AS_THEY_ARE:
+            at, self._text, _ = self._given[0]
+            self._around = tuple(self._constant[:at]), tuple(self._constant[at + 1 :])
 
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
         """What to bind, in order. `own` are the engine's own values, under names with `#`."""
+        if self._text is not None:
+            value = values.parameters.get(self._text)
+            if value.__class__ is str and value.isascii():
+                before, after = self._around
+                return (*before, value, *after)  # The usual case, which has to be quick.
         if self._fixed is not None:
             return self._fixed
         bound = self._constant.copy()
@@ -94,7 +106,7 @@ class Binder:
         for at, name, conversion in self._given:
             value = values.parameters.get(name)
             if value.__class__ is str and value.isascii() and conversion in _AS_THEY_ARE:
-                bound[at] = value  # The usual case, which has to be quick.
+                bound[at] = value
             else:
                 node = ast.Placeholder(name)
                 bound[at] = _converted(node, values.value(node), conversion)

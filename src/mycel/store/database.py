@@ -86,6 +86,7 @@ class Store:
         )
         self._idle: list[Reader] = []
         self._process = os.getpid()
+        self._reads_without_locks = self.location.stamp is not None
         connection = open_or_create(
             self.location,
             self.registry,
@@ -108,7 +109,7 @@ class Store:
         """A reader of one's own, until it is given back."""
         try:
             reader = self._idle.pop()
-            if self.location.stamp is not None:
+            if self._reads_without_locks:
                 self.location.check_unchanged()
             return reader
         except IndexError:
