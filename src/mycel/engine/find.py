@@ -291,22 +291,31 @@ def _cells(
     Raises:
         ResourceExhausted: they are more, or larger, than a result may be.
     """
-    cursor = reader.connection.execute(statement.text, bindings)
     width = len(statement.json_columns)
     lot = CELLS // width or 1
     if limit is not None and limit < lot:
         lot = limit + 2  # One more than can come.
-    chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
-    if len(chunk) < lot:
-        return chunk
+    try:
+        cursor = reader.cursor.execute(statement.text, bindings)
+        chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
+        if len(chunk) < lot:
+            return chunk
+        return _more_cells(cursor, chunk, width, limit)
+    except BaseException:  # Whatever it was, the statement must not stay open.
+        reader.abandon()
+        raise
+
+
+def _more_cells(cursor: apsw.Cursor, chunk: list[Any], width: int, limit: int | None) -> list[Any]:
+    """All that have come, and those that still come."""
     cells: list[Any] = []
+    lot = len(chunk)
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     size = 0
     while chunk:
         cells += chunk
         size += _size(chunk) if width == 1 else sum(map(_size, zip(*chunk, strict=True)))
         if size > RESULT_BYTES_MAX or len(cells) > rows_max:
-            cursor.close()
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",

@@ -75,6 +75,11 @@ class Reader:
     def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
         self.connection: Final = connection
         self.registry: Final = registry
+        self.cursor = connection.cursor()
+        """A cursor to use again and again: to make one takes as long as a small statement.
+
+        Whoever stops before the last row says so with `abandon`.
+        """
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing
         """What a writer does before a planned statement reads: its indexes must be complete."""
@@ -92,6 +97,11 @@ class Reader:
         """The position of the journal when it was."""
         self._state = _OLD_STATE
         """The query for both. A file of an older format may be upgraded while it is read."""
+
+    def abandon(self) -> None:
+        """Read no more rows of the last statement on `cursor`."""
+        self.cursor.close()
+        self.cursor = self.connection.cursor()
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
