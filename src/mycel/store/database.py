@@ -220,7 +220,7 @@ class Store:
             trees.catch_up(head.seq, head.folded_seq)
             trees.write(head)
             text.fold(connection)
-            head.write(connection, b"", b"")
+            head.write(connection.execute, b"", b"")
 
         return self._writer.maintain(work, wait=wait)
 

@@ -13,12 +13,12 @@ The hash of a record that is not there is 32 zero bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from struct import Struct
-from typing import Self
+from typing import Any, Self
 
 import apsw
 
@@ -83,6 +83,10 @@ def tx_bytes(
     )
 
 
+Execute = Callable[[str, tuple[Any, ...]], object]
+"""Runs a statement."""
+
+
 @dataclass(slots=True)
 class Head:
     """Where everything stands: what a writer reads first and writes last."""
@@ -118,9 +122,9 @@ class Head:
         numbers, roots = row[:7], row[8:]
         return cls(*numbers, frontier, *roots)  # type: ignore[call-arg]  # Ten columns, ten fields.
 
-    def write(self, connection: apsw.Connection, changes: bytes, texts: bytes) -> None:
+    def write(self, execute: Execute, changes: bytes, texts: bytes) -> None:
         """Write the row of a transaction, with what is to be folded into trees and index."""
-        connection.execute(
+        execute(
             "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.seq,
@@ -138,7 +142,7 @@ class Head:
             ),
         )
         if self.folded_seq == self.seq:
-            connection.execute("DELETE FROM head WHERE seq < ?", (self.seq,))
+            execute("DELETE FROM head WHERE seq < ?", (self.seq,))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

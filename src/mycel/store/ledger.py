@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Final
-
-import apsw
+from typing import Final
 
 from mycel.errors import NotFound
 from mycel.merkle import log
@@ -22,6 +20,7 @@ from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import Recorder, concept_key, proposition_key
 from mycel.store import link_ends, text
+from mycel.store.cursors import Cursors
 from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
@@ -61,7 +60,7 @@ class Ledger:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        cursors: Cursors,
         registry: Registry,
         trees: StateTrees,
         head: Head,
@@ -73,13 +72,14 @@ class Ledger:
     ) -> None:
         self.actor: Final = check_actor(actor)
         self.message: Final = check_text(message, "message", MESSAGE_BYTES_MAX)
-        self.connection: Final = connection
+        self.connection: Final = cursors.connection
         self.registry: Final = registry
-        self.reader: Final = Reader(connection, registry)
-        self.reader.is_writer = True
-        self.write: Final = connection.cursor().execute
-        """Runs a statement that gives no rows; a cursor that is used again saves half a µs."""
-        self._reading = connection.cursor()
+        self.write: Final = cursors.write
+        """Runs a statement that gives no rows."""
+        self.write_many: Final = cursors.write_many
+        self.row: Final = cursors.row
+        """The first row of a query, or None."""
+        self._reader: Reader | None = None
         self.head: Final = head
         self.time_us: Final = max(now_us, head.time_us)
         self.first_seq: Final = head.seq + 1
@@ -94,12 +94,21 @@ class Ledger:
         self._trees = trees
         self.memory: Final = Memory() if memory is None else memory
         """What is known of live elements, from this transaction and from those before it."""
-        self.properties: Final = Properties(connection, self.memory)
+        self.properties: Final = Properties(self.connection, self.memory)
         """The index of properties."""
-        self.reader.settle = self.properties.flush
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+
+    @property
+    def reader(self) -> Reader:
+        """Reads what the transaction has written."""
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = Reader(self.connection, self.registry)
+            reader.is_writer = True
+            reader.settle = self.properties.flush
+        return reader
 
     @property
     def actor_number(self) -> int:
@@ -123,11 +132,6 @@ class Ledger:
     def is_empty(self) -> bool:
         """Whether nothing has changed so far."""
         return self.head.seq < self.first_seq
-
-    def row(self, query: str, bindings: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The first row of a query, or None. No statement stays open."""
-        rows = self._reading.execute(query, bindings).fetchall()
-        return rows[0] if rows else None
 
     # Definitions.
 
@@ -287,9 +291,7 @@ class Ledger:
     def flush_entries(self) -> None:
         """Write the entries that are still held back: together they cost a third."""
         if self._entries:
-            self.connection.executemany(
-                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries
-            )
+            self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
             self._entries.clear()
 
     def record_at(self, seq: int) -> bytes | None:
@@ -308,7 +310,7 @@ class Ledger:
         self._store_nodes(self.head.frontier.extend(leaves))
 
     def _store_nodes(self, nodes: Sequence[log.StoredNode]) -> None:
-        self.connection.executemany("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
+        self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
 
     # The past.
 
@@ -368,7 +370,7 @@ class Ledger:
             "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
             (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),
         )
-        head.write(self.connection, changes, texts)
+        head.write(self.write, changes, texts)
 
 
 def missing(ref: object) -> NotFound:

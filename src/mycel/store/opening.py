@@ -27,6 +27,7 @@ from mycel.errors import (
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store import layout
 from mycel.store.connections import Durability, Location, MemoryUse, stamp_of, translated
+from mycel.store.cursors import Cursors
 from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.locks import locked
@@ -218,7 +219,7 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int, messa
         ((number, name) for name, number in layout.BUILT_IN_PREDICATES.items()),
     )
     ledger = Ledger(
-        connection,
+        Cursors(connection),
         registry,
         StateTrees(connection),
         Head.before_genesis(),

@@ -124,7 +124,7 @@ class _Replay:
             seq, first, time_us, actor, message, *roots = row
             since, head.seq = head.seq, seq
             pending = self._trees.apply(head, since, self._changes)
-            head.write(self._connection, pending, b"")
+            head.write(self._connection.execute, pending, b"")
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             entry = tx_bytes(first, time_us, name, message, head.concepts_root, head.edges_root)

@@ -127,6 +127,8 @@ class _Pages:
 
     def __init__(self, connection: apsw.Connection, table: str) -> None:
         self._connection = connection
+        self._execute = connection.cursor().execute
+        """On a cursor that is used again (see `cursors`)."""
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
         self._select_branches = (
@@ -149,7 +151,7 @@ class _Pages:
         body = self.known.get(page)
         if body is not None or page in self.unwritten:
             return body
-        stored = self._ahead.pop(page, None) or self._connection.execute(self._select, (page,)).get
+        stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
         if stored is None:
             return None
         body = self._unpack(page, stored)
@@ -188,9 +190,9 @@ class _Pages:
         for page in sorted(self.unwritten):
             body = self.known[page]
             if body is None:
-                self._connection.execute(self._delete, (page,))
+                self._execute(self._delete, (page,))
             else:
-                self._connection.execute(self._upsert, (page, bytes(body)))
+                self._execute(self._upsert, (page, bytes(body)))
             if page >= _KEPT_PAGE_MAX or not isinstance(body, Branch):
                 del self.known[page]
                 self._ahead.pop(page, None)

@@ -34,6 +34,7 @@ from mycel.errors import (
 )
 from mycel.store.checkpoints import Checkpointer
 from mycel.store.connections import Location, abandon, translate, translated
+from mycel.store.cursors import Cursors
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.memory import Memory
@@ -87,6 +88,7 @@ class Writer:
         """Whether a load made the page cache grow."""
         self._identity = location.identity()
         self._connection = connection
+        self._cursors: Cursors | None = None
         self._trees: StateTrees | None = None
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
@@ -400,6 +402,12 @@ class Writer:
             self._prepared = True
         return self._connection
 
+    def _cursors_of(self, connection: apsw.Connection) -> Cursors:
+        cursors = self._cursors
+        if cursors is None or cursors.connection is not connection:
+            cursors = self._cursors = Cursors(connection)
+        return cursors
+
     def _state_trees(self) -> StateTrees:
         if self._trees is None:
             self._trees = StateTrees(self._writable())
@@ -415,7 +423,7 @@ class Writer:
             self._memory.forget()  # Somebody else has written.
         self._head = None  # The transaction changes it; it is worth something again at its end.
         ledger = Ledger(
-            connection,
+            self._cursors_of(connection),
             self._registry,
             self._state_trees(),
             head,
@@ -431,7 +439,7 @@ class Writer:
         try:
             if not patient:
                 connection.set_busy_handler(None)
-            connection.execute("BEGIN IMMEDIATE")
+            self._cursors_of(connection).write("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -465,7 +473,7 @@ class Writer:
 
     def _commit(self, connection: apsw.Connection) -> None:
         try:
-            connection.execute("COMMIT")
+            self._cursors_of(connection).write("COMMIT")
         except (apsw.BusyError, apsw.FullError) as error:
             self._roll_back(connection)
             raise translate(error) from error
