@@ -219,6 +219,9 @@ def measure_question(
     also = {form.name: form.on(base, question.predicate) for form in question.also}
     _check(question, db, texts, inputs, forms | also)
     best = _fastest(forms, inputs)
+    if not hubs:
+        form = next(form for form in question.forms if form.name == best)
+        also["SQL on one cursor"] = form.on(base.on_one_cursor(), question.predicate)
     runs = [_run(each) for each in (_ours(db, texts), forms[best], *also.values())]
     blocks = in_blocks(inputs, BLOCKS)
     took = take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))

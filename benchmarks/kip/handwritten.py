@@ -13,11 +13,13 @@ example that a year is always a number, or the one form that leaves nothing to P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import apsw
 import orjson
 
 from mycel.store.connections import Location
@@ -34,6 +36,7 @@ class Base:
 
     def __init__(self, path: Path) -> None:
         self.connection: Final = Location(str(path)).connect()
+        self.execute: Callable[..., apsw.Cursor] = self.connection.execute
         self.types: Final = self._numbers("type")
         self.predicates: Final = self._numbers("predicate")
         self.type_names: Final = {number: name for name, number in self.types.items()}
@@ -46,6 +49,12 @@ class Base:
 
     def close(self) -> None:
         self.connection.close()
+
+    def on_one_cursor(self) -> Base:
+        """The same, but every statement runs on one cursor, as the engine's own do."""
+        other = copy(self)
+        other.execute = self.connection.cursor().execute
+        return other
 
 
 class Form(NamedTuple):
@@ -99,7 +108,7 @@ def _loaded(cells: Iterable[str]) -> Any:
 
 def _point_spliced(base: Base, _: str) -> Answer:
     sql = f"SELECT {NODE.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
-    execute, types = base.connection.execute, base.types
+    execute, types = base.execute, base.types
 
     def answer(type_name: str, name: str) -> Any:
         row = execute(sql, (name, types[type_name])).fetchone()
@@ -110,7 +119,7 @@ def _point_spliced(base: Base, _: str) -> Answer:
 
 def _point_assembled(base: Base, _: str) -> Answer:
     sql = f"SELECT {COLUMNS.format(b='c')} FROM concept c WHERE c.name = ? AND c.type = ?"
-    execute, types, names = base.connection.execute, base.types, base.type_names
+    execute, types, names = base.execute, base.types, base.type_names
 
     def answer(type_name: str, name: str) -> Any:
         row = execute(sql, (name, types[type_name])).fetchone()
@@ -143,7 +152,7 @@ def _hop(sql: str, finish: Callable[[list[Any]], Any]) -> Callable[[Base, str], 
     """A form that is one statement; it asks for one row more, to know whether there is one."""
 
     def on(base: Base, predicate: str) -> Answer:
-        execute, types = base.connection.execute, base.types
+        execute, types = base.execute, base.types
         number = base.predicates[predicate]
 
         def answer(type_name: str, name: str) -> Any:
@@ -183,7 +192,7 @@ def _hop_in_python(
     sql = f"SELECT b.attributes, b.id, {columns}" + _HOP
 
     def on(base: Base, predicate: str) -> Answer:
-        execute, types = base.connection.execute, base.types
+        execute, types = base.execute, base.types
         number = base.predicates[predicate]
         loads = orjson.loads
 
@@ -268,7 +277,7 @@ def _names(sql: str) -> Callable[[Base, str], Answer]:
     """A form that is one statement, with one column."""
 
     def on(base: Base, predicate: str) -> Answer:
-        execute, types = base.connection.execute, base.types
+        execute, types = base.execute, base.types
         number = base.predicates[predicate]
 
         def answer(type_name: str, name: str) -> Any:
@@ -282,7 +291,7 @@ def _names(sql: str) -> Callable[[Base, str], Answer]:
 
 def _two_counted(base: Base, predicate: str) -> Answer:
     """Each concept once with how often it is reached, because hubs reach the same ones often."""
-    execute, types, number = base.connection.execute, base.types, base.predicates[predicate]
+    execute, types, number = base.execute, base.types, base.predicates[predicate]
     sql = (
         "SELECT b.name, g.n FROM (SELECT q.object AS o, count(*) AS n" + _TWO + _OF + _NOT_KNOWN
     ) + " GROUP BY q.object) g CROSS JOIN concept b ON b.id = g.o"
@@ -344,7 +353,7 @@ _WALK_ALL: Final = _WALK.format(start="SELECT id, 0 FROM concept WHERE name = ?1
 
 def _path_by_level(base: Base, predicate: str) -> Answer:
     """Level by level, never going on twice from the same concept."""
-    execute, types, number = base.connection.execute, base.types, base.predicates[predicate]
+    execute, types, number = base.execute, base.types, base.predicates[predicate]
     first = f"SELECT object FROM proposition WHERE subject = ({_START}) AND predicate = ?3"
     step = (
         "SELECT DISTINCT p.object FROM json_each(?1) e CROSS JOIN proposition p"
@@ -401,7 +410,7 @@ PATH: Final = (
 
 def _counted(sql: str, finish: Callable[[Base, list[Any]], Any]) -> Callable[[Base, str], Answer]:
     def on(base: Base, predicate: str) -> Answer:
-        execute, number = base.connection.execute, base.predicates[predicate]
+        execute, number = base.execute, base.predicates[predicate]
         return lambda *_: finish(base, execute(sql, (number,)).fetchall())
 
     return on

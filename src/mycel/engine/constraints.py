@@ -129,7 +129,9 @@ class SchemaGuard:
         Raises:
             ConstraintViolation: it is incomplete, and the rules are strict.
         """
-        scope = self._scope(tx)
+        scope: _Scope | None = tx.memo.get(self)
+        if scope is None:
+            return
         tx.warnings.extend(islice(_slips(tx, scope), WARNINGS_MAX))
         count = 0
         for definition, complaint in self._complaints(tx, scope):

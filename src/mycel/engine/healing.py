@@ -82,8 +82,10 @@ class HealingGuard:
     def check_commit(self, tx: Transaction) -> None:
         """Heal what can be healed now."""
         names = tx.memo.pop(HealingGuard, ())
+        if not names:
+            return
         ledger = tx.ledger
-        number = ledger.registry.types.number(ledger.connection, MISSING) if names else None
+        number = ledger.registry.types.number(ledger.connection, MISSING)
         if number is None:
             return
         for placeholder, written in lookup.twins(ledger.connection, number, names):

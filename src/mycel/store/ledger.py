@@ -238,11 +238,13 @@ class Ledger:
         """Links were written that nobody remembers one by one: from now on, look for each."""
         self._fresh.clear()
 
-    def cannot_be_linked(self, subject: int, predicate: int, object_: int) -> bool:
-        """Whether a link is certainly not there, so that looking for it can be spared."""
-        if subject not in self._fresh and object_ not in self._fresh:
+    def cannot_be_linked(self, place: tuple[int, int, int]) -> bool:
+        """Whether a link is certainly not there, so that looking for it can be spared.
+
+        Its place are the numbers of subject, predicate and object.
+        """
+        if place[0] not in self._fresh and place[2] not in self._fresh:
             return False
-        place = (subject, predicate, object_)
         if place in self._linked or len(self._linked) >= TRANSACTION_SAVED_ELEMENTS_MAX:
             return False
         self._linked.add(place)

@@ -198,7 +198,8 @@ class Transaction:
         type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
         check_name(name)
         row = ledger.row(_FIND_CONCEPT, (name, type_number))
-        expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
+        if expect_version is not None:
+            expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
         if row is None or row[4] is not None:
             grave = None if row is None else _Grave(row[0], row[4])
             return self._create_concept(type_number, type_name, name, attributes, metadata, grave)
@@ -224,7 +225,7 @@ class Transaction:
         return type_name in _META_TYPES or self._guards.goes_alone(self, type_name, link=False)
 
     def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
-        return self._shape_new if self._concerned(type_name, link=False) else None
+        return self._shape_new if self._guards.concerned(self, type_name, link=False) else None
 
     def _shape_new(
         self,
@@ -253,7 +254,7 @@ class Transaction:
         metadata_text, metadata_cbor = content(metadata, "metadata")
         if type_name in _META_TYPES:
             check_identifier(name, "type or predicate")
-        if self._concerned(type_name, link=False):
+        if self._guards.concerned(self, type_name, link=False):
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
             shaped = self._guard("create", None, type_name, name, texts, number_or_none)
@@ -304,7 +305,7 @@ class Transaction:
         number = before.number
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
-        if self._concerned(before.type, link=False):
+        if self._guards.concerned(self, before.type, link=False):
             texts = attributes_text, metadata_text
             shaped = self._guard("update", before, before.type, before.name, texts, number)
             if shaped is not None:
@@ -374,7 +375,8 @@ class Transaction:
         """
         place = self._place(subject, predicate, object_)
         row = self._find_link(place)
-        expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
+        if expect_version is not None:
+            expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
         if row is None or row[4] is not None:
             grave = None if row is None else _Grave(row[0], row[4])
             return self._create_proposition(place, predicate, attributes, metadata, weight, grave)
@@ -400,7 +402,7 @@ class Transaction:
         return self._guards.goes_alone(self, predicate, link=True)
 
     def _shaper_of_links(self, predicate: str) -> bulk.Shaper | None:
-        return self._shape_new if self._concerned(predicate, link=True) else None
+        return self._shape_new if self._guards.concerned(self, predicate, link=True) else None
 
     def _put_proposition_row(self, row: PropositionRow) -> str:
         subject, predicate, object_, attributes, metadata, weight = row
@@ -454,9 +456,8 @@ class Transaction:
         return source, number, target, source_key, target_key
 
     def _find_link(self, place: _Place) -> tuple[Any, ...] | None:
-        if self.ledger.cannot_be_linked(*place[:3]):
-            return None
-        return self.ledger.row(_FIND_LINK, place[:3])
+        ledger, where = self.ledger, place[:3]
+        return None if ledger.cannot_be_linked(where) else ledger.row(_FIND_LINK, where)
 
     def _create_proposition(
         self,
@@ -472,7 +473,7 @@ class Transaction:
         attributes_text, attributes_cbor = content(attributes, "attributes")
         metadata_text, metadata_cbor = content(metadata, "metadata")
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-        if self._concerned(predicate, link=True):
+        if self._guards.concerned(self, predicate, link=True):
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
@@ -533,7 +534,7 @@ class Transaction:
         same = (before.attributes_json, before.metadata_json, before.weight)
         if same == (attributes_text, metadata_text, weight):
             return False
-        if self._concerned(before.predicate, link=True):
+        if self._guards.concerned(self, before.predicate, link=True):
             ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
             shaped = self._guard("update", before, before.predicate, ends, texts, number)
             if shaped is not None:
@@ -587,7 +588,7 @@ class Transaction:
         if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
             return link.id
         shaped: JsonObject | None = None
-        if self._concerned(link.predicate, link=True):
+        if self._guards.concerned(self, link.predicate, link=True):
             outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
             texts = link.attributes_json, link.metadata_json
             shaped = self._guard("update", link, link.predicate, outer, texts, link.number)
@@ -650,7 +651,7 @@ class Transaction:
             return element.id
         link, attributes_text = isinstance(element, Proposition), element.attributes_json
         kinds = identity_of(element)[0], target.type_or_predicate
-        if any(self._concerned(kind, link=link) for kind in kinds):
+        if any(self._guards.concerned(self, kind, link=link) for kind in kinds):
             texts = attributes_text, element.metadata_json
             kind, to = target.type_or_predicate, target.name_or_ends
             shaped = self._guard("update", element, kind, to, texts, element.number)
@@ -734,14 +735,11 @@ class Transaction:
         """Ask the guards whether an element may be removed."""
         texts = (element.attributes_json, element.metadata_json)
         if isinstance(element, Proposition):
-            if self._concerned(element.predicate, link=True):
+            if self._guards.concerned(self, element.predicate, link=True):
                 ends = (element.subject, element.object)
                 self._guard("retire", element, element.predicate, ends, texts, element.number)
-        elif self._concerned(element.type, link=False):
+        elif self._guards.concerned(self, element.type, link=False):
             self._guard("retire", element, element.type, element.name, texts, element.number)
-
-    def _concerned(self, name: str, *, link: bool) -> tuple[Guard, ...]:
-        return self._guards.concerned(self, name, link=link)
 
     def _guard(
         self,

@@ -154,7 +154,10 @@ class _Pages:
         stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
         if stored is None:
             return None
-        body = self._unpack(page, stored)
+        try:
+            body = pages.unpack(page, stored)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
         if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
             self.known[page] = body
             self._read_ahead(page >> 4)
@@ -171,12 +174,6 @@ class _Pages:
             for page, stored in every(self._connection, self._select_branches, children):
                 if page not in self.known:
                     self._ahead[page] = stored
-
-    def _unpack(self, page: int, stored: bytes) -> Page:
-        try:
-            return pages.unpack(page, stored)
-        except ValueError as error:
-            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
 
     def put(self, page: int, body: Page) -> None:
         self.known[page] = body

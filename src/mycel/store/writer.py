@@ -396,7 +396,11 @@ class Writer:
     def _writable(self) -> apsw.Connection:
         if self._connection is None:
             with translated():
-                self._connection = self._location.connect(writable=True)
+                connection = self._location.connect(writable=True)
+            if self._location.identity() != self._identity:
+                connection.close()
+                raise self._gone()
+            self._connection = connection
         if not self._prepared:
             self._checkpointer.watch(self._connection)
             self._prepared = True
@@ -446,13 +450,16 @@ class Writer:
             if not patient:
                 self._location.be_patient(connection)
         self._refuse_newer(connection)
-        if self._location.identity() != self._identity:
+        if self._cursors_of(connection).has_moved():
             self._roll_back(connection)
-            raise DatabaseError(
-                f"The file {self._location.path!r} was moved, deleted or replaced.",
-                hint="Nothing was written. Close this database and open the file again.",
-            )
+            raise self._gone()
         return connection
+
+    def _gone(self) -> DatabaseError:
+        return DatabaseError(
+            f"The file {self._location.path!r} was moved, deleted or replaced.",
+            hint="Nothing was written. Close this database and open the file again.",
+        )
 
     def _refuse_newer(self, connection: apsw.Connection) -> None:
         """A later version may have taken the file to its own format since it was opened here.
