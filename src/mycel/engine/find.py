@@ -76,33 +76,36 @@ class Finder:
                 return self._past(reader, prepared, find, values)
             limit = None if find.limit is None else _limit(find.limit, values)
             own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
+            shape = prepared.shape(values) if prepared.roles else ()
+            plan = prepared.plans.get(shape) or self.plan(reader, prepared, find, values)
             while True:
-                plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
-                if plan is None or not plan.fits(reader):
-                    plan = self.plan(reader, prepared, find, values)
                 seen = reader.version
                 try:
                     cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
                 except apsw.SQLError as error:
                     _make_exact(prepared, plan, error)
-                    continue
-                if reader.connection.data_version() != seen:
-                    reader.reread()
-                if reader.definitions != plan.definitions:
-                    continue
-                if limit is not None and len(cells) > limit:
-                    if reader.version != seen:
-                        # Somebody has written: which position the rows belong to is not known.
-                        return self._past(reader, prepared, find, values)
-                    page = _Page(prepared, find, values, reader.newest)
-                    return self._page(reader, plan, plan.live, cells, limit, page)
-                ask = None
-                if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
-                    ask = partial(self._advice, find, values)
-                columns, kinds = plan.columns, plan.live.json_columns
-                return Result(
-                    columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask
-                )
+                except apsw.InterruptError:
+                    prepared.plans.pop(shape, None)  # Perhaps it was made for a smaller graph.
+                    raise
+                else:
+                    if reader.connection.data_version() != seen:
+                        reader.reread()
+                    if reader.definitions == plan.definitions:
+                        break
+                plan = self.plan(reader, prepared, find, values)
+            if reader.newest >= plan.outgrown_at:
+                prepared.plans.pop(shape, None)  # The answer is right; the next one is quicker.
+            if limit is not None and len(cells) > limit:
+                if reader.version != seen:
+                    # Somebody has written: which position the rows belong to is not known.
+                    return self._past(reader, prepared, find, values)
+                page = _Page(prepared, find, values, reader.newest)
+                return self._page(reader, plan, plan.live, cells, limit, page)
+            ask = None
+            if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
+                ask = partial(self._advice, find, values)
+            columns, kinds = plan.columns, plan.live.json_columns
+            return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
         except apsw.Error as error:
             raise translate(error) from error
         finally:

@@ -13,6 +13,7 @@ import pytest
 
 import mycel
 from mycel.errors import ExecutionTimeout
+from tests.unit.engine.town import counted_plannings
 from tests.unit.store.given import assert_sound
 
 COUNT = 400
@@ -66,6 +67,15 @@ WRITING = [
     f'DELETE PROPOSITIONS ?l WHERE {{ ?l (?a, "feeds", ?x) {CROSS} }}',
     f"MERGE CONCEPT ?a INTO ?b WHERE {{ {CROSS} {NEVER} }}",
 ]
+
+
+def test_a_question_that_was_stopped_is_planned_anew(hurried: mycel.Nexus) -> None:
+    """Its plan may have been made when the graph was small."""
+    with counted_plannings() as made:
+        for _ in range(2):
+            with pytest.raises(ExecutionTimeout):
+                hurried.execute(READING[0])
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize("command", READING)
