@@ -50,6 +50,8 @@ _NOTHING: Final[dict[str, int]] = {}
 _CELL: Final = itemgetter(0)
 CELLS: Final = 100
 """So many cells, of some megabytes each at most, are fetched in one go."""
+SMALL_CELLS: Final = 10_000
+"""So many, of the size of a name at most."""
 
 
 class Finder:
@@ -295,7 +297,7 @@ def _cells(
         ResourceExhausted: they are more, or larger, than a result may be.
     """
     width = len(statement.json_columns)
-    lot = CELLS // width or 1
+    lot = (SMALL_CELLS if statement.is_small else CELLS) // width or 1
     if limit is not None and limit < lot:
         lot = limit + 2  # One more than can come.
     try:

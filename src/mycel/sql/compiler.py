@@ -41,6 +41,8 @@ class Statement:
     json_columns: tuple[bool, ...]
     ties: tuple[ir.Variable, ...] = ()
     """The variables that break ties, in this order."""
+    is_small: bool = False
+    """Whether no cell is larger than a name."""
 
 
 def compile_query(
@@ -105,7 +107,8 @@ class _Compiler:
             outputs = [self._output(select, each) for each in self._plain()]
             text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
-        return Statement(*self.bindings.used_in(text), kinds, self.ties)
+        is_small = all(map(_is_small, self.query.outputs))
+        return Statement(*self.bindings.used_in(text), kinds, self.ties, is_small)
 
     def _shows_elements(self) -> bool:
         """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
@@ -277,6 +280,12 @@ class _Compiler:
 def _kept(cell: Cell, number: str) -> Cell:
     """What a cell is in a statement around its own, where its number is a column."""
     return Cell(number, cell.kind, is_present=cell.is_present)
+
+
+def _is_small(output: ir.Output) -> bool:
+    if isinstance(output, ir.Total):
+        return output.function not in totals.EXTREMES
+    return output.path in (("name",), ("type",), ("id",))
 
 
 def _columns(outputs: list[Output]) -> str:
