@@ -357,41 +357,50 @@ def test_a_text_in_the_place_of_a_type_or_an_id_is_refused(texts: mycel.Nexus, t
 # Bounds.
 
 ALL = 'FIND(?t.name) WHERE { ?t {type: "Town"} }'
+LARGER = 'FIND(?t, ?t.name) WHERE { ?t {type: "Town"} }'
+"""Of cells that may be larger than a name."""
 
 
+def fetch_at_once(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    for lot in ("CELLS", "SMALL_CELLS"):
+        monkeypatch.setattr(find_module, lot, cells)
+
+
+@pytest.mark.parametrize("command", [ALL, LARGER])
 def test_a_result_with_too_many_rows_is_refused(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
-    monkeypatch.setattr(find_module, "CELLS", 10)
+    fetch_at_once(monkeypatch, 10)
     with pytest.raises(ResourceExhausted) as caught:
-        db.execute(ALL)
+        db.execute(command)
     assert caught.value.code == "KIP_4002"
     assert "LIMIT" in (caught.value.hint or "")
-    assert len(db.execute(f"{ALL} LIMIT 39")) == 39
-    assert len(db.execute(f"{ALL} LIMIT 5")) == 5
+    assert len(db.execute(f"{command} LIMIT 39")) == 39
+    assert len(db.execute(f"{command} LIMIT 5")) == 5
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 40)
-    assert len(db.execute(ALL)) == 40
+    assert len(db.execute(command)) == 40
 
 
 def test_a_result_with_too_much_text_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_module, "CELLS", 10)
+    fetch_at_once(monkeypatch, 10)
     monkeypatch.setattr(find_module, "RESULT_BYTES_MAX", 60)
-    with pytest.raises(ResourceExhausted):
-        db.execute(ALL)
+    for command in (ALL, LARGER):
+        with pytest.raises(ResourceExhausted):
+            db.execute(command)
     assert db.execute('FIND(COUNT(?t)) WHERE { ?t {type: "Town"} }').value == 40
 
 
 def test_a_result_that_was_refused_leaves_nothing_open(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_module, "CELLS", 2)
+    fetch_at_once(monkeypatch, 2)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
     then = db.snapshot().entries
     db.execute('UPSERT { CONCEPT { {type: "Town", name: "soon"} } }')
-    for command in (ALL, ALL.replace("WHERE", "AS OF :then WHERE")):
+    for command in (ALL, LARGER, ALL.replace("WHERE", "AS OF :then WHERE")):
         for _ in range(20):
             with pytest.raises(ResourceExhausted):
                 db.execute(command, then=then)
