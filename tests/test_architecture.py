@@ -213,3 +213,18 @@ def test_importing_the_package_loads_nothing_that_is_meant_to_load_late() -> Non
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert set(done.stdout.split()) & LATE_MODULES == set()
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Before 3.11.5, Python's `(...)*+` keeps what its last try took although that failed.
+
+    Debian 12 has such a Python. `(?>(...)*)` means the same everywhere. What repeats one character,
+    `(?s:.)*+`, is not concerned.
+    """
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in (ROOT / "src").rglob("*.py")
+        for line in path.read_text().splitlines()
+        if re.search(r"(?<!\(\?s:\.)\)(?:[*+?]|\{[\d,%d]*\})\+", line) and not line.startswith("#")
+    ]
+    assert found == []

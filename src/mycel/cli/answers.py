@@ -24,9 +24,9 @@ _IDS_SHOWN = 12
 _INLINE_CHARACTERS = 88
 _INDENT = "  "
 
-_FIRST_WORD = re.compile(r"(?:\s++|//[^\n]*+)*+([A-Za-z_]*)")
+_FIRST_WORD = re.compile(r"(?>(?:\s++|//[^\n]*+)*)([A-Za-z_]*)")
 _SQL_PARTS = re.compile(
-    r"'(?:[^']|'')*+'|\"[^\"]*+\"|[()]"
+    r"'(?>(?:[^']|'')*)'|\"[^\"]*+\"|[()]"
     r"| (?=(?:FROM|WHERE|GROUP BY|HAVING|ORDER BY|LIMIT|UNION|AND"
     r"|(?:LEFT |CROSS )?JOIN) )(?<!LEFT )(?<!CROSS )"
 )

@@ -23,7 +23,7 @@ from mycel.syntax.tokens import END
 
 FIELDS = ("id", "type", "name", "attributes", "metadata", "subject", "predicate", "object")
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(r'"(?>(?:[^"\\]|\\.)*)"', re.DOTALL)
 _BLACK = re.compile(r"[^\n]")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OPEN, _CLOSE = "([{", ")]}"

@@ -78,25 +78,25 @@ class Finder:
                 return self._past(reader, prepared, find, values)
             limit = None if find.limit is None else _limit(find.limit, values)
             own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
-            shape = prepared.shape(values) if prepared.roles else ()
-            plan = prepared.plans.get(shape) or self.plan(reader, prepared, find, values)
             while True:
+                plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
+                if (  # What `fits` says, in place.
+                    plan is None
+                    or reader.definitions != plan.definitions
+                    or reader.newest >= plan.outgrown_at
+                ):
+                    plan = self.plan(reader, prepared, find, values)
                 seen = reader.version
                 try:
                     cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
-                except apsw.SQLError as error:
-                    _make_exact(prepared, plan, error)
-                except apsw.InterruptError:
-                    prepared.plans.pop(shape, None)  # Perhaps it was made for a smaller graph.
-                    raise
+                except (apsw.Error, MycelError) as error:
+                    if not _helps_to_plan_anew(reader, prepared, plan, error):
+                        raise
                 else:
                     if reader.connection.data_version() != seen:
                         reader.reread()
                     if reader.definitions == plan.definitions:
                         break
-                plan = self.plan(reader, prepared, find, values)
-            if reader.newest >= plan.outgrown_at:
-                prepared.plans.pop(shape, None)  # The answer is right; the next one is quicker.
             if limit is not None and len(cells) > limit:
                 if reader.version != seen:
                     # Somebody has written: which position the rows belong to is not known.
@@ -181,10 +181,11 @@ class Finder:
                 own["#limit"] = -1 if limit is None else limit + 1
                 try:
                     cells = _cells(reader, statement, binder.bind(values, own), limit)
-                except apsw.SQLError as error:
-                    _make_exact(prepared, plan, error)
-                    continue
-                return self._page(reader, plan, statement, cells, limit, page)
+                except (apsw.Error, MycelError) as error:
+                    if not _helps_to_plan_anew(reader, prepared, plan, error):
+                        raise
+                else:
+                    return self._page(reader, plan, statement, cells, limit, page)
         finally:
             connection.execute("COMMIT")
 
@@ -243,11 +244,17 @@ class _Page(NamedTuple):
     ties: tuple[str, ...] = ()
 
 
-def _make_exact(prepared: Prepared, plan: FindPlan, error: apsw.SQLError) -> None:
-    """If a sum went beyond 64 bits, plan from now on with such that may; else the error stands."""
-    if plan.is_exact or "integer overflow" not in str(error):
-        raise error
-    prepared.make_exact()
+def _helps_to_plan_anew(
+    reader: Reader, prepared: Prepared, plan: FindPlan, error: apsw.Error | MycelError
+) -> bool:
+    """Whether an error comes from the plan, so that another one may do better, and at once."""
+    if isinstance(error, apsw.InterruptError):
+        prepared.forget(plan)  # Perhaps it was made for a smaller graph. The next one will tell.
+        return False
+    if isinstance(error, apsw.SQLError) and "integer overflow" in str(error) and not plan.is_exact:
+        prepared.make_exact()
+        return True
+    return reader.refresh() != plan.definitions
 
 
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:

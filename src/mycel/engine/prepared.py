@@ -185,6 +185,12 @@ class Prepared:
         )
         return shaping if moment is None else (moment, *shaping)
 
+    def forget(self, plan: FindPlan) -> None:
+        """Forget a plan that did not do."""
+        with _KEEPING:
+            for shape in [shape for shape, each in self.plans.items() if each is plan]:
+                del self.plans[shape]
+
     def keep(self, shape: Shape, plan: FindPlan) -> None:
         """Remember a plan, unless another thread has found meanwhile that it will not do."""
         with _KEEPING:

@@ -35,14 +35,14 @@ _RULES: Final = TextRules(
 # closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
 _TOKEN = re.compile(
     r"""
-    ([ \t\r\n]*+(?://[^\n]*+[ \t\r\n]*+)*+)
+    ([ \t\r\n]*+(?>(?://[^\n]*+[ \t\r\n]*+)*))
     (
       [{}()\[\],:]
     | "[^"\\\x00-\x1f]*+"
     | [?A-Za-z_][\w.$-]*+
-    | [-+]?\.?[0-9](?:[eE][-+]|[\w.$])*+
+    | [-+]?\.?[0-9](?>(?:[eE][-+]|[\w.$])*)
     | && | \|\| | [=!<>]=?
-    | "[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+"?
+    | "[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?
     | [^\W\d][\w.$-]*+
     | [^ \t\r\n]
     | \Z

@@ -34,16 +34,18 @@ _RULES: Final = TextRules(
 
 # A word takes more than the rules allow, so that `foo.bar` is one wrong name; but a dot before
 # another dot belongs to a range, and a dash before `>` to an arrow. A comment that is not closed
-# takes the rest: looking for its end again and again would take quadratic time.
+# takes the rest: looking for its end again and again would take quadratic time. A group that is
+# repeated is atomic, `(?>(...)*)`, not possessive: before Python 3.11.5, `(...)*+` keeps what the
+# last try took although it failed.
 _TOKEN = re.compile(
     r"""
-    ((?: [ \t\r\n]++ | //[^\n]*+ | /\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/ )*+)
+    ((?>(?: [ \t\r\n]++ | //[^\n]*+ | /\*[^*]*+\*++(?>(?:[^/*][^*]*+\*++)*)/ )*))
     (
       [{}()\[\],:?@*]
     | "[^"\\\x00-\x1f]*+"
-    | (?: [\w$]++ | -(?!>) | \+(?=[0-9.]) | \.(?=\w) )++
+    | (?>(?: [\w$]++ | -(?!>) | \+(?=[0-9.]) | \.(?=\w) )+)
     | \.\. | ->
-    | "[^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+"?
+    | "[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?
     | /\*(?s:.)*+
     | [^ \t\r\n]
     | \Z

@@ -9,7 +9,7 @@ from mycel.syntax.diagnostics import Error, locate
 from mycel.syntax.source import Span
 from mycel.syntax.tokens import Tokens
 
-_WHOLE: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_WHOLE: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"')
 _ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
 
 

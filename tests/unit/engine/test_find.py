@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import replace
@@ -482,3 +483,55 @@ def test_walks_of_any_length_are_answered_of_the_past(hops: str, symmetric: bool
         then = db.snapshot().entries
         db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Town", name: "t4"} }')
         assert comparable(db.execute(asked % f"AS OF {then}")) == comparable(answer)
+
+
+def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a time, `:when` is before all of them, and all would be too many; as a text it is not."""
+    monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 5)
+    fetch_at_once(monkeypatch, 2)
+    schema = "node Event { title: String @key %s }"
+    earlier = 'FIND(?e.name) WHERE { ?e {type: "Event"} FILTER(?e.attributes.at < :when) }'
+    when = {"when": "2024-01-31T00:30:00-01:00"}
+    db.schema.apply(schema % "at: DateTime?")
+    assert db.execute(earlier, when).value == []
+    for at in ("", "at: String?"):
+        db.schema.apply(schema % at)
+    rows = [{"title": f"e{n}", "at": "2024-01-31T01:00:00.000Z"} for n in range(9)]
+    db.load([{"type": "Event", "data": row} for row in rows])
+    for _ in range(2):
+        assert db.execute(earlier, when).value == []
+
+
+def test_plans_that_are_forgotten_and_kept_at_once_do_no_harm(db: mycel.Nexus) -> None:
+    """Twenty shapes of one command, so that plans come and go, some of them because they fail."""
+    command = "FIND(?t.name) WHERE { ?t {type: :type} }"
+    known = db._engine._commands.known
+    with db.transaction() as tx:
+        for n in range(20):
+            tx.define_type(f"Kind{n}")
+    db.execute(command, type="Town")
+    failed: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for n in range(400):
+                db.execute(command, type=f"Kind{n % 20}")
+                plans = list(known[command].plans.values())
+                if plans:
+                    known[command].forget(plans[0])
+        except BaseException as error:  # noqa: BLE001 - shown below
+            failed.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []

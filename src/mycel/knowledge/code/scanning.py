@@ -54,10 +54,10 @@ _LINE_BYTES_MAX: Final = 16 << 10
 _TOKEN: Final = re.compile(
     rb"""
       \#[^\n]*+
-    | "(?:""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+"""
-    rb'''"""|(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*+")()'''
+    | "(?:""[^"\\]*+(?>(?:(?:\\.|"(?!""))[^"\\]*+)*)"""
+    rb'''"""|(?!"")[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)")()'''
     rb"""
-    | '(?:''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+'''|(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')()
+    | '(?:''[^'\\]*+(?>(?:(?:\\.|'(?!''))[^'\\]*+)*)'''|(?!'')[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)')()
     | \\\r?\n
     | "()() | '()()
     """,
@@ -67,7 +67,7 @@ _STRINGS: Final = (1, 2)
 _WORD: Final = rb"[\w\x80-\xff]"
 _PREFIXES: Final = frozenset(b"fFrRtT")
 _FORMATTED: Final = re.compile(rb"(?<!%b)(?:[fFtT][rR]?|[rR][fFtT])\Z" % _WORD)
-_FIELD: Final = re.compile(rb"\{\{|\}\}|\{([^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+)\}|[{}]()")
+_FIELD: Final = re.compile(rb"\{\{|\}\}|\{([^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*))\}|[{}]()")
 _FIELD_END: Final = re.compile(rb":|!(?!=)")
 
 _CASE: Final = re.compile(rb"case(?<=[ \t]case)\b(?![ \t]*[=.,:)])")
@@ -93,15 +93,17 @@ _BASE: Final = re.compile(r"\w+(?:\s*\.\s*\w+)*\s*(?:\[.*\])?", re.DOTALL)
 _CALLED: Final = re.compile(
     rb"""
     \( \s*+
-    ((?: [\w\x80-\xff]++ [ \t]*+ \. [ \t]*+ )*+)
-    ( [\w\x80-\xff]++ | \)\(repus )?+
+    ((?>(?: [\w\x80-\xff]++ [ \t]*+ \. [ \t]*+ )*))
+    (?>( [\w\x80-\xff]++ | \)\(repus )?)
     (?: (?= \s*+ (\.) ) | [ \t]++ (fed\b | ssalc\b) )?
     """,
     re.VERBOSE,
 )
 # Which of the groups was the last to match says what was found.
 _HEAD, _DOT, _DEFINED = 2, 3, 4
-_CALLED_ON_LINES: Final = re.compile(rb"(?:[\w\x80-\xff]++\s*+\.\s*+)++([\w\x80-\xff]++|\)\(repus)")
+_CALLED_ON_LINES: Final = re.compile(
+    rb"(?>(?:[\w\x80-\xff]++\s*+\.\s*+)+)([\w\x80-\xff]++|\)\(repus)"
+)
 _SUPER: Final = b")(repus"
 _START: Final = attrgetter("start")
 _PYTHON: Final = Python()
@@ -404,7 +406,7 @@ def _with_comments(text: bytes, start: int, end: int) -> int:
 
 @cache
 def _comments(indent: int) -> re.Pattern[bytes]:
-    return re.compile(rb"(?:[^\n]*+\n(?:[ \t\r\f]*+\n)*+[ \t]{%d,}+#[^\n]*+)*+" % indent)
+    return re.compile(rb"(?>(?:[^\n]*+\n(?>(?:[ \t\r\f]*+\n)*)[ \t]{%d,}+#[^\n]*+)*)" % indent)
 
 
 def _bases(header: bytes) -> Iterator[str]:
