@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from mycel.model.limits import INTEGER_MAX
+from mycel.syntax.collecting import collector_paused
 
 Row = tuple[Any, ...]
 
@@ -165,6 +166,7 @@ class Result:
         return [_parsed(column) if is_json else column for column, is_json in self._stored()]
 
 
+_MANY: Final = 1000
 _UNREAD: Final = object()
 _ONE_PLAIN: Final = (False,)
 _SINGLE: Final = ("result",)
@@ -174,7 +176,11 @@ _SINGLE: Final = ("result",)
 def _parsed(cells: Sequence[str | None]) -> Any:
     if len(cells) == 1 and cells[0] is not None:
         return [orjson.loads(cells[0])]  # One element: what most point look-ups ask for.
-    return orjson.loads(_array(cells))
+    text = _array(cells)
+    if len(cells) < _MANY:
+        return orjson.loads(text)
+    with collector_paused(True):  # JSON holds no cycles, and to look for some takes as long again.
+        return orjson.loads(text)
 
 
 def _array(cells: Sequence[str | None]) -> str:

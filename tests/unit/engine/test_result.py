@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -236,3 +237,11 @@ def test_a_column_of_integers_keeps_them_whatever_their_sign(db: mycel.Nexus) ->
         assert column.type == kind
         assert sorted(column.to_pylist(), key=str) == sorted(shown, key=str)
         assert sorted(db.execute(areas).to_pandas().iloc[:, 0].tolist()) == sorted([one, other])
+
+
+def test_many_elements_are_decoded_and_the_collector_runs_again_afterwards() -> None:
+    cells = [f'{{"id":"C:{n}"}}' for n in range(2000)]
+    assert gc.isenabled()
+    result = Result(("?a",), [*cells, None], (True,))
+    assert result.value == [*({"id": f"C:{n}"} for n in range(2000)), None]
+    assert gc.isenabled()
