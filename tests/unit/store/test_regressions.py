@@ -1,9 +1,11 @@
 """Defects that were found once and must not come back, each as small as it can be told."""
 
+import gc
 import itertools
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,10 @@ import mycel
 from mycel.errors import CommitUncertain, DatabaseError, ImmutableTarget, NotFound
 from mycel.store import checkpoints
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
+
+needs_timer = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="there is no timer that interrupts"
+)
 
 
 class InterruptionError(Exception):
@@ -97,6 +103,28 @@ def test_guards_are_asked_about_a_purge(path: Path) -> None:
         assert db.get(one)
 
 
+@contextmanager
+def interruptions() -> Iterator[Callable[[float], None]]:
+    """Gives what sets a timer, which raises InterruptionError when it goes off.
+
+    No garbage is collected meanwhile: libraries have callbacks there (Hypothesis has), and what is
+    raised in one of them goes nowhere.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise InterruptionError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    gc.disable()
+    try:
+        yield lambda after_s: signal.setitimer(signal.ITIMER_REAL, after_s)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+
+
+@needs_timer
 @pytest.mark.parametrize("pages", [2, checkpoints.CHECKPOINT_PAGES])
 def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
     path: Path, monkeypatch: pytest.MonkeyPatch, pages: int
@@ -105,37 +133,26 @@ def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
     monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", pages)
     with mycel.open(path, durability="off") as db:
         define(db, [FACT])
-
-        def interrupt(*_: object) -> None:
-            raise InterruptionError
-
-        before = signal.signal(signal.SIGALRM, interrupt)
         interrupted = 0
-        try:
+        with interruptions() as set_timer:
             for n in range(400):
                 try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.00005 * (1 + n % 40))
+                    set_timer(0.00005 * (1 + n % 40))
                     for each in range(20):
                         put(db, f"{n} {each}")
-                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    set_timer(0)
                 except InterruptionError:
                     interrupted += 1
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
         assert interrupted > 100
         put(db, "after all")
         assert_sound(db)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that interrupts")
+@needs_timer
 def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(path: Path) -> None:
     """Some of the interrupted ones fail by themselves, so that they are being undone just then."""
     told: list[str] = []
     stop = threading.Event()
-
-    def interrupt(*_: object) -> None:
-        raise InterruptionError
 
     def others(me: int) -> None:
         for n in itertools.count():
@@ -154,17 +171,18 @@ def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(
         threads = [threading.Thread(target=others, args=(me,), daemon=True) for me in range(2)]
         for thread in threads:
             thread.start()
-        before = signal.signal(signal.SIGALRM, interrupt)
         try:
-            for n in range(400):
-                with suppress(InterruptionError, CommitUncertain, DatabaseError):
-                    signal.setitimer(signal.ITIMER_REAL, 0.00005 * (1 + n % 40))
-                    for _ in range(20):
-                        with suppress(ImmutableTarget):
-                            db.write(half)
+            with interruptions() as set_timer:
+                for n in range(400):
+                    with suppress(InterruptionError, CommitUncertain, DatabaseError):
+                        try:
+                            set_timer(0.00005 * (1 + n % 40))
+                            for _ in range(20):
+                                with suppress(ImmutableTarget):
+                                    db.write(half)
+                        finally:
+                            set_timer(0)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
             stop.set()
             for thread in threads:
                 thread.join(60)
