@@ -35,6 +35,8 @@ EMPTY_ROOT = sha256(b"").digest()
 
 _GROUP = 1 << LEVEL_STEP
 _SIZE_BYTES = 8
+_TOGETHER_MIN = 40
+"""So many leaves are faster added level by level."""
 
 StoredNode = tuple[int, int, bytes]
 """A complete node to be stored: level, index within the level, hash."""
@@ -110,18 +112,21 @@ class Frontier:
         return completed
 
     def extend(self, leaves: Iterable[bytes]) -> list[StoredNode]:
-        """Add many leaf hashes; return the nodes to store that they completed, level by level.
+        """Add many leaf hashes; return the nodes to store that they completed.
 
-        All or nothing, and faster than `append` in a loop from about a hundred leaves on. They are
-        held in memory, so a large load calls it once per batch of a thousand or so.
+        All or nothing; a large load calls it once per batch of a thousand or so.
 
         Raises:
             ValueError: one of `leaves` is not a hash; nothing was added.
         """
         row = list(leaves)
-        if any(len(leaf) != HASH_SIZE for leaf in row):
+        if not {HASH_SIZE}.issuperset(map(len, row)):
             raise ValueError(f"a leaf hash has {HASH_SIZE} bytes")
         completed: list[StoredNode] = []
+        if len(row) < _TOGETHER_MIN:
+            for leaf in row:
+                completed += self.append(leaf)
+            return completed
         narrow_peaks: list[bytes] = []
         index = self._size  # of the first node in the row, within its level
         self._size += len(row)

@@ -27,11 +27,11 @@ to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice, pairwise
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from mycel.merkle import pages
 from mycel.merkle.pages import (
@@ -70,6 +70,8 @@ class TreeNodes(Protocol):
     def get(self, page: int) -> Page | None: ...
 
     def put(self, page: int, body: Page) -> None: ...
+
+    def put_all(self, bodies: Mapping[int, Page]) -> None: ...
 
     def delete(self, page: int) -> None: ...
 
@@ -211,35 +213,37 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
         return root(nodes)
     if len(keys) > FEW_CHANGES or None in record_hashes:
         return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
-    return _update_few(nodes, keys, cast("Sequence[bytes]", record_hashes))
+    return _update_few(nodes, keys, record_hashes)
 
 
-def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
+def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[Any]) -> bytes:
     """A few changes, one after the other: down to the bucket, then up again.
 
     Does what `_Update` does. A small transaction spends most of its time here, so it is one plain
     loop: hashes that several changes share are computed again, which is cheaper than to remember.
     """
-    touched: dict[int, Branch] = {}
+    touched: dict[int, Page] = {}
     known, unwritten = nodes.known, nodes.unwritten
     current = EMPTY
     for key, record_hash in zip(keys, hashes, strict=True):
         page, shift, ahead = ROOT_PAGE, 60, int.from_bytes(key[:8])
         way: list[tuple[Branch, int]] = []
-        body = known.get(page) or touched.get(page) or nodes.get(page)
+        body = touched.get(page) or known.get(page) or nodes.get(page)
         while isinstance(body, Branch):
             if page not in unwritten:
                 touched[page] = body
             nibble = ahead >> shift & 15
             way.append((body, nibble))
             page, shift = page << 4 | nibble, shift - 4
-            body = known.get(page) or touched.get(page) or nodes.get(page)
+            body = touched.get(page) or known.get(page) or nodes.get(page)
         bit = 60 - shift
         bucket, current = pages.with_leaf(body or BUCKET, key, record_hash, bit)
         if len(bucket) > BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
+            if page in touched:
+                nodes.put(page, touched.pop(page))
             current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:
-            nodes.put(page, bucket)
+            touched[page] = bucket
         for branch, nibble in reversed(way):
             if branch.is_full:  # The same as below, for the common case in place.
                 hashed, upper = branch.body, nibble >> 2
@@ -249,8 +253,7 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
             else:
                 branch.set_child(nibble, current)
                 current = branch.rehash((nibble >> 2,))
-    for page, branch in touched.items():
-        nodes.put(page, branch)
+    nodes.put_all(touched)
     return current
 
 

@@ -77,8 +77,10 @@ def tx_bytes(
             cbor.integer(time_us),
             cbor.text(actor),
             cbor.text(message),
-            cbor.byte_string(concepts),
-            cbor.byte_string(edges),
+            b"\x58\x20",
+            concepts,
+            b"\x58\x20",
+            edges,
         )
     )
 

@@ -21,7 +21,7 @@ from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import Recorder, concept_key, proposition_key
 from mycel.store import link_ends, text
 from mycel.store.cursors import Cursors
-from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
+from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
     CONCEPT_TYPE_NUMBER,
@@ -99,6 +99,7 @@ class Ledger:
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+        self._after_hashes: list[bytes] = []
 
     @property
     def reader(self) -> Reader:
@@ -273,28 +274,31 @@ class Ledger:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
         after_hash = sha256(after).digest()
         self.changes[namespace].set(key, after_hash)
-        return self.append_entry(kind, number, before, after, after_hash)
-
-    def append_entry(
-        self, kind: Kind, number: int, before: bytes | None, after: bytes, after_hash: bytes
-    ) -> int:
-        """Append an entry alone."""
         head = self.head
         head.seq = seq = head.seq + 1
-        before_hash = NO_RECORD if before is None else sha256(before).digest()
-        nodes = head.frontier.append(entry_leaf(kind, number, before_hash, after_hash))
-        if nodes:
-            self._store_nodes(nodes)
         self._entries.append((seq, kind, number, before, after))
-        if len(self._entries) >= _ENTRIES_HELD_MAX:
+        self._after_hashes.append(after_hash)
+        if seq - self._entries[0][0] >= _ENTRIES_HELD_MAX:
             self.flush_entries()
         return seq
 
-    def flush_entries(self) -> None:
-        """Write the entries that are still held back: together they cost a third."""
-        if self._entries:
-            self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
-            self._entries.clear()
+    def flush_entries(self, *more_leaves: bytes) -> None:
+        """Write the entries that are still held back: together they cost a third.
+
+        Their leaves go to the log, and those that come after them.
+        """
+        entries = self._entries
+        leaves = [
+            entry_leaf(kind, number, hash_of(before), after_hash)
+            for (_, kind, number, before, _), after_hash in zip(
+                entries, self._after_hashes, strict=True
+            )
+        ]
+        leaves += more_leaves
+        self.append_leaves(leaves)
+        self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", entries)
+        entries.clear()
+        self._after_hashes.clear()
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
@@ -303,16 +307,11 @@ class Ledger:
             return held[seq - held[0][0]][4]
         return self.reader.record_at(seq)
 
-    def append_leaf(self, leaf: bytes) -> None:
-        nodes = self.head.frontier.append(leaf)
-        if nodes:
-            self._store_nodes(nodes)
-
     def append_leaves(self, leaves: Sequence[bytes]) -> None:
-        self._store_nodes(self.head.frontier.extend(leaves))
-
-    def _store_nodes(self, nodes: Sequence[log.StoredNode]) -> None:
-        self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
+        """Let the log grow by these."""
+        nodes = self.head.frontier.extend(leaves)
+        if nodes:
+            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
 
     # The past.
 
@@ -366,8 +365,7 @@ class Ledger:
             texts = text.pack(self.retext)
         roots = head.concepts_root, head.edges_root
         entry = tx_bytes(self.first_seq, self.time_us, self.actor, self.message, *roots)
-        self.append_leaf(log.leaf_hash(entry))
-        self.flush_entries()
+        self.flush_entries(log.leaf_hash(entry))
         self.write(
             "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
             (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),

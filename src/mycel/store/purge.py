@@ -21,7 +21,6 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import cbor, ids
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
-from mycel.model.records import record_hash
 from mycel.store import text
 from mycel.store.audit import Auditor
 from mycel.store.journal import Kind, hash_of
@@ -124,8 +123,8 @@ def _purge_one(
     record = fields._replace(keys=tuple(keys)).encode()
     if definition:
         ledger.head.definitions = ledger.head.seq + 1
-    seq = ledger.append_entry(Kind.PURGE, number, None, record, record_hash(record))
-    ledger.changes[namespace].set(key, None)
+    seq = ledger.append(Kind.PURGE, number, None, record, namespace, key)
+    ledger.changes[namespace].set(key, None)  # There is an entry, but no element.
     ledger.flush_entries()
     connection = ledger.connection
     versions = every(

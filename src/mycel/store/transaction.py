@@ -10,7 +10,7 @@ Nothing here commits: that is the writer's business.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from mycel.errors import (
     ConstraintViolation,
@@ -84,11 +84,24 @@ class _Grave(NamedTuple):
     seq: int
 
 
+class _Ended:
+    """Stands for the ledger of a transaction that has ended, and refuses every use of it."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise ConstraintViolation(
+            "This transaction has ended.", hint="Open another one with db.transaction()."
+        )
+
+
+_ENDED: Final = _Ended()
+
+
 class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
-        self._ledger: Ledger | None = ledger
+        self.ledger = ledger
+        """The bookkeeping, for the store's own modules."""
         self._guards: Final = Guards(guards, ledger.memory)
         self.spoiled = False
         """Whether a step failed halfway, so that the whole can only be rolled back."""
@@ -97,26 +110,14 @@ class Transaction:
         self.memo: Final[dict[object, Any]] = {}
         """What guards remember from a change until the commit, each under a key of its own."""
 
-    @property
-    def ledger(self) -> Ledger:
-        """The bookkeeping, for the store's own modules.
-
-        Raises:
-            ConstraintViolation: the transaction has ended.
-        """
-        if self._ledger is None:
-            raise ConstraintViolation(
-                "This transaction has ended.", hint="Open another one with db.transaction()."
-            )
-        return self._ledger
-
     def end(self) -> bool:
         """From now on every use is refused. The writer calls this.
 
         Returns whether it was a load, for which the page cache had to grow.
         """
-        ledger, self._ledger = self._ledger, None
-        return ledger is not None and ledger.is_load
+        was_load = self.ledger.is_load
+        self.ledger = cast("Ledger", _ENDED)
+        return was_load
 
     @property
     def actor(self) -> str:
@@ -449,8 +450,11 @@ class Transaction:
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
         refuse_self_link(subject, object_)
-        source, source_key = ledger.end(subject)
-        target, target_key = ledger.end(object_)
+        ends = ledger.memory.ends  # Most ends are met again.
+        known = ends.get(subject) if subject.__class__ is str else None
+        source, source_key = known or ledger.end(subject)
+        known = ends.get(object_) if object_.__class__ is str else None
+        target, target_key = known or ledger.end(object_)
         if source == target:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key

@@ -12,7 +12,7 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import apsw
@@ -178,6 +178,10 @@ class _Pages:
     def put(self, page: int, body: Page) -> None:
         self.known[page] = body
         self.unwritten.add(page)
+
+    def put_all(self, bodies: Mapping[int, Page]) -> None:
+        self.known.update(bodies)
+        self.unwritten.update(bodies)
 
     def delete(self, page: int) -> None:
         self.known[page] = None

@@ -20,7 +20,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import apsw
 
@@ -60,6 +60,14 @@ class _Member:
         self.error: MycelError | None = None
 
 
+class _Tools(NamedTuple):
+    """What is written with: all of one connection."""
+
+    connection: apsw.Connection
+    cursors: Cursors
+    trees: StateTrees
+
+
 class Writer:
     """The writing side of one database in one process."""
 
@@ -83,13 +91,9 @@ class Writer:
         self._is_half_done = False
         """Whether a member of the group has begun, and neither finished nor been undone."""
         self._closed = False
-        self._prepared = False
         self._grown = False
         """Whether a load made the page cache grow."""
         self._identity = location.identity()
-        self._connection = connection
-        self._cursors: Cursors | None = None
-        self._trees: StateTrees | None = None
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
@@ -98,6 +102,7 @@ class Writer:
         """Whether nobody else can have written since: then the head is known for certain."""
         self._memory: Final = Memory()
         self._checkpointer = Checkpointer(location)
+        self._tools = None if connection is None else self._tools_on(connection)
 
     # The two kinds of turns.
 
@@ -130,8 +135,10 @@ class Writer:
         with self._turn:
             try:
                 self._begin_turn()
-                self._commit_group()
-                connection = self._begin()
+                if self._group:
+                    self._commit_group()
+                tools = self._begin()
+                connection = tools.connection
                 tx = self._transaction(actor, message)
                 try:
                     yield tx
@@ -147,7 +154,7 @@ class Writer:
                     raise
                 finally:
                     self._grown = tx.end() or self._grown
-                self._commit(connection)
+                self._commit(tools)
             finally:  # As in `_in_turn`, which cannot be left in between.
                 try:
                     self._end_turn()
@@ -176,15 +183,15 @@ class Writer:
         self, work: Callable[[apsw.Connection, StateTrees], None], *, patient: bool
     ) -> None:
         self._commit_group()
-        connection = self._begin(patient=patient)
+        tools = self._begin(patient=patient)
         try:
             self._head = None
             with translated():
-                work(connection, self._state_trees())
+                work(tools.connection, tools.trees)
         except BaseException:
-            self._roll_back(connection)
+            self._roll_back(tools.connection)
             raise
-        self._commit(connection)
+        self._commit(tools)
 
     def close(self) -> None:
         """Wait for the turn, commit what is pending, then close for good.
@@ -197,11 +204,11 @@ class Writer:
             self._commit_group()
             self._closed = True
             self._checkpointer.stop()
-            if self._connection is not None:
+            if self._tools is not None:
+                connection, self._tools = self._tools.connection, None
                 with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
-                    self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                self._connection.close()
-                self._connection = None
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                connection.close()
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
@@ -210,10 +217,10 @@ class Writer:
         self._short_waiting, self._owner, self._group = 0, None, []
         self._is_half_done = False
         self._checkpointer = Checkpointer(self._location)
-        if self._connection is not None:
-            abandon(self._connection)
-        self._connection = self._trees = self._head = None
-        self._prepared, self._changes_seen = False, -1
+        if self._tools is not None:
+            abandon(self._tools.connection)
+        self._tools = self._head = None
+        self._changes_seen = -1
 
     def is_mine(self) -> bool:
         """Whether this thread is in the middle of a transaction."""
@@ -259,8 +266,10 @@ class Writer:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
-        self._undo_half_done()
-        self._settle_the_forgotten()
+        if self._is_half_done:
+            self._undo_half_done()
+        if self._group:
+            self._settle_the_forgotten()
 
     def _refuse_fork(self, process: int) -> None:
         if os.getpid() != process:
@@ -278,17 +287,17 @@ class Writer:
         if self._group:
             result = self._one_more(work, actor, message)
         else:
-            connection = self._begin()
+            tools = self._begin()
             try:
                 result = self._work(work, actor, message)
             except BaseException:
-                self._roll_back(connection)
+                self._roll_back(tools.connection)
                 raise
         self._group.append(member)
         return result
 
     def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        connection = self._writable()
+        connection = self._at_hand().connection
         self._is_half_done = True
         with translated():
             connection.execute("SAVEPOINT member")
@@ -320,8 +329,8 @@ class Writer:
 
     def _undo_half_done(self) -> None:
         """Undo what a member has begun, if whoever was to do so was interrupted."""
-        if self._is_half_done and self._connection is not None:
-            self._undo_member(self._connection)
+        if self._is_half_done and self._tools is not None:
+            self._undo_member(self._tools.connection)
 
     def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
         self._roll_back(connection)
@@ -341,19 +350,20 @@ class Writer:
 
     def _settle_the_forgotten(self) -> None:
         """A group whose transaction is gone: whoever ended it was interrupted before saying so."""
-        connection = self._connection
-        if self._group and (connection is None or not connection.in_transaction):
+        tools = self._tools
+        if self._group and (tools is None or not tools.connection.in_transaction):
             self._settle(CommitUncertain("The commit was interrupted."))
 
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
-        self._undo_half_done()
-        connection = self._connection
+        if self._is_half_done:
+            self._undo_half_done()
         self._memory.shrink()
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
             self._commit_group()
-        if connection is None or self._group:
+        if self._tools is None or self._group:
             return
+        connection = self._tools.connection
         if connection.in_transaction:  # Interrupted where nobody could see to it.
             self._roll_back(connection)
         if self._grown:
@@ -369,7 +379,7 @@ class Writer:
         if not self._group:
             return
         try:
-            self._commit(self._writable())
+            self._commit(self._at_hand())
         except MycelError as error:
             self._settle(error)
         else:
@@ -393,32 +403,24 @@ class Writer:
 
     # SQLite's part.
 
-    def _writable(self) -> apsw.Connection:
-        if self._connection is None:
+    def _at_hand(self) -> _Tools:
+        """What to write with; on a new connection, if there is none or it was lost."""
+        tools = self._tools
+        if tools is None:
             with translated():
                 connection = self._location.connect(writable=True)
             if self._location.identity() != self._identity:
                 connection.close()
                 raise self._gone()
-            self._connection = connection
-        if not self._prepared:
-            self._checkpointer.watch(self._connection)
-            self._prepared = True
-        return self._connection
+            tools = self._tools = self._tools_on(connection)
+        return tools
 
-    def _cursors_of(self, connection: apsw.Connection) -> Cursors:
-        cursors = self._cursors
-        if cursors is None or cursors.connection is not connection:
-            cursors = self._cursors = Cursors(connection)
-        return cursors
-
-    def _state_trees(self) -> StateTrees:
-        if self._trees is None:
-            self._trees = StateTrees(self._writable())
-        return self._trees
+    def _tools_on(self, connection: apsw.Connection) -> _Tools:
+        self._checkpointer.watch(connection)
+        return _Tools(connection, Cursors(connection), StateTrees(connection))
 
     def _transaction(self, actor: str, message: str) -> Transaction:
-        connection = self._writable()
+        connection, cursors, trees = self._at_hand()
         head = self._head
         if head is None or not self._is_alone:
             with translated():
@@ -427,9 +429,9 @@ class Writer:
             self._memory.forget()  # Somebody else has written.
         self._head = None  # The transaction changes it; it is worth something again at its end.
         ledger = Ledger(
-            self._cursors_of(connection),
+            cursors,
             self._registry,
-            self._state_trees(),
+            trees,
             head,
             actor=actor,
             message=message,
@@ -438,22 +440,23 @@ class Writer:
         )
         return Transaction(ledger, self._guards)
 
-    def _begin(self, *, patient: bool = True) -> apsw.Connection:
-        connection = self._writable()
+    def _begin(self, *, patient: bool = True) -> _Tools:
+        tools = self._at_hand()
+        connection, cursors, _ = tools
         try:
             if not patient:
                 connection.set_busy_handler(None)
-            self._cursors_of(connection).write("BEGIN IMMEDIATE")
+            cursors.write("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translate(error) from error
         finally:
             if not patient:
                 self._location.be_patient(connection)
         self._refuse_newer(connection)
-        if self._cursors_of(connection).has_moved():
+        if cursors.has_moved():
             self._roll_back(connection)
             raise self._gone()
-        return connection
+        return tools
 
     def _gone(self) -> DatabaseError:
         return DatabaseError(
@@ -478,9 +481,10 @@ class Writer:
             raise
         self._changes_seen = changes
 
-    def _commit(self, connection: apsw.Connection) -> None:
+    def _commit(self, tools: _Tools) -> None:
+        connection = tools.connection
         try:
-            self._cursors_of(connection).write("COMMIT")
+            tools.cursors.write("COMMIT")
         except (apsw.BusyError, apsw.FullError) as error:
             self._roll_back(connection)
             raise translate(error) from error
@@ -496,8 +500,7 @@ class Writer:
                 connection.execute("ROLLBACK")
             except apsw.Error:
                 # It cannot be left half open: a closed connection is rolled back for certain.
-                self._connection = self._trees = None
-                self._prepared = False
+                self._tools = None
                 connection.close(True)
         self._is_half_done = False
 
@@ -506,5 +509,5 @@ class Writer:
         self._registry.reset()
         self._memory.forget()
         self._head = None
-        if self._trees is not None:
-            self._trees.forget()
+        if self._tools is not None:
+            self._tools.trees.forget()

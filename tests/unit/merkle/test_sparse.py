@@ -129,6 +129,10 @@ class Pages(dict[int, bytes]):
         assert 0 < page < 2**63
         self[page] = bytes(body)
 
+    def put_all(self, bodies: Mapping[int, Page]) -> None:
+        for page, body in bodies.items():
+            self.put(page, body)
+
     def delete(self, page: int) -> None:
         self.pop(page, None)
 
@@ -147,6 +151,10 @@ class LivePages(dict[int, Page]):
     def put(self, page: int, body: Page) -> None:
         self[page] = body
         self.unwritten.add(page)
+
+    def put_all(self, bodies: Mapping[int, Page]) -> None:
+        self.update(bodies)
+        self.unwritten.update(bodies)
 
     def delete(self, page: int) -> None:
         self.pop(page, None)
