@@ -36,7 +36,8 @@ BLOCKS: Final = 20
 SAMPLES: Final = 2000
 """About so many are taken of each, as far as `BUDGET_S` goes."""
 BUDGET_S: Final = 4.0
-PASSES_MIN: Final = 3
+PASSES_MIN: Final = 15
+"""At least so many, however long that takes: the median of three says little."""
 
 SHORT, LONG = Bar(2), Bar(1.2)
 """For commands below a millisecond, and above."""

@@ -11,7 +11,7 @@ ask about that position: from the live tables if nothing was written since, othe
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -285,7 +285,14 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     )
 
 
-def _size(column: Sequence[Any]) -> int:
+def _size(rows: Sequence[Any], statement: Statement) -> int:
+    """How long the texts of some rows are together."""
+    if len(statement.json_columns) == 1:
+        return _length(rows) if statement.texts else 0
+    return sum([_length([row[at] for row in rows]) for at in statement.texts])
+
+
+def _length(column: Sequence[Any]) -> int:
     """How long the texts of a column are together. Nearly always all cells are texts, or none."""
     try:
         return sum(map(len, column))
@@ -309,16 +316,17 @@ def _cells(
         lot = limit + 2  # One more than can come.
     try:
         cursor = reader.cursor.execute(statement.text, bindings)
-        chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
-        if len(chunk) < lot:
-            return chunk
-        return _more_cells(cursor, chunk, width, limit)
+        cells = map(_CELL, cursor) if width == 1 else cursor
+        chunk = list(islice(cells, lot))
+        return chunk if len(chunk) < lot else _more_cells(cells, chunk, statement, limit)
     except BaseException:  # Whatever it was, the statement must not stay open.
         reader.abandon()
         raise
 
 
-def _more_cells(cursor: apsw.Cursor, chunk: list[Any], width: int, limit: int | None) -> list[Any]:
+def _more_cells(
+    coming: Iterator[Any], chunk: list[Any], statement: Statement, limit: int | None
+) -> list[Any]:
     """All that have come, and those that still come."""
     cells: list[Any] = []
     lot = len(chunk)
@@ -326,11 +334,11 @@ def _more_cells(cursor: apsw.Cursor, chunk: list[Any], width: int, limit: int | 
     size = 0
     while chunk:
         cells += chunk
-        size += _size(chunk) if width == 1 else sum(map(_size, zip(*chunk, strict=True)))
+        size += _size(chunk, statement)
         if size > RESULT_BYTES_MAX or len(cells) > rows_max:
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-        chunk = list(map(_CELL, islice(cursor, lot)) if width == 1 else islice(cursor, lot))
+        chunk = list(islice(coming, lot))
     return cells

@@ -43,6 +43,8 @@ class Statement:
     """The variables that break ties, in this order."""
     is_small: bool = False
     """Whether no cell is larger than a name."""
+    texts: tuple[int, ...] = ()
+    """The columns that may hold texts: all that do not count or add up."""
 
 
 def compile_query(
@@ -107,8 +109,10 @@ class _Compiler:
             outputs = [self._output(select, each) for each in self._plain()]
             text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
-        is_small = all(map(_is_small, self.query.outputs))
-        return Statement(*self.bindings.used_in(text), kinds, self.ties, is_small)
+        asked = self.query.outputs
+        is_small = all(_is_number(each) or _is_name(each) for each in asked)
+        texts = tuple(at for at, each in enumerate(asked) if not _is_number(each))
+        return Statement(*self.bindings.used_in(text), kinds, self.ties, is_small, texts)
 
     def _shows_elements(self) -> bool:
         """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
@@ -282,10 +286,12 @@ def _kept(cell: Cell, number: str) -> Cell:
     return Cell(number, cell.kind, is_present=cell.is_present)
 
 
-def _is_small(output: ir.Output) -> bool:
-    if isinstance(output, ir.Total):
-        return output.function not in totals.EXTREMES
-    return output.path in (("name",), ("type",), ("id",))
+def _is_number(output: ir.Output) -> bool:
+    return isinstance(output, ir.Total) and output.function not in totals.EXTREMES
+
+
+def _is_name(output: ir.Output) -> bool:
+    return not isinstance(output, ir.Total) and output.path in (("name",), ("type",), ("id",))
 
 
 def _columns(outputs: list[Output]) -> str:
