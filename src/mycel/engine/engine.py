@@ -80,10 +80,9 @@ class Engine:
             raise read_only("This command writes, and only reading is allowed here.")
         command = prepared.command
         try:
-            values = Values(parameters)
             if isinstance(command, ast.Find) and not dry_run:
-                return self._finder.run(prepared, command, values, self._timeout_s)
-            outcome = self._outcome(prepared, values, actor=actor, dry_run=dry_run)
+                return self._finder.run(prepared, command, parameters, self._timeout_s)
+            outcome = self._outcome(prepared, Values(parameters), actor=actor, dry_run=dry_run)
         except MycelError as error:
             shown(error, text)
             raise
@@ -133,7 +132,7 @@ class Engine:
                     self._finder.check(reader, prepared, command, values)
                 return Outcome(VALID)
             case ast.Find():
-                result = self._finder.run(prepared, command, values, self._timeout_s)
+                result = self._finder.run(prepared, command, values.parameters, self._timeout_s)
                 return Outcome(result.value, result.next_cursor, result.warnings)
             case (
                 ast.Capsule()

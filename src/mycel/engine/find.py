@@ -11,7 +11,7 @@ ask about that position: from the live tables if nothing was written since, othe
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -23,7 +23,7 @@ import apsw
 from mycel.engine.advice import advice, is_count_of_nothing
 from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.planning import Planner
-from mycel.engine.prepared import FindPlan, Prepared
+from mycel.engine.prepared import FindPlan, Prepared, usual_of
 from mycel.engine.result import Result
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -43,6 +43,7 @@ from mycel.store.chronicle import seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
+from mycel.store.rows import KEPT
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +63,13 @@ class Finder:
         self._planner: Final = planner
         self._database: str | None = None
 
-    def run(self, prepared: Prepared, find: ast.Find, values: Values, timeout_s: float) -> Result:
+    def run(
+        self,
+        prepared: Prepared,
+        find: ast.Find,
+        parameters: Mapping[str, Any] | None,
+        timeout_s: float,
+    ) -> Result:
         """The result of a FIND, or of one page of it.
 
         Raises:
@@ -70,25 +77,35 @@ class Finder:
             ExecutionTimeout: it took too long.
             ResourceExhausted: the result is too large.
         """
-        # All that is called here is cold after the statement before, and so counts.
-        reader = self._store.take()
+        # What runs after a statement finds the processor's caches full of other things: a small
+        # FIND takes a tenth longer for each function that it calls. Hence those in place here.
+        store = self._store
+        reader = store.take()
         try:
             reader.deadline = monotonic() + timeout_s
-            if find.cursor is not None or find.as_of is not None:
-                return self._past(reader, prepared, find, values)
-            limit = None if find.limit is None else _limit(find.limit, values)
-            own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
+            values: Values | None = None
             while True:
-                plan = prepared.plans.get(prepared.shape(values) if prepared.roles else ())
-                if (  # What `fits` says, in place.
-                    plan is None
-                    or reader.definitions != plan.definitions
-                    or reader.newest >= plan.outgrown_at
+                usual = prepared.usual
+                if (
+                    usual is not None
+                    and reader.definitions == usual.plan.definitions
+                    and reader.newest < usual.plan.outgrown_at
                 ):
+                    plan, binder, limit = usual
+                    bindings = binder.at_once(parameters)
+                    if bindings is None:
+                        bindings = binder.bind(Values(parameters), _NOTHING)
+                else:
+                    values = Values(parameters) if values is None else values
+                    if find.cursor is not None or find.as_of is not None:
+                        return self._past(reader, prepared, find, values)
+                    limit = None if find.limit is None else _limit(find.limit, values)
+                    own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
                     plan = self.plan(reader, prepared, find, values)
+                    bindings = plan.binder.bind(values, own)
                 seen = reader.version
                 try:
-                    cells = _cells(reader, plan.live, plan.binder.bind(values, own), limit)
+                    cells = _cells(reader, plan.live, bindings, limit)
                 except (apsw.Error, MycelError) as error:
                     if not _helps_to_plan_anew(reader, prepared, plan, error):
                         raise
@@ -98,6 +115,7 @@ class Finder:
                     if reader.definitions == plan.definitions:
                         break
             if limit is not None and len(cells) > limit:
+                values = Values(parameters) if values is None else values
                 if reader.version != seen:
                     # Somebody has written: which position the rows belong to is not known.
                     return self._past(reader, prepared, find, values)
@@ -105,13 +123,13 @@ class Finder:
                 return self._page(reader, plan, plan.live, cells, limit, page)
             ask = None
             if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
-                ask = partial(self._advice, find, values)
+                ask = partial(self._advice, find, Values(parameters))
             columns, kinds = plan.columns, plan.live.json_columns
             return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
-            self._store.give(reader)
+            store.give(reader)
 
     def plan(
         self,
@@ -124,13 +142,23 @@ class Finder:
         """The plan for these parameters, made if there is none; for the past, one for a moment."""
         if prepared.roles is not None:
             plan = prepared.plans.get(prepared.shape(values, moment))
-            if plan is not None and (moment is not None or plan.fits(reader)):
-                return plan
+            if plan is not None:
+                if moment is not None or plan.fits(reader):
+                    return plan
+                reader.reread()  # Perhaps it is the reader that has not looked for long.
+                if plan.fits(reader):
+                    return plan
         bound, plan = self._planner.find(
             reader, find, values, exact=prepared.is_exact, moment=moment
         )
         prepared.roles = bound.roles
-        prepared.keep(prepared.shape(values, moment), plan)
+        usual = None
+        if moment is None and not bound.roles and find.cursor is None and find.as_of is None:
+            if find.limit is None:
+                usual = usual_of(plan, None)
+            elif isinstance(find.limit, ast.Literal):
+                usual = usual_of(plan, _limit(find.limit, values))
+        prepared.keep(prepared.shape(values, moment), plan, usual)
         return plan
 
     def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
@@ -315,7 +343,7 @@ def _cells(
     if limit is not None and limit < lot:
         lot = limit + 2  # One more than can come.
     try:
-        cursor = reader.cursor.execute(statement.text, bindings)
+        cursor = reader.cursor.execute(statement.text, bindings, prepare_flags=KEPT)
         cells = map(_CELL, cursor) if width == 1 else cursor
         chunk = list(islice(cells, lot))
         return chunk if len(chunk) < lot else _more_cells(cells, chunk, statement, limit)

@@ -7,10 +7,10 @@ names of types and predicates, and the kind of value that a filter compares with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.engine.values import Values, json_kind
 from mycel.errors import InvalidValueType
@@ -19,7 +19,7 @@ from mycel.kip import ast
 from mycel.model import ids
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.schema.values import moment_to_compare
-from mycel.sql.compiler import Statement, compile_query
+from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
 from mycel.store.reader import Reader
 from mycel.syntax.regex import compiled
 
@@ -70,12 +70,31 @@ class FindPlan:
         return found
 
 
+class Usual(NamedTuple):
+    """How a FIND is run whose parameters do not shape it, and whose page, if any, is the first."""
+
+    plan: FindPlan
+    binder: Binder
+    limit: int | None
+
+
+def usual_of(plan: FindPlan, limit: int | None) -> Usual:
+    """How a plan is run that gives all, or always the first so many."""
+    if limit is None:
+        return Usual(plan, plan.binder, None)
+    own: dict[ir.Value, ir.Value] = {
+        LIMIT: ir.Known(limit + 1, "number"),
+        OFFSET: ir.Known(0, "number"),
+    }
+    return Usual(plan, Binder([own.get(each, each) for each in plan.live.bindings]), limit)
+
+
 class Binder:
     """Makes the values of one execution from constants, parameters and what the engine gives."""
 
     __slots__ = ("_around", "_constant", "_fixed", "_given", "_own", "_text")
 
-    def __init__(self, values: tuple[ir.Value, ...]) -> None:
+    def __init__(self, values: Sequence[ir.Value]) -> None:
         self._constant: Final = [
             value.value if isinstance(value, ir.Known) else None for value in values
         ]
@@ -91,13 +110,20 @@ class Binder:
             at, self._text, _ = self._given[0]
             self._around = tuple(self._constant[:at]), tuple(self._constant[at + 1 :])
 
+    def at_once(self, parameters: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+        """What to bind where that takes no thought; None if it does."""
+        if self._text is None:
+            return self._fixed if parameters is None or parameters.__class__ is dict else None
+        if parameters is None or parameters.__class__ is not dict:
+            return None
+        value = parameters.get(self._text)
+        if value.__class__ is not str or not value.isascii():
+            return None
+        before, after = self._around
+        return (*before, value, *after)
+
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
         """What to bind, in order. `own` are the engine's own values, under names with `#`."""
-        if self._text is not None:
-            value = values.parameters.get(self._text)
-            if value.__class__ is str and value.isascii():
-                before, after = self._around
-                return (*before, value, *after)  # The usual case, which has to be quick.
         if self._fixed is not None:
             return self._fixed
         bound = self._constant.copy()
@@ -163,6 +189,8 @@ class Prepared:
         None
     )
     """The parameters of these roles, in order."""
+    usual: Usual | None = None
+    """How it is run nearly always; None if that is not known yet, or differs."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
     """The command without its page, and what is given with it: what its cursors belong to."""
 
@@ -171,6 +199,7 @@ class Prepared:
         with _KEEPING:
             self.is_exact = True
             self.plans.clear()
+            self.usual = None
 
     def shape(self, values: Values, moment: int | None = None) -> Shape:
         """What about the parameters, and the moment if it is past, shapes the plan."""
@@ -188,16 +217,19 @@ class Prepared:
     def forget(self, plan: FindPlan) -> None:
         """Forget a plan that did not do."""
         with _KEEPING:
+            if self.usual is not None and self.usual.plan is plan:
+                self.usual = None
             for shape in [shape for shape, each in self.plans.items() if each is plan]:
                 del self.plans[shape]
 
-    def keep(self, shape: Shape, plan: FindPlan) -> None:
+    def keep(self, shape: Shape, plan: FindPlan, usual: Usual | None = None) -> None:
         """Remember a plan, unless another thread has found meanwhile that it will not do."""
         with _KEEPING:
             while len(self.plans) >= PLANS_PER_COMMAND_MAX:
                 del self.plans[next(iter(self.plans))]
             if plan.is_exact == self.is_exact:
                 self.plans[shape] = plan
+                self.usual = usual or self.usual
 
 
 def _shaping(value: Any, role: Role) -> str:

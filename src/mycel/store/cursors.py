@@ -12,11 +12,12 @@ address.
 from __future__ import annotations
 
 from array import array
+from functools import partial
 from typing import Any, Final
 
 import apsw
 
-from mycel.store.rows import Row
+from mycel.store.rows import KEPT, Row
 
 
 class Cursors:
@@ -25,9 +26,9 @@ class Cursors:
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection: Final = connection
         writing = connection.cursor()
-        self.write: Final = writing.execute
+        self.write: Final = partial(writing.execute, prepare_flags=KEPT)
         """Runs a statement that gives no rows."""
-        self.write_many: Final = writing.executemany
+        self.write_many: Final = partial(writing.executemany, prepare_flags=KEPT)
         """Runs one for each of some rows. What makes the rows must not write."""
         self._reading: Final = connection.cursor()
         self._moved: Final = array("i", [0])
@@ -35,7 +36,7 @@ class Cursors:
 
     def row(self, query: str, bindings: tuple[Any, ...]) -> Row | None:
         """The first row of a query, or None. No statement stays open."""
-        rows: list[Row] = self._reading.execute(query, bindings).fetchall()
+        rows: list[Row] = self._reading.execute(query, bindings, prepare_flags=KEPT).fetchall()
         return rows[0] if rows else None
 
     def has_moved(self) -> bool:

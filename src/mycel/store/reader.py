@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, Final, Literal, NamedTuple
@@ -23,7 +24,7 @@ from mycel.model.names import check_name
 from mycel.store import link_ends
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.registry import Registry
-from mycel.store.rows import Row, first, only
+from mycel.store.rows import KEPT, Row, first, only
 
 Direction = Literal["out", "in"]
 
@@ -75,6 +76,8 @@ class Reader:
     def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
         self.connection: Final = connection
         self.registry: Final = registry
+        self.execute: Final = partial(connection.execute, prepare_flags=KEPT)
+        """Runs a statement, and keeps it for the next time."""
         self.cursor = connection.cursor()
         """A cursor to use again and again: to make one takes as long as a small statement.
 
@@ -173,7 +176,7 @@ class Reader:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
-        row = self.connection.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
+        row = self.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
         return None if row is None else row[0]
 
     def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
@@ -191,7 +194,7 @@ class Reader:
     def was_ever(self, number: int) -> bool:
         """Whether an element is live, or was before."""
         table = "concept" if ids.is_concept(number) else "proposition"
-        found = self.connection.execute(
+        found = self.execute(
             f"SELECT 1 FROM {table} WHERE id = ?1"
             f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
             (number,),
@@ -212,14 +215,14 @@ class Reader:
         near, far = _ENDS[direction]
         if self.seq is None and predicates is not None and len(predicates) == 1 and not tombstoned:
             # The hot path: one tight range of an index.
-            rows = self.connection.execute(
+            rows = self.execute(
                 f"SELECT {_PROPOSITION} FROM proposition WHERE {near} = ? AND predicate = ?"
                 f" ORDER BY {far}",
                 (end, predicates[0]),
             )
             return self._as_propositions(rows)
         where, bindings = _adjacency(near, end, predicates)
-        rows = self.connection.execute(
+        rows = self.execute(
             self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}", bindings
         )
         return self._as_propositions(rows)
@@ -235,14 +238,14 @@ class Reader:
         """Only the other ends, in the order of predicate number and id."""
         near, far = _ENDS[direction]
         where, bindings = _adjacency(near, end, predicates)
-        rows = self.connection.execute(
+        rows = self.execute(
             self._neighbours_where(far, where, tombstoned) + " ORDER BY 1, 2", bindings
         )
         return [Neighbour(*row) for row in rows]
 
     def touching(self, number: int) -> list[int]:
         """The live links that leave or reach an element, by number."""
-        rows = self.connection.execute(
+        rows = self.execute(
             "SELECT id FROM proposition WHERE subject = ?1"
             " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
             (number,),
@@ -259,12 +262,12 @@ class Reader:
                 f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
                 f" WHERE {where} AND to_seq = {OPEN_END}"
             )
-        row = self.connection.execute(query, bindings).fetchone()
+        row = self.execute(query, bindings).fetchone()
         return None if row is None else self.as_concept(row)
 
     def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
         query = self._propositions_where(where, tombstoned)
-        row = self.connection.execute(query, bindings).fetchone()
+        row = self.execute(query, bindings).fetchone()
         return None if row is None else self.as_proposition(row)
 
     def _propositions_where(self, where: str, tombstoned: bool) -> str:
@@ -288,13 +291,13 @@ class Reader:
     # Rows of the past tables.
 
     def past_concept(self, rowid: int) -> Concept | None:
-        row = self.connection.execute(
+        row = self.execute(
             f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?", (rowid,)
         ).fetchone()
         return None if row is None else self.as_concept(row)
 
     def past_proposition(self, rowid: int) -> Proposition | None:
-        row = self.connection.execute(
+        row = self.execute(
             f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past WHERE rowid = ?",
             (rowid,),
         ).fetchone()
@@ -386,7 +389,7 @@ class PastReader(Reader):
 
     def was_ever(self, number: int) -> bool:
         table = "concept" if ids.is_concept(number) else "proposition"
-        found = self.connection.execute(
+        found = self.execute(
             f"SELECT 1 FROM {table} WHERE id = ?1 AND seq <= ?2"
             f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 AND from_seq <= ?2 LIMIT 1",
             (number, self.seq),
@@ -394,7 +397,7 @@ class PastReader(Reader):
         return found.fetchone() is not None
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
-        row = self.connection.execute(
+        row = self.execute(
             f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self.seq}"
             f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}",

@@ -13,6 +13,7 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import apsw
@@ -22,7 +23,7 @@ from mycel.merkle import pages, sparse
 from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
 from mycel.merkle.proofs import Namespace
 from mycel.store.journal import Head
-from mycel.store.rows import every, only
+from mycel.store.rows import KEPT, every, only
 
 FOLD_CHANGES_MAX: Final = 256
 """Pending changes are folded into the pages when there would be more than this."""
@@ -127,7 +128,7 @@ class _Pages:
 
     def __init__(self, connection: apsw.Connection, table: str) -> None:
         self._connection = connection
-        self._execute = connection.cursor().execute
+        self._execute = partial(connection.cursor().execute, prepare_flags=KEPT)
         """On a cursor that is used again (see `cursors`)."""
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
