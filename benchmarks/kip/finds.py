@@ -223,15 +223,21 @@ def measure_question(
     if not hubs:
         form = next(form for form in question.forms if form.name == best)
         also["SQL on one cursor"] = form.on(base.on_one_cursor(), question.predicate)
-    runs = [_run(each) for each in (_ours(db, texts), forms[best], *also.values())]
-    blocks = in_blocks(inputs, BLOCKS)
-    took = take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
-    bar: Bar | None = question.bar or (LONG if hubs or took[1].p50 >= HUB_FROM_S else SHORT)
+    ours = _ours(db, texts)
+    took, plain = _side_by_side([ours, forms[best]], inputs)
+    bar: Bar | None = question.bar or (LONG if hubs or plain.p50 >= HUB_FROM_S else SHORT)
     if not question.has_bar:
         bar = None
-    yield Measure(name, size, "s", took[0], took[1], bar, note=f"beside SQL: {best}")
-    for form, plain in zip(also, took[2:], strict=True):
-        yield Measure(name, size, "s", took[0], plain, note=f"beside {form}")
+    yield Measure(name, size, "s", took, plain, bar, note=f"beside SQL: {best}")
+    if also:
+        took, *others = _side_by_side([ours, *also.values()], inputs)
+        for form, plain in zip(also, others, strict=True):
+            yield Measure(name, size, "s", took, plain, note=f"beside {form}")
+
+
+def _side_by_side(answers: Sequence[Answer], inputs: Sequence[Input]) -> list[Summary]:
+    runs, blocks = [_run(each) for each in answers], in_blocks(inputs, BLOCKS)
+    return take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
 
 
 def _passes(runs: Sequence[Run], inputs: Sequence[Input]) -> int:
