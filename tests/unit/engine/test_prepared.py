@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import mycel
 from mycel.engine import engine as engine_module
 from mycel.engine.prepared import COMMANDS_CACHED_MAX, PLANS_PER_COMMAND_MAX
-from mycel.errors import TypeMismatch
+from mycel.errors import InvalidValueType, TypeMismatch, UnknownReference
 from tests.unit.engine.town import counted_plannings, towns
 
 BY_NAME = 'FIND(?t.name) WHERE { ?t {type: "Town", name: :name} }'
@@ -40,6 +41,41 @@ def test_the_same_text_is_planned_once(db: mycel.Nexus) -> None:
         for n in range(5):
             assert db.execute(BY_NAME, name=f"t{n}").value == [f"t{n}"]
     assert len(made) == 1
+
+
+def test_a_reader_that_is_new_uses_the_plan_that_is_there(db: mycel.Nexus) -> None:
+    with counted_plannings() as made:
+        db.execute(BY_NAME, name="t1")
+        with db._store.reading(), db._store.reading():  # The next one has to be made.
+            assert db.execute(BY_NAME, name="t2").value == ["t2"]
+    assert len(made) == 1
+
+
+def test_a_page_of_a_fixed_size_is_cut_and_continued_every_time(db: mycel.Nexus) -> None:
+    first = 'FIND(?t.name) WHERE { ?t {type: "Town"} FILTER(?t.name >= :from) }'
+    page = f"{first} ORDER BY ?t.name ASC LIMIT 2"
+    names = db.execute(f"{first} ORDER BY ?t.name ASC", {"from": ""}).value
+    assert len(names) == 5
+    for start in (1, 0, 2):
+        result = db.execute(page, {"from": names[start]})
+        assert result.value == names[start : start + 2]
+        after = {"from": names[start], "at": result.next_cursor}
+        assert db.execute(f"{page} CURSOR :at", after).value == names[start + 2 : start + 4]
+    assert db.execute(page, {"from": names[-1]}).next_cursor is None
+
+
+@pytest.mark.parametrize("command", [NEIGHBOURS, BY_NAME])
+def test_parameters_are_looked_at_every_time(db: mycel.Nexus, command: str) -> None:
+    db.execute(command, {"name": "t1"})
+    with pytest.raises(InvalidValueType, match="must be an object, not an array"):
+        db.execute(command, ["t1"])  # type: ignore[arg-type]
+    assert db.execute(command, MappingProxyType({"name": "t1"})).value
+    if command is BY_NAME:
+        for none in (None, {}, {"nmae": "t1"}):
+            with pytest.raises(UnknownReference):
+                db.execute(command, none)
+        with pytest.raises(InvalidValueType):
+            db.execute(command, {"name": 1})
 
 
 def test_the_same_text_is_parsed_once(db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch) -> None:
