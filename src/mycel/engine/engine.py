@@ -69,7 +69,11 @@ class Engine:
         Raises:
             MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
         """
-        prepared = self._commands.known.get(text) if text.__class__ is str else None
+        if not isinstance(text, str):
+            raise InvalidSyntax(
+                f"A command is a text, not {kind_of(text)}.", hint="Pass it as one string."
+            )
+        prepared = self._commands.known.get(text)
         if prepared is None:
             prepared = self.prepare(text)
         if readonly and is_write(prepared.command):
@@ -107,10 +111,6 @@ class Engine:
 
     def prepare(self, text: str) -> Prepared:
         """Parse a command, and keep it for the next time."""
-        if not isinstance(text, str):
-            raise InvalidSyntax(
-                f"A command is a text, not {kind_of(text)}.", hint="Pass it as one string."
-            )
         prepared = Prepared(text, parse(text))
         self._commands.keep(prepared)
         return prepared

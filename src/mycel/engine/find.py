@@ -23,7 +23,7 @@ import apsw
 from mycel.engine.advice import advice, is_count_of_nothing
 from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.planning import Planner
-from mycel.engine.prepared import FindPlan, Prepared, usual_of
+from mycel.engine.prepared import FindPlan, Prepared, Usual, usual_of
 from mycel.engine.result import Result
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -94,9 +94,10 @@ class Finder:
                     plan, binder, limit = usual
                     bindings = binder.at_once(parameters)
                     if bindings is None:
-                        bindings = binder.bind(Values(parameters), _NOTHING)
+                        values = values or Values(parameters)
+                        bindings = binder.bind(values, _NOTHING)
                 else:
-                    values = Values(parameters) if values is None else values
+                    values = values or Values(parameters)
                     if find.cursor is not None or find.as_of is not None:
                         return self._past(reader, prepared, find, values)
                     limit = None if find.limit is None else _limit(find.limit, values)
@@ -115,7 +116,7 @@ class Finder:
                     if reader.definitions == plan.definitions:
                         break
             if limit is not None and len(cells) > limit:
-                values = Values(parameters) if values is None else values
+                values = values or Values(parameters)
                 if reader.version != seen:
                     # Somebody has written: which position the rows belong to is not known.
                     return self._past(reader, prepared, find, values)
@@ -123,7 +124,7 @@ class Finder:
                 return self._page(reader, plan, plan.live, cells, limit, page)
             ask = None
             if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
-                ask = partial(self._advice, find, Values(parameters))
+                ask = partial(self._advice, find, values or Values(parameters))
             columns, kinds = plan.columns, plan.live.json_columns
             return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
         except apsw.Error as error:
@@ -152,12 +153,8 @@ class Finder:
             reader, find, values, exact=prepared.is_exact, moment=moment
         )
         prepared.roles = bound.roles
-        usual = None
-        if moment is None and not bound.roles and find.cursor is None and find.as_of is None:
-            if find.limit is None:
-                usual = usual_of(plan, None)
-            elif isinstance(find.limit, ast.Literal):
-                usual = usual_of(plan, _limit(find.limit, values))
+        has_usual = moment is None and not bound.roles and find.cursor is None
+        usual = _usual(find, plan, values) if has_usual else None
         prepared.keep(prepared.shape(values, moment), plan, usual)
         return plan
 
@@ -193,8 +190,7 @@ class Finder:
     # The past, and later pages.
 
     def _past(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> Result:
-        connection = reader.connection
-        connection.execute("BEGIN")
+        reader.execute("BEGIN")
         try:
             while True:
                 plan, page, newest = self._placed(reader, prepared, find, values)
@@ -215,7 +211,7 @@ class Finder:
                 else:
                     return self._page(reader, plan, statement, cells, limit, page)
         finally:
-            connection.execute("COMMIT")
+            reader.execute("COMMIT")
 
     def _placed(
         self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
@@ -293,6 +289,13 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     text, nodes = prepared.bare
     given = {node.name: values.value(node) for node in nodes}
     return f"{text}\0{canonical(given)}"
+
+
+def _usual(find: ast.Find, plan: FindPlan, values: Values) -> Usual | None:
+    """The usual way to run a command whose parameters do not shape its plan."""
+    if find.as_of is not None or isinstance(find.limit, ast.Placeholder):
+        return None
+    return usual_of(plan, None if find.limit is None else _limit(find.limit, values))
 
 
 def _limit(node: ast.Number, values: Values) -> int:

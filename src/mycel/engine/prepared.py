@@ -229,7 +229,7 @@ class Prepared:
                 del self.plans[next(iter(self.plans))]
             if plan.is_exact == self.is_exact:
                 self.plans[shape] = plan
-                self.usual = usual or self.usual
+                self.usual = usual or self.usual  # A plan for the past changes nothing in it.
 
 
 def _shaping(value: Any, role: Role) -> str:

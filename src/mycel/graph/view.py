@@ -198,13 +198,13 @@ class GraphView:
         reader = self._take()
         try:
             reader.deadline = monotonic() + self._timeout_s
-            reader.connection.execute("BEGIN")
+            reader.execute("BEGIN")
             try:
                 number = _start(reader, start)
                 return traversal.traverse(reader, number, bounds, self._adjacency)
             finally:
                 if reader.connection.in_transaction:
-                    reader.connection.execute("COMMIT")
+                    reader.execute("COMMIT")
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -230,14 +230,14 @@ class GraphView:
         number = resolve(start)
         reader = self._take()
         try:
-            reader.connection.execute("BEGIN")
+            reader.execute("BEGIN")
             try:
                 return walk.find(
                     reader, number, follow or walk.Follow(), types=types, limit=limit, form=form
                 )
             finally:
                 if reader.connection.in_transaction:
-                    reader.connection.execute("COMMIT")
+                    reader.execute("COMMIT")
         except apsw.Error as error:
             raise translate(error) from error
         finally:

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice, pairwise
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from mycel.merkle import pages
 from mycel.merkle.pages import (
@@ -213,10 +213,10 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
         return root(nodes)
     if len(keys) > FEW_CHANGES or None in record_hashes:
         return _Update(nodes, keys, record_hashes).page(ROOT_PAGE, 0, 0, len(keys))
-    return _update_few(nodes, keys, record_hashes)
+    return _update_few(nodes, keys, record_hashes)  # type: ignore[arg-type]  # None is not in it.
 
 
-def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[Any]) -> bytes:
+def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
     """A few changes, one after the other: down to the bucket, then up again.
 
     Does what `_Update` does. A small transaction spends most of its time here, so it is one plain
@@ -239,7 +239,7 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[Any]) 
         bit = 60 - shift
         bucket, current = pages.with_leaf(body or BUCKET, key, record_hash, bit)
         if len(bucket) > BUCKET_BYTES_MAX and bit < BRANCH_BIT_MAX:
-            if page in touched:
+            if page in touched:  # With what an earlier key has brought.
                 nodes.put(page, touched.pop(page))
             current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
         else:

@@ -39,12 +39,12 @@ class Statement:
     text: str
     bindings: tuple[ir.Value, ...]
     json_columns: tuple[bool, ...]
+    texts: tuple[int, ...]
+    """The columns that may hold texts: all that do not count or add up."""
     ties: tuple[ir.Variable, ...] = ()
     """The variables that break ties, in this order."""
     is_small: bool = False
     """Whether no cell is larger than a name."""
-    texts: tuple[int, ...] = ()
-    """The columns that may hold texts: all that do not count or add up."""
 
 
 def compile_query(
@@ -75,7 +75,7 @@ def compile_numbers(query: ir.Query, *, limited: bool = False) -> Statement:
     text = f"SELECT * FROM ({select.text(columns, distinct=True)} LIMIT -1) ORDER BY {order}"
     if limited:
         text += f" LIMIT {compiler.bindings.add(LIMIT)}"
-    return Statement(*compiler.bindings.used_in(text), (False,) * len(names))
+    return Statement(*compiler.bindings.used_in(text), (False,) * len(names), ())
 
 
 class _Compiler:
@@ -112,7 +112,7 @@ class _Compiler:
         asked = self.query.outputs
         is_small = all(_is_number(each) or _is_name(each) for each in asked)
         texts = tuple(at for at, each in enumerate(asked) if not _is_number(each))
-        return Statement(*self.bindings.used_in(text), kinds, self.ties, is_small, texts)
+        return Statement(*self.bindings.used_in(text), kinds, texts, self.ties, is_small)
 
     def _shows_elements(self) -> bool:
         """Whether a row holds whole elements, which are not to be assembled only to be cut off."""

@@ -366,7 +366,8 @@ class _Batch:
             if self._ledger.row(buried, (identities,)) is not None:
                 return False
         before = connection.total_changes()
-        connection.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), self._live)
+        insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
+        self._ledger.write_many(insert, self._live)
         complete = connection.total_changes() - before == len(self._live)
         if not complete:
             span = self._live[0][0], self._live[-1][0]
@@ -386,7 +387,7 @@ class _Batch:
         pairs = zip(self.numbers, digests, strict=True)
         ledger.append_leaves([entry_leaf(kind, each, NO_RECORD, digest) for each, digest in pairs])
         seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
-        ledger.connection.executemany(
+        ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
             zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
         )

@@ -11,6 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from math import inf
 from pathlib import Path
 from shutil import rmtree
@@ -33,7 +34,7 @@ from mycel.store.opening import (
 )
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
-from mycel.store.rows import every
+from mycel.store.rows import KEPT, every
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.writer import Writer
@@ -138,12 +139,12 @@ class Store:
         """A reader that sees one snapshot for as long as the block lasts."""
         reader = self.take()
         try:
-            reader.connection.execute("BEGIN")
+            reader.execute("BEGIN")
             try:
                 yield reader
             finally:
                 if reader.connection.in_transaction:
-                    reader.connection.execute("COMMIT")
+                    reader.execute("COMMIT")
         except FAILURES as error:
             raise translate(error) from error
         finally:
@@ -220,7 +221,7 @@ class Store:
             trees.catch_up(head.seq, head.folded_seq)
             trees.write(head)
             text.fold(connection)
-            head.write(connection.execute, b"", b"")
+            head.write(partial(connection.execute, prepare_flags=KEPT), b"", b"")
 
         return self._writer.maintain(work, wait=wait)
 

@@ -77,10 +77,8 @@ def tx_bytes(
             cbor.integer(time_us),
             cbor.text(actor),
             cbor.text(message),
-            b"\x58\x20",
-            concepts,
-            b"\x58\x20",
-            edges,
+            cbor.byte_string(concepts),
+            cbor.byte_string(edges),
         )
     )
 

@@ -99,7 +99,8 @@ class Ledger:
         self._fresh: set[int] = set()
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
-        self._after_hashes: list[bytes] = []
+        self._leaves: list[bytes] = []
+        """Of the entries that are held back, and at the end that of the transaction itself."""
 
     @property
     def reader(self) -> Reader:
@@ -277,28 +278,18 @@ class Ledger:
         head = self.head
         head.seq = seq = head.seq + 1
         self._entries.append((seq, kind, number, before, after))
-        self._after_hashes.append(after_hash)
-        if seq - self._entries[0][0] >= _ENTRIES_HELD_MAX:
+        self._leaves.append(entry_leaf(kind, number, hash_of(before), after_hash))
+        if len(self._entries) >= _ENTRIES_HELD_MAX:
             self.flush_entries()
         return seq
 
-    def flush_entries(self, *more_leaves: bytes) -> None:
-        """Write the entries that are still held back: together they cost a third.
-
-        Their leaves go to the log, and those that come after them.
-        """
-        entries = self._entries
-        leaves = [
-            entry_leaf(kind, number, hash_of(before), after_hash)
-            for (_, kind, number, before, _), after_hash in zip(
-                entries, self._after_hashes, strict=True
-            )
-        ]
-        leaves += more_leaves
-        self.append_leaves(leaves)
-        self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", entries)
-        entries.clear()
-        self._after_hashes.clear()
+    def flush_entries(self) -> None:
+        """Write the entries that are still held back: together they cost a third."""
+        if self._leaves:
+            self.append_leaves(self._leaves)
+            self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
+            self._leaves.clear()
+            self._entries.clear()
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
@@ -365,7 +356,8 @@ class Ledger:
             texts = text.pack(self.retext)
         roots = head.concepts_root, head.edges_root
         entry = tx_bytes(self.first_seq, self.time_us, self.actor, self.message, *roots)
-        self.flush_entries(log.leaf_hash(entry))
+        self._leaves.append(log.leaf_hash(entry))
+        self.flush_entries()
         self.write(
             "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
             (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),

@@ -91,8 +91,8 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     """
     check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
     ledger = tx.ledger
-    number = resolve(ref)
-    if not ledger.reader.was_ever(number):
+    reader, number = ledger.reader, resolve(ref)
+    if not reader.was_ever(number):
         raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
     live = ledger.reader.concept(number) if ids.is_concept(number) else None
     if live is not None:

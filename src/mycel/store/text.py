@@ -18,7 +18,7 @@ from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.search.analysis import document_text
 from mycel.store.layout import FTS
-from mycel.store.rows import every
+from mycel.store.rows import every, first
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, body) VALUES (?, ?)"
@@ -94,7 +94,7 @@ def live_text(connection: apsw.Connection, number: int) -> str:
         query = "SELECT name, attributes FROM concept WHERE id = ?"
     else:
         query = "SELECT '', attributes FROM proposition WHERE id = ?"
-    row = connection.execute(query, (number,)).fetchone()
+    row = first(connection, query, (number,))
     return "" if row is None else document_text(row[0], parse_object(row[1]))
 
 

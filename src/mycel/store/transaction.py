@@ -87,13 +87,15 @@ class _Grave(NamedTuple):
 class _Ended:
     """Stands for the ledger of a transaction that has ended, and refuses every use of it."""
 
+    __slots__ = ()
+
     def __getattr__(self, name: str) -> NoReturn:
         raise ConstraintViolation(
             "This transaction has ended.", hint="Open another one with db.transaction()."
         )
 
 
-_ENDED: Final = _Ended()
+_ENDED: Final = cast("Ledger", _Ended())
 
 
 class Transaction:
@@ -116,7 +118,7 @@ class Transaction:
         Returns whether it was a load, for which the page cache had to grow.
         """
         was_load = self.ledger.is_load
-        self.ledger = cast("Ledger", _ENDED)
+        self.ledger = _ENDED
         return was_load
 
     @property

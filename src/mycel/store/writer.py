@@ -145,12 +145,11 @@ class Writer:
                     self._refuse_fork(process)
                     tx.finish()
                     self._head = tx.ledger.head
-                except apsw.Error as error:
-                    self._roll_back(connection)
-                    raise translate(error) from error
-                except BaseException:
+                except BaseException as error:
                     if os.getpid() == process:
                         self._roll_back(connection)
+                    if isinstance(error, apsw.Error):
+                        raise translate(error) from error
                     raise
                 finally:
                     self._grown = tx.end() or self._grown
@@ -266,10 +265,8 @@ class Writer:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
-        if self._is_half_done:
-            self._undo_half_done()
-        if self._group:
-            self._settle_the_forgotten()
+        self._undo_half_done()
+        self._settle_the_forgotten()
 
     def _refuse_fork(self, process: int) -> None:
         if os.getpid() != process:
@@ -297,17 +294,17 @@ class Writer:
         return result
 
     def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        connection = self._at_hand().connection
+        connection, cursors, _ = self._at_hand()
         self._is_half_done = True
         with translated():
-            connection.execute("SAVEPOINT member")
+            cursors.write("SAVEPOINT member")
         try:
             result = self._work(work, actor, message)
         except BaseException:
             self._undo_member(connection)
             raise
         try:
-            connection.execute("RELEASE member")
+            cursors.write("RELEASE member")
         except apsw.Error as error:
             self._give_up_group(connection, translate(error))
             raise translate(error) from error
@@ -331,6 +328,7 @@ class Writer:
         """Undo what a member has begun, if whoever was to do so was interrupted."""
         if self._is_half_done and self._tools is not None:
             self._undo_member(self._tools.connection)
+        self._is_half_done = False  # Without a connection nothing of it is left.
 
     def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
         self._roll_back(connection)
@@ -356,8 +354,7 @@ class Writer:
 
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
-        if self._is_half_done:
-            self._undo_half_done()
+        self._undo_half_done()
         self._memory.shrink()
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
             self._commit_group()

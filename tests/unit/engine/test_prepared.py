@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
@@ -91,6 +92,15 @@ def test_the_same_text_is_parsed_once(db: mycel.Nexus, monkeypatch: pytest.Monke
         db.execute(NEIGHBOURS)
         db.execute("DESCRIBE CONCEPT TYPES")
     assert parsed == [NEIGHBOURS, "DESCRIBE CONCEPT TYPES"]
+
+
+def test_a_text_of_a_class_of_its_own_is_the_same_command(db: mycel.Nexus) -> None:
+    class Command(StrEnum):
+        NEIGHBOURS = NEIGHBOURS
+
+    with counted_plannings() as made:
+        assert db.execute(Command.NEIGHBOURS).value == db.execute(NEIGHBOURS).value
+    assert len(made) == 1
 
 
 def test_a_write_does_not_make_plans_anew(db: mycel.Nexus) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import mycel
 from mycel.errors import MycelError, NotFound, TypeMismatch
+from mycel.store.journal import tx_bytes
 from tests.unit.store.given import (
     FACT,
     Clock,
@@ -274,3 +275,13 @@ def test_two_graphs_that_parted_cannot_prove_one_to_continue_the_other(
         add_concepts(other, "more")
         proof = other.prove_consistency(ours.entries)
         assert not proof.verify(ours.journal_root, other.snapshot().overall_root)
+
+
+def test_the_leaf_of_a_transaction_can_be_read_in_one_way_only() -> None:
+    """Rows that are read may be damaged: roots of another length must give another leaf."""
+    concepts, edges = bytes(10) + b"\x58\x20" + bytes(20), bytes(range(32))
+    shifted = concepts[:10], concepts[12:] + b"\x58\x20" + edges
+    first, second = (tx_bytes(1, 2, "actor", "", *roots) for roots in ((concepts, edges), shifted))
+    assert first != second
+    assert cbor2.loads(first) == [1, 2, "actor", "", concepts, edges]
+    assert cbor2.loads(second) == [1, 2, "actor", "", *shifted]

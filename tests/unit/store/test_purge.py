@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
+from mycel.store.purge import purge
 from tests.unit.store.given import (
     FACT,
     Clock,
@@ -375,3 +376,13 @@ def test_purging_leaves_ids_and_numbers_alone(db: mycel.Nexus) -> None:
     (third,) = add_concepts(db, "third")
     assert number_of(third) == number_of(other) + 2
     assert_sound(db)
+
+
+def test_nothing_is_purged_by_a_transaction_that_has_ended(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    with db.transaction() as tx:
+        one = tx.put_concept(FACT, "one")
+    for ref in (one, "no id"):
+        with pytest.raises(ConstraintViolation, match="This transaction has ended"):
+            purge(tx, ref, "too late")
+    assert db.get(one)
