@@ -90,6 +90,8 @@ class _Ended:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # Whoever looks at objects in general asks for such names.
+            raise AttributeError(name)
         raise ConstraintViolation(
             "This transaction has ended.", hint="Open another one with db.transaction()."
         )
