@@ -454,11 +454,8 @@ class Transaction:
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
         refuse_self_link(subject, object_)
-        ends = ledger.memory.ends  # Most ends are met again.
-        known = ends.get(subject) if subject.__class__ is str else None
-        source, source_key = known or ledger.end(subject)
-        known = ends.get(object_) if object_.__class__ is str else None
-        target, target_key = known or ledger.end(object_)
+        source, source_key = ledger.end(subject)
+        target, target_key = ledger.end(object_)
         if source == target:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key

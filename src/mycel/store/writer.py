@@ -135,8 +135,7 @@ class Writer:
         with self._turn:
             try:
                 self._begin_turn()
-                if self._group:
-                    self._commit_group()
+                self._commit_group()
                 tools = self._begin()
                 connection = tools.connection
                 tx = self._transaction(actor, message)
