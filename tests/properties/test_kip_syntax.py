@@ -149,6 +149,77 @@ def test_a_shuffled_command_is_a_command_or_refused(
     refuse_or_accept(" ".join(dropped))
 
 
+def mostly(usual: list[str], unusual: list[str]) -> st.SearchStrategy[str]:
+    return st.integers(0, 11).flatmap(lambda n: st.sampled_from(usual if n else unusual))
+
+
+SPACES = mostly(["", " ", "\n\t"], [" // {\n"])
+TEXTS = mostly(
+    ['""', '"a"', '"b, c"', '"note: so"', '"10:30"', '"日本 🍄"', '"}"', '"?x"', '"//"', '"\x7f"'],
+    ['":p"', '"a :p"', '"a\\n:p"', '"a\\tb"', '"\\u003ap"', '"\\ud800"', '"a', '"\x01"'],
+)
+KEYS = mostly(["a", "b", "_", "A9", "true", '"c"', '"d: e"', '"é"'], ["1a", "é", '"a"', '":p"'])
+NUMBERS = mostly(
+    ["0", "1", "-1", "1.5", "-0.0", "0.10000000000000000555", "123456789012345", "-12345678.5"],
+    ["-0", "01", ".5", "1.", "1e5", "-1.5e-7", "1e999", "+1", "-1234567890123456", "9" * 20],
+)
+SCALARS = TEXTS | NUMBERS | mostly(["true", "false", "null"], ["nul", "truex", ":p", "a"])
+
+
+@st.composite
+def listed(draw: st.DrawFn, items: st.SearchStrategy[str], comma: str = ",") -> str:
+    """Items with commas between them, sometimes after them, and white space anywhere."""
+    text = draw(SPACES)
+    for item in draw(st.lists(items, max_size=5)):
+        text += item + draw(SPACES) + comma + draw(SPACES)
+    return text if draw(st.integers(0, 11)) == 0 else text.rstrip().removesuffix(comma)
+
+
+MEMBERS = st.tuples(
+    KEYS, SPACES, SPACES, SCALARS | listed(SCALARS).map(lambda items: f"[{items}]")
+).map(lambda parts: "{}{}:{}{}".format(*parts))
+OBJECTS = listed(MEMBERS).map(lambda members: f"{{{members}}}")
+HANDLES = mostly(["?h", "?_9"], ["?é", "?h.a", '{type: "T", name: "n"}', ":h", "h"])
+ENTRIES = listed(
+    st.tuples(SPACES, TEXTS, SPACES, SPACES, HANDLES, SPACES).map(
+        lambda parts: "({}{}{},{}{}{})".format(*parts)
+    ),
+    "",
+)
+
+
+@given(OBJECTS, ENTRIES, OBJECTS)
+def test_a_capsule_means_the_same_whether_or_not_its_parts_are_folded(
+    attributes: str, entries: str, metadata: str
+) -> None:
+    capsule = (
+        'UPSERT { CONCEPT ?h { {type: "T", name: "n"} }\n'
+        f'CONCEPT {{ {{type: "T", name: "m"}} SET ATTRIBUTES {attributes} '
+        f"SET PROPOSITIONS {{{entries}}} }} WITH METADATA {metadata} }}"
+    )
+    explained = f"EXPLAIN {capsule}"  # Of which nothing is folded.
+    assert (refusal(capsule) is None) == (refusal(explained) is None)
+    if refusal(capsule) is None:
+        folded, unfolded = parse(capsule), parse(explained).command  # type: ignore[union-attr]
+        assert repr(folded) == repr(unfolded)
+        shift = len(explained) - len(capsule)
+        assert [(node.span.start + shift, node.span.end + shift) for node in nodes(folded)] == [
+            node.span for node in nodes(unfolded)
+        ]
+
+
+def test_what_models_write_is_folded() -> None:
+    capsule = (
+        'UPSERT { CONCEPT ?h { {type: "T", name: "n"} SET ATTRIBUTES { a: "10:30", "b": [1, 2.5] }'
+        ' SET PROPOSITIONS { ("p", ?h) ("q", ?i) } } WITH METADATA {"source": null} }'
+    )
+    assert [each for each in Tokens(capsule, folded=True).tokens if len(each) > 12] == [
+        '{ a: "10:30", "b": [1, 2.5] }',
+        '{ ("p", ?h) ("q", ?i) }',
+        '{"source": null}',
+    ]
+
+
 OPENERS = [
     "FIND(?x) WHERE { NOT {",
     "FIND(?x) WHERE { OPTIONAL { UNION {",

@@ -10,11 +10,16 @@ r"""A command's text as tokens. The first character of a token says what it is.
 
 A placeholder is a colon and a word right after it. The two stay separate tokens because `{a:true}`
 is a key and a value: only the parser knows where a value may stand.
+
+A capsule may be of megabytes, most of them attributes and links. There the object after SET
+ATTRIBUTES or WITH METADATA, and the entries after SET PROPOSITIONS, can be *folded* if they are
+plain enough: each is one token from brace to brace, which the parser reads in one go.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from mycel.errors import InvalidSyntax
@@ -33,10 +38,9 @@ _RULES: Final = TextRules(
 # must not be given back to be read as tokens. Words and numbers take more than the rules allow, so
 # that `foo-bar` or `9x` is one wrong name and not a puzzle of right ones. A string that is not
 # closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
-_TOKEN = re.compile(
-    r"""
-    ([ \t\r\n]*+(?>(?://[^\n]*+[ \t\r\n]*+)*))
-    (
+_SPACE = r"[ \t\r\n]*+"
+_SKIPPED = rf"({_SPACE}(?>(?://[^\n]*+{_SPACE})*))"
+_TOKENS = r"""
       [{}()\[\],:]
     | "[^"\\\x00-\x1f]*+"
     | [?A-Za-z_][\w.$-]*+
@@ -46,10 +50,40 @@ _TOKEN = re.compile(
     | [^\W\d][\w.$-]*+
     | [^ \t\r\n]
     | \Z
+"""
+_TOKEN = re.compile(f"{_SKIPPED}({_TOKENS})", re.VERBOSE)
+
+# What is folded has less in it than the language allows: strings without escapes, numbers that fit
+# without a look, arrays of such; entries whose target is a handle. It stands where nothing else
+# may stand.
+_STRING = r'"[^"\\\x00-\x1f]*+"'
+_NAME = "[A-Za-z_][A-Za-z0-9_]*+"
+_WHOLE = "[1-9][0-9]{0,14}"
+_SCALAR = rf"(?:{_STRING}|-?(?:0|{_WHOLE})\.[0-9]{{1,20}}|0|-?{_WHOLE}|true|false|null)"
+
+
+@cache
+def _folding() -> re.Pattern[str]:
+    """As `_TOKEN`, with folding. Few programs need it, and it takes a while to compile."""
+    value = rf"(?:{_SCALAR}|\[{_list_of(_SCALAR)}\])"
+    member = rf"(?:{_STRING}|{_NAME}){_SPACE}:{_SPACE}{value}"
+    attributes = r"\{(?:(?<=SET[ ]ATTRIBUTES[ ]\{)|(?<=WITH[ ]METADATA[ ]\{))"
+    entry = rf'\({_SPACE}"[^"\\:\x00-\x1f]*+"{_SPACE},{_SPACE}\?{_NAME}{_SPACE}\)'
+    propositions = r"\{(?<=SET[ ]PROPOSITIONS[ ]\{)"
+    return re.compile(
+        rf"""{_SKIPPED}(
+          {attributes}{_list_of(member)}\}}
+        | {propositions}{_SPACE}(?>(?:{entry}{_SPACE})*)\}}
+        | {_TOKENS}
+        )""",
+        re.VERBOSE,
     )
-    """,
-    re.VERBOSE,
-)
+
+
+def _list_of(item: str) -> str:
+    """Any number of items with commas between them, not after them."""
+    comma_or_end = rf"(?:,{_SPACE}(?=[^\]}}])|(?=[\]}}]))"
+    return rf"{_SPACE}(?>(?:{item}{_SPACE}{comma_or_end})*)"
 
 
 class Tokens(tokens.Tokens):
@@ -57,16 +91,22 @@ class Tokens(tokens.Tokens):
 
     __slots__ = ("names",)
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, _TOKEN, 2)
+    def __init__(self, text: str, *, folded: bool = False) -> None:
+        super().__init__(text, _folding() if folded else _TOKEN, 2)
         self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
 
 
-def read(text: object, bytes_max: int) -> Tokens:
-    """The tokens of a command.
+def checked(text: object, bytes_max: int) -> str:
+    """A text that may be a command.
 
     Raises:
         InvalidSyntax: it is no text, or holds a lone surrogate.
         ResourceExhausted: it is longer than `bytes_max`.
     """
-    return Tokens(checked_text(text, bytes_max, _RULES))
+    return checked_text(text, bytes_max, _RULES)
+
+
+def is_capsule(text: str) -> bool:
+    """Whether a command starts with UPSERT."""
+    first = _TOKEN.match(text)
+    return first is not None and first.group(2) == "UPSERT"

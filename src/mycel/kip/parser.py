@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mycel.errors import ResourceExhausted
+from mycel.errors import MycelError, ResourceExhausted
 from mycel.kip import ast
 from mycel.kip.complaints import trailing, unexpected
 from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
-from mycel.kip.lexer import Tokens, read
+from mycel.kip.lexer import Tokens, checked, is_capsule
 from mycel.kip.meta import describe, export, search, traverse
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
@@ -47,16 +47,25 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
         InvalidIdentifier: a variable, placeholder or bare key is no identifier.
         ResourceExhausted: the text is longer than `bytes_max`, or nests too deep.
     """
-    tokens = read(text, bytes_max)
+    checked(text, bytes_max)
     with collector_paused(len(text) > COMMAND_BYTES_MAX):
         try:
-            found = _command(tokens)
+            if is_capsule(text):
+                try:
+                    return _whole(Tokens(text, folded=True))
+                except MycelError:
+                    pass  # All tokens are needed to say what is wrong, and where.
+            return _whole(Tokens(text))
         except RecursionError:
             # The depth of a command is bounded, but the caller may have used up the stack already.
             raise ResourceExhausted(
                 "The command nests too deep for what is left of the stack.",
                 hint="Flatten the command, or parse it where less has been called.",
             ) from None
+
+
+def _whole(tokens: Tokens) -> ast.Command:
+    found = _command(tokens)
     if tokens.tokens[tokens.at] != END:
         raise trailing(tokens, found)
     return found

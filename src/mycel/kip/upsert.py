@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from mycel.errors import MycelError
 from mycel.kip import ast, values
 from mycel.kip.complaints import fail, listed, misplaced, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import endpoint, link, matcher
+from mycel.syntax.source import Span
+from mycel.syntax.tokens import new_span
 
 _ENTRY = '("predicate", target)'
 _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
 _METADATA = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
+_FOLDED_ENTRY = re.compile(r'\(\s*"([^"]*)"[^?]*\?(\w+)\s*\)')
 
 
 def capsule(tokens: Tokens) -> ast.Capsule:
@@ -160,6 +165,8 @@ def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
         return None
     tokens.at += 2
     if texts[tokens.at] != "{":
+        if texts[tokens.at][0] == "{":
+            return _folded(tokens)
         raise unexpected(tokens, "{", hint=f"SET PROPOSITIONS {{ {_ENTRY} … }}.")
     tokens.at += 1
     entries: list[ast.SetProposition] = []
@@ -170,6 +177,20 @@ def _propositions(tokens: Tokens) -> tuple[ast.SetProposition, ...] | None:
             raise unexpected(tokens, "(", "}", *(("WITH",) if entries else ()), hint=hint)
         entries.append(_entry(tokens))
     tokens.at += 1
+    return tuple(entries)
+
+
+def _folded(tokens: Tokens) -> tuple[ast.SetProposition, ...]:
+    """Entries that are one token (see `lexer`)."""
+    at = tokens.at
+    tokens.at = at + 1
+    entries = []
+    for match in _FOLDED_ENTRY.finditer(tokens.text, tokens.starts[at], tokens.ends[at]):
+        start, end = match.span(1)
+        predicate = ast.Literal(match[1], new_span(Span, (start - 1, end + 1)))
+        start, end = match.span(2)
+        target = ast.Variable(match[2], new_span(Span, (start - 1, end)))
+        entries.append(ast.SetProposition(predicate, target, None, new_span(Span, match.span())))
     return tuple(entries)
 
 

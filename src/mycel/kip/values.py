@@ -12,6 +12,8 @@ import re
 from math import isfinite
 from typing import Any, Final
 
+import orjson
+
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.kip import ast
 from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
@@ -35,6 +37,12 @@ is refused rather than stored. A colon counts when it starts the string or follo
 name follows it at once. `"10:30"`, `"http://x"`, `"note: this"`, `":smile:"` and `":D"` pass. To
 say such a text all the same, pass the whole of it as a parameter or write the colon as `\\u003a`.
 """
+
+_STRING: Final = re.compile('"[^"]*"')
+_STRING_OR_BARE_KEY: Final = re.compile(
+    r'"[^"]*"|([A-Za-z_][A-Za-z0-9_]*+)(?=[ \t\r\n]*+:)', re.ASCII
+)
+"""In an object that is folded, where no string has escapes."""
 
 _BARE_HINT = (
     "Keys are identifiers (a letter or underscore, then letters, digits or underscores) or "
@@ -254,10 +262,35 @@ def value(tokens: Tokens) -> ast.Value:
 
 def mapping(tokens: Tokens, what: str) -> ast.Map:
     """An object, or a placeholder for one."""
-    token = tokens.tokens[tokens.at]
+    at = tokens.at
+    token = tokens.tokens[at]
     if token not in {"{", ":"}:
-        raise unexpected(tokens, f"`{{` or a placeholder after {what}")
+        if token[0] != "{":
+            raise unexpected(tokens, f"`{{` or a placeholder after {what}")
+        tokens.at = at + 1
+        return ast.Literal(_unfolded(tokens, token), tokens.span(at))
     return value(tokens)  # type: ignore[return-value]  # An array cannot start with a brace.
+
+
+def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
+    """The object of a token that is all of one (see `lexer`).
+
+    Raises:
+        InvalidSyntax: a key stands there twice, or a placeholder inside a string.
+    """
+    try:
+        found: dict[str, Any] = orjson.loads(token)
+    except orjson.JSONDecodeError:
+        found = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
+    if token.count(":") != len(found):  # Then some stand in strings, or a key stands there twice.
+        between = _STRING.sub("", token)
+        if between.count(":") != len(found) or any(map(MENTIONED.search, _STRING.findall(token))):
+            raise unexpected(tokens, "an object that needs no further look")
+    return found
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return f'"{match[1]}"' if match[1] else match[0]
 
 
 def _json(tokens: Tokens, depth: int) -> Any:

@@ -37,11 +37,12 @@ class Tokens:
         """
         # An empty piece, what is skipped, and the token, over and over.
         pieces = pattern.split(text)
+        del pieces[::3]
         offsets = list(accumulate(map(len, pieces)))
         self.text = text
-        self.tokens: list[str] = pieces[2::3]
-        self.starts: list[int] = offsets[1::3]
-        self.ends: list[int] = offsets[2::3]
+        self.tokens: list[str] = pieces[1::2]
+        self.starts: list[int] = offsets[0::2]
+        self.ends: list[int] = offsets[1::2]
         # The end matches once, or twice when white space stands before it. There are as many ends
         # as the parser may come across, and they stand right after the last token, where something
         # that is missing belongs.
