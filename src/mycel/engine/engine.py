@@ -97,17 +97,23 @@ class Engine:
             InvalidSyntax: it is something else.
         """
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
-            command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
-            if not isinstance(command, ast.Capsule):
-                raise InvalidSyntax(
-                    "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
-                )
-            try:
-                outcome = self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
-            except MycelError as error:
-                shown(error, text)
-                raise
+            # In a function of its own, so that the tree is gone when the collector comes back.
+            outcome = self._applied(text, parameters, actor=actor, dry_run=dry_run)
         return Result.of(*outcome)
+
+    def _applied(
+        self, text: str, parameters: Mapping[str, Any] | None, *, actor: str, dry_run: bool
+    ) -> Outcome:
+        command = parse(text, bytes_max=CAPSULE_BYTES_MAX)
+        if not isinstance(command, ast.Capsule):
+            raise InvalidSyntax(
+                "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."
+            )
+        try:
+            return self._write(command, Values(parameters), actor=actor, dry_run=dry_run)
+        except MycelError as error:
+            shown(error, text)
+            raise
 
     def prepare(self, text: str) -> Prepared:
         """Parse a command, and keep it for the next time."""
