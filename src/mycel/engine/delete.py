@@ -44,9 +44,9 @@ def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcom
             if present.keys().isdisjoint(keys):
                 continue
             if metadata:
-                tx.update(element, drop_metadata=keys)
+                tx.update_found(element, drop_metadata=keys)
             else:
-                tx.update(element, drop_attributes=keys)
+                tx.update_found(element, drop_attributes=keys)
             concepts += is_concept(number)
             propositions += not is_concept(number)
     return Outcome({"updated_concepts": concepts, "updated_propositions": propositions})
@@ -68,7 +68,7 @@ def delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: V
         for number in numbers:
             link = tx.ledger.reader.proposition(number)
             if link is not None:  # Otherwise it went with another one.
-                deleted += tx.retire(link).propositions
+                deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})
 
 
@@ -91,7 +91,7 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
             if concept is not None:
                 check_removal(concept)
                 typed.check_removal(concept)
-                retired = tx.retire(concept)
+                retired = tx.retire_found(concept)
                 concepts += retired.concepts
                 propositions += retired.propositions
     return Outcome({"deleted_concepts": concepts, "deleted_propositions": propositions})

@@ -82,7 +82,7 @@ def _update(tx: Transaction, number: int, attributes: _Changes, metadata: _Chang
     element = tx.ledger.reader.element(number)
     if element is None:
         return False
-    return tx.update(
+    return tx.update_found(
         element,
         attributes=_applied(attributes, element),
         metadata=_applied(metadata, element),

@@ -372,11 +372,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
         if _was_ever(reader, uri):
             return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",)), uri.text
         raise not_found(reader, uri)
-    links = [
-        link
-        for number in links_about(tx.ledger, found.number)
-        if (link := reader.proposition(number)) is not None
-    ]
+    links = links_about(tx.ledger, found.number)
     outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
     placeholders = placeholders_of(reader, links) - {found.number}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 
-def links_about(ledger: Ledger, number: int) -> list[int]:
+def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     """Every live link that refers to an element, or to such a link, and so on."""
     found: dict[int, None] = {}
     waiting = [number]
@@ -32,14 +32,13 @@ def links_about(ledger: Ledger, number: int) -> list[int]:
         fresh = [link for link in links if link not in found and link != number]
         found.update(dict.fromkeys(fresh))
         waiting += fresh
-    return list(found)
+    return [link for each in found if (link := ledger.reader.proposition(each))]
 
 
-def retire_links(tx: Transaction, numbers: Sequence[int], reason: str) -> None:
+def retire_links(tx: Transaction, links: Sequence[Proposition], reason: str) -> None:
     """Remove links, if the guards agree."""
     check_text(reason, "reason", REASON_BYTES_MAX)
     ledger = tx.ledger
-    links = [link for number in numbers if (link := ledger.reader.proposition(number))]
     # The keys first: a link may speak about another one that goes with it.
     ends = [
         (ledger.live_key(ids.parse_id(link.subject)), ledger.live_key(ids.parse_id(link.object)))

@@ -10,7 +10,7 @@ Nothing here commits: that is the writer's business.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, NoReturn, cast
+from typing import Any, Final, NamedTuple
 
 from mycel.errors import (
     ConstraintViolation,
@@ -37,6 +37,7 @@ from mycel.model.values import JsonObject, check_metadata_keys, object_text, par
 from mycel.store import bulk, relink, removal
 from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.contents import content, expect, has_text, merged, with_reserved
+from mycel.store.ended import ENDED
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
@@ -84,22 +85,6 @@ class _Grave(NamedTuple):
     seq: int
 
 
-class _Ended:
-    """Stands for the ledger of a transaction that has ended, and refuses every use of it."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Whoever looks at objects in general asks for such names.
-            raise AttributeError(name)
-        raise ConstraintViolation(
-            "This transaction has ended.", hint="Open another one with db.transaction()."
-        )
-
-
-_ENDED: Final = cast("Ledger", _Ended())
-
-
 class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
@@ -120,7 +105,7 @@ class Transaction:
         Returns whether it was a load, for which the page cache had to grow.
         """
         was_load = self.ledger.is_load
-        self.ledger = _ENDED
+        self.ledger = ENDED
         return was_load
 
     @property
@@ -442,8 +427,7 @@ class Transaction:
         found = self.get_edge(src, predicate, dst)
         if found is None:
             return False
-        about = removal.links_about(self.ledger, found.number)
-        removal.retire_links(self, [found.number, *about], reason)
+        self.retire_found(found, reason=reason)
         return True
 
     def _place(self, subject: Ref, predicate: str, object_: Ref) -> _Place:
@@ -689,6 +673,29 @@ class Transaction:
         """
         element = self.get(ref)
         expect(expect_version, element.version, element.id)
+        return self.update_found(
+            element,
+            attributes=attributes,
+            metadata=metadata,
+            weight=weight,
+            drop_attributes=drop_attributes,
+            drop_metadata=drop_metadata,
+            reserved=reserved,
+        )
+
+    @whole
+    def update_found(
+        self,
+        element: Element,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        weight: float | None = None,
+        drop_attributes: Iterable[str] = (),
+        drop_metadata: Iterable[str] = (),
+        reserved: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """`update` for an element as this transaction has just found it: it is not read again."""
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
@@ -717,10 +724,14 @@ class Transaction:
             ConstraintViolation: it defines a type or predicate that is still in use.
             ImmutableTarget: it defines one of the two meta-types.
         """
-        element = self.get(ref)
+        return self.retire_found(self.get(ref), reason=reason)
+
+    @whole
+    def retire_found(self, element: Element, *, reason: str = "") -> Retired:
+        """`retire` for an element as this transaction has just found it: it is not read again."""
         about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Proposition):
-            removal.retire_links(self, [element.number, *about], reason)
+            removal.retire_links(self, [element, *about], reason)
             return Retired(0, 1 + len(about))
         removal.check_not_in_use(self.ledger, element)
         removal.retire_links(self, about, reason)
