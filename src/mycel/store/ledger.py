@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from mycel.errors import NotFound
+from mycel.errors import ConstraintViolation, NotFound
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
@@ -320,10 +320,23 @@ class Ledger:
         seq = self.append(kind, number, before, record, namespace, key)
         self.supersede(table, number, seq)
         self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
-        self.write(f"DELETE FROM {table} WHERE id = ?", (number,))
+        self.write(f"DELETE FROM {table} WHERE id = ? AND seq = ?", (number, element.seq))
+        self.refuse_outdated(element)
         self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
         self.retext.add(number)
+
+    def refuse_outdated(self, element: Element) -> None:
+        """After a statement that changes the row of an element, if it is the one that was read.
+
+        Raises:
+            ConstraintViolation: it is not.
+        """
+        if self.connection.changes() != 1:
+            raise ConstraintViolation(
+                f"{element.id} has changed, or gone, since it was read.",
+                hint="Read it again in the same transaction, or name it by its id.",
+            )
 
     def end_tombstone(self, table: str, number: int, seq: int) -> None:
         """The tombstone of an element was in force up to `seq`: it is live again."""

@@ -12,20 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import (
-    ConstraintViolation,
-    InvalidId,
-    NotFound,
-    SelfEdgeError,
-)
+from mycel.errors import ConstraintViolation, InvalidId, NotFound, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import (
-    CONCEPT_TYPE,
-    PROPOSITION_TYPE,
-    check_identifier,
-    check_name,
-)
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, check_name
 from mycel.model.records import (
     canonical_weight,
     concept_key,
@@ -322,9 +312,10 @@ class Transaction:
         ledger.supersede("concept", number, seq)
         ledger.write(
             "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
-            " updated_at = ? WHERE id = ?",
-            (attributes_text, metadata_text, seq, ledger.time_us, number),
+            " updated_at = ? WHERE id = ? AND seq = ?",
+            (attributes_text, metadata_text, seq, ledger.time_us, number, before.seq),
         )
+        ledger.refuse_outdated(before)
         if before.type in _META_TYPES:
             self.definitions_changed()
             ledger.head.definitions = seq
@@ -550,9 +541,10 @@ class Transaction:
         ledger.supersede("proposition", number, seq)
         ledger.write(
             "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
-            " version = version + 1, seq = ?, updated_at = ? WHERE id = ?",
-            (weight, attributes_text, metadata_text, seq, ledger.time_us, number),
+            " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
+            (weight, attributes_text, metadata_text, seq, ledger.time_us, number, before.seq),
         )
+        ledger.refuse_outdated(before)
         self._attributes_changed(before, attributes_text)
         return True
 
@@ -695,7 +687,11 @@ class Transaction:
         drop_metadata: Iterable[str] = (),
         reserved: Mapping[str, Any] | None = None,
     ) -> bool:
-        """`update` for an element as this transaction has just found it: it is not read again."""
+        """`update` for an element as this transaction has just found it: it is not read again.
+
+        Raises:
+            ConstraintViolation: it has changed since. Nothing of the transaction can be committed.
+        """
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
@@ -728,7 +724,11 @@ class Transaction:
 
     @whole
     def retire_found(self, element: Element, *, reason: str = "") -> Retired:
-        """`retire` for an element as this transaction has just found it: it is not read again."""
+        """`retire` for an element as this transaction has just found it: it is not read again.
+
+        Raises:
+            ConstraintViolation: it has changed since. Nothing of the transaction can be committed.
+        """
         about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Proposition):
             removal.retire_links(self, [element, *about], reason)

@@ -186,6 +186,55 @@ def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Nexu
     assert_sound(db)
 
 
+def test_an_element_as_it_was_found_is_changed_and_removed_like_one_that_is_named(
+    tmp_path: Path,
+) -> None:
+    snapshots = []
+    for suffix in ("", "_found"):
+        path = tmp_path / f"graph{suffix}.db"
+        with mycel.open(path, clock_us=lambda: START_US, durability="off", bootstrap=False) as db:
+            one, two = add_concepts(db, "one", "two")
+            edge = db.add_edge(one, "references", two)
+            with db.transaction() as tx:
+                update, retire = (getattr(tx, f"{verb}{suffix}") for verb in ("update", "retire"))
+                assert update(tx.get(one), attributes={"a": 1}, metadata={"b": 2})
+                assert update(tx.get(edge), attributes={"a": 1}, weight=0.5)
+                assert update(tx.get(one), drop_attributes=("a",), drop_metadata="b")
+                assert not update(tx.get(one), drop_attributes=("a",))
+                assert retire(tx.get(two), reason="old").propositions == 1
+            snapshots.append(db.snapshot())
+            assert_sound(db)
+    assert snapshots[0] == snapshots[1]
+
+
+@pytest.mark.parametrize("change", ["update", "retire"])
+@pytest.mark.parametrize("meanwhile", ["update", "retire"])
+@pytest.mark.parametrize("kind", ["concept", "link"])
+def test_an_element_that_has_changed_since_it_was_found_is_refused(
+    db: mycel.Nexus, kind: str, meanwhile: str, change: str
+) -> None:
+    one, other = add_concepts(db, "one", "other")
+    ref = one if kind == "concept" else db.add_edge(one, "references", other)
+    before = db.snapshot()
+
+    def work(tx: mycel.Transaction) -> None:
+        found = tx.get(ref)
+        if meanwhile == "update":
+            tx.update(ref, attributes={"a": 1})
+        else:
+            tx.retire(ref)
+        if change == "update":
+            tx.update_found(found, attributes={"b": 2})
+        else:
+            tx.retire_found(found)
+
+    with pytest.raises(ConstraintViolation, match="since it was read") as caught:
+        db.write(work)
+    assert "Read it again" in caught.value.hint
+    assert db.snapshot() == before
+    assert_sound(db)
+
+
 def test_a_transaction_is_one_range_of_the_journal_with_actor_time_and_message(
     db: mycel.Nexus, clock: Clock
 ) -> None:
