@@ -438,6 +438,11 @@ class Writer:
 
     def _begin(self, *, patient: bool = True) -> _Tools:
         tools = self._at_hand()
+        if tools.connection.txn_state() != apsw.SQLITE_TXN_NONE:
+            # Whoever was reading on it was interrupted and left a statement open. SQLite does not
+            # wait for others then, and the log could not start over.
+            self._drop(tools.connection)
+            tools = self._at_hand()
         connection, cursors, _ = tools
         try:
             if not patient:
@@ -496,9 +501,14 @@ class Writer:
                 connection.execute("ROLLBACK")
             except apsw.Error:
                 # It cannot be left half open: a closed connection is rolled back for certain.
-                self._tools = None
-                connection.close(True)
+                self._drop(connection)
         self._is_half_done = False
+
+    def _drop(self, connection: apsw.Connection) -> None:
+        """Close a connection with all that is open on it; the next to write gets a new one."""
+        self._forget()
+        self._tools, self._changes_seen = None, -1
+        connection.close(True)
 
     def _forget(self) -> None:
         """Drop what is remembered in memory of a transaction that is rolled back."""

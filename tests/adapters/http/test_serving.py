@@ -234,8 +234,6 @@ def test_another_file_in_the_place_of_the_graph_is_noticed(start: Start, graph: 
 def test_it_stops_when_it_is_told_to(start: Start, graph: Path, with_signal: int) -> None:
     server = start()
     server.run(plant("Ivy"))
-    if with_signal == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        pytest.skip("this process ignores Ctrl-C, and so do those it starts")
     status, said, complained = server.stop(with_signal)
     assert (status, complained) == (0, "")
     events = [json.loads(line)["event"] for line in said.splitlines()]

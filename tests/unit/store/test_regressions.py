@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import apsw
 import pytest
 
 import mycel
@@ -145,6 +146,25 @@ def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
                     interrupted += 1
         assert interrupted > 100
         put(db, "after all")
+        assert_sound(db)
+
+
+def test_a_write_waits_for_others_although_a_statement_was_left_open(path: Path) -> None:
+    """As an interrupt leaves one. SQLite asks nobody to be patient while a connection reads."""
+    with mycel.open(path, durability="off") as db:
+        define(db, [FACT])
+        add_concepts(db, "one", "two")
+        with db.transaction() as tx:
+            left_open = iter(tx.ledger.connection.execute("SELECT id FROM concept"))
+            next(left_open)
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        letting_go = threading.Timer(0.2, other.execute, ("COMMIT",))
+        letting_go.start()
+        put(db, "three")
+        letting_go.join()
+        other.close()
+        assert db.get_concept(FACT, "three") is not None
         assert_sound(db)
 
 
