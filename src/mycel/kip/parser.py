@@ -16,7 +16,7 @@ from mycel.kip.complaints import trailing, unexpected
 from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
-from mycel.kip.lexer import Tokens, checked, is_capsule
+from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens, checked, is_capsule
 from mycel.kip.meta import describe, export, search, traverse
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
@@ -50,7 +50,7 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
     checked(text, bytes_max)
     with collector_paused(len(text) > COMMAND_BYTES_MAX):
         try:
-            if is_capsule(text):
+            if len(text) >= FOLDED_CHARACTERS_MIN and is_capsule(text):
                 try:
                     return _whole(Tokens(text, folded=True))
                 except MycelError:

@@ -16,6 +16,7 @@ _ENTRY = '("predicate", target)'
 _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
 _METADATA = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
+# Of entries that are folded, so that nothing else can stand in between.
 _FOLDED_ENTRY = re.compile(r'\(\s*"([^"]*)"[^?]*\?(\w+)\s*\)')
 
 

@@ -72,7 +72,8 @@ class Guard(Protocol):
         """Raise to refuse a change before it is written; asked only about what concerns it.
 
         Returns the attributes to be written instead, or None to leave them as they are. What is
-        returned for a removal means nothing. Neither the change nor anything in it may be altered.
+        returned for a removal means nothing. Neither the change nor anything in it may be altered,
+        nor may the guard write to the element in question, or to what goes with it.
         """
 
     def check_commit(self, tx: Transaction) -> None:

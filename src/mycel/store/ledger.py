@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from mycel.errors import ConstraintViolation, NotFound
+from mycel.errors import NotFound, VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
@@ -330,12 +330,13 @@ class Ledger:
         """After a statement that changes the row of an element, if it is the one that was read.
 
         Raises:
-            ConstraintViolation: it is not.
+            VersionConflict: it is not.
         """
         if self.connection.changes() != 1:
-            raise ConstraintViolation(
+            raise VersionConflict(
                 f"{element.id} has changed, or gone, since it was read.",
-                hint="Read it again in the same transaction, or name it by its id.",
+                hint="Read it again, and retry. If a guard has changed it: a guard must not change"
+                " what it is asked about, nor what goes with it.",
             )
 
     def end_tombstone(self, table: str, number: int, seq: int) -> None:

@@ -34,7 +34,7 @@ _META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 _MOVE: Final = (
     "UPDATE concept SET type = ?, name = ?, attributes = ?, version = ?, seq = ?, updated_at = ?"
-    " WHERE id = ?"
+    " WHERE id = ? AND seq = ?"
 )
 _SET_ASIDE: Final = (
     "INSERT INTO concept_past SELECT id, type, ?3, attributes, metadata, version, ?2, created_at,"
@@ -184,8 +184,10 @@ def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) ->
             seq,
             after.updated_us,
             number,
+            before.seq,
         ),
     )
+    ledger.refuse_outdated(before)
     state = type_number, after.attributes_json, NO_ENDS
     ledger.properties.note(number, ledger.state_of(before), state)
     if (before.name, before.attributes_json) != (after.name, after.attributes_json):

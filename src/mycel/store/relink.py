@@ -29,7 +29,7 @@ REASON: Final = "re-pointed"
 
 _MOVE: Final = (
     "UPDATE proposition SET subject = ?, predicate = ?, object = ?, attributes = ?,"
-    " version = ?, seq = ?, updated_at = ? WHERE id = ?"
+    " version = ?, seq = ?, updated_at = ? WHERE id = ? AND seq = ?"
 )
 _MOVE_TOMBSTONE: Final = (
     "INSERT INTO proposition_past SELECT id, ?3, ?4, ?5, weight, attributes, metadata,"
@@ -84,9 +84,9 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
     number = before.number
     seq = _append(ledger, after, place, None)
     ledger.supersede("proposition", number, seq)
-    ledger.write(
-        _MOVE, (*place, after.attributes_json, after.version, seq, after.updated_us, number)
-    )
+    written = after.attributes_json, after.version, seq, after.updated_us
+    ledger.write(_MOVE, (*place, *written, number, before.seq))
+    ledger.refuse_outdated(before)
     state = place.predicate, after.attributes_json, (place.subject, place.object)
     ledger.properties.note(number, ledger.state_of(before), state)
     ledger.note_ends(place.predicate, place.subject, place.object)

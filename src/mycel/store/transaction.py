@@ -687,10 +687,10 @@ class Transaction:
         drop_metadata: Iterable[str] = (),
         reserved: Mapping[str, Any] | None = None,
     ) -> bool:
-        """`update` for an element as this transaction has just found it: it is not read again.
+        """`update` for an element that was read just before: it is not read again.
 
         Raises:
-            ConstraintViolation: it has changed since. Nothing of the transaction can be committed.
+            VersionConflict: it was to change, and has done so since. The transaction is lost.
         """
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
@@ -724,10 +724,10 @@ class Transaction:
 
     @whole
     def retire_found(self, element: Element, *, reason: str = "") -> Retired:
-        """`retire` for an element as this transaction has just found it: it is not read again.
+        """`retire` for an element that was read just before: it is not read again.
 
         Raises:
-            ConstraintViolation: it has changed since. Nothing of the transaction can be committed.
+            VersionConflict: it has changed since. The transaction is lost.
         """
         about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Proposition):

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidValueType,
+    MycelError,
+    NotFound,
+    VersionConflict,
+)
 from mycel.store.database import Store
 from mycel.store.purge import purge
 from tests.unit.store.given import EVENT, FACT, Clock, assert_sound, dump, number_of
@@ -296,6 +302,58 @@ def test_a_refused_cascade_leaves_the_links_too(db: mycel.Nexus, guard: Recorder
     with pytest.raises(ConstraintViolation):
         db.write(lambda tx: tx.retire(one))
     assert db.get(one).id == one
+
+
+class Meddler:
+    """Writes to the very element that it is asked about."""
+
+    in_bulk = False
+
+    def __init__(self) -> None:
+        self.meddles = False
+
+    def concerns(self, tx: mycel.Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        return True
+
+    def check(self, tx: mycel.Transaction, change: mycel.Change) -> None:
+        if self.meddles and change.before is not None:
+            self.meddles = False
+            tx.update(change.before, metadata={"touched": True})
+
+    def check_commit(self, tx: mycel.Transaction) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tx, one, _edge, _third: tx.update(one, attributes={"a": 1}),
+        lambda tx, _one, edge, _third: tx.update(edge, attributes={"a": 1}),
+        lambda tx, one, _edge, _third: tx.retire(one),
+        lambda tx, _one, edge, _third: tx.retire(edge),
+        lambda tx, _one, edge, third: tx.relink(edge, object_=third),
+        lambda tx, one, _edge, _third: tx.move(one, name="another"),
+        lambda tx, _one, edge, _third: tx.move(edge, predicate="about"),
+    ],
+    ids=["concept", "link", "retire concept", "retire link", "relink", "move concept", "move link"],
+)
+def test_a_guard_that_writes_to_what_it_is_asked_about_is_refused(
+    path: Path, change: Callable[[mycel.Transaction, str, str, str], object]
+) -> None:
+    guard = Meddler()
+    with mycel.open(path, guards=[guard], durability="off", bootstrap=False) as db:
+        with db.transaction() as tx:
+            tx.define_type(FACT)
+            tx.define_predicate("about")
+            tx.define_predicate("references")
+            one, other, third = (tx.put_concept(FACT, name) for name in ("one", "other", "third"))
+            edge = tx.add_edge(one, "references", other)
+        before = db.snapshot()
+        guard.meddles = True
+        with pytest.raises(VersionConflict, match="since it was read"):
+            db.write(lambda tx: change(tx, one, edge, third))
+        assert db.snapshot() == before
+        assert_sound(db)
 
 
 def test_the_genesis_of_a_graph_needs_no_leave(path: Path, guard: Recorder) -> None:
