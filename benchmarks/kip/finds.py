@@ -124,7 +124,6 @@ WHOLE: Final = (
         handwritten.TRIANGLE,
         bar=LONG,
         predicate=RARER,
-        also=handwritten.TRIANGLE_ALSO,
     ),
 )
 

@@ -497,13 +497,19 @@ TRIANGLE: Final = (
         "backwards",
         _triangle("q.object = p.subject AND r.object = q.subject AND r.subject = p.object"),
     ),
-)
-TRIANGLE_ALSO: Final = (
     Form(
-        "SQL that counts each triangle once",
+        "each triangle once",
         _triangle(
             "q.subject = p.object AND q.subject > p.subject AND r.subject = q.object"
             " AND r.object = p.subject AND q.object > p.subject",
+            "3 * count(*)",
+        ),
+    ),
+    Form(
+        "each triangle once, from its newest member",
+        _triangle(
+            "p.subject < p.object AND q.subject = p.object AND q.object < p.object"
+            " AND r.subject = q.object AND r.object = p.subject",
             "3 * count(*)",
         ),
     ),

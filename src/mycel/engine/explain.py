@@ -136,7 +136,8 @@ def _output(output: ir.Output) -> str:
     if isinstance(output, ir.Field):
         return ".".join((f"?{output.variable}", *output.path))
     distinct = "DISTINCT " if output.distinct else ""
-    return f"{output.function}({distinct}{_output(output.argument)})"
+    times = f"{output.times} * " if output.times > 1 else ""
+    return f"{times}{output.function}({distinct}{_output(output.argument)})"
 
 
 def _block(block: ir.Block) -> list[str]:

@@ -31,6 +31,8 @@ def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
             return _operands((left, right))
         case ir.OneOf(operand, _) | ir.IsNull(operand):
             return _operands((operand,))
+        case ir.Earlier(first, second):
+            return frozenset((first, second))
         case ir.Never():
             return frozenset()
         case ir.Inverse(inner):

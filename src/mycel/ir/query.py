@@ -227,6 +227,14 @@ class TextTest:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """The first element has a smaller number than the second. Only rewrites say this."""
+
+    first: Variable
+    second: Variable
+
+
+@dataclass(frozen=True, slots=True)
 class Never:
     """What cannot be true."""
 
@@ -253,7 +261,7 @@ class Exists:
     branches: tuple[Block, ...]
 
 
-Condition = Compare | OneOf | IsNull | TextTest | Never | Inverse | All | AnyOf | Exists
+Condition = Compare | OneOf | IsNull | TextTest | Earlier | Never | Inverse | All | AnyOf | Exists
 
 # Blocks.
 
@@ -292,6 +300,8 @@ class Total:
     function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
     argument: Field
     distinct: bool = False
+    times: int = 1
+    """For how many each solution counts. Only rewrites say more than one, and only of a COUNT."""
 
 
 Output = Field | Total

@@ -511,6 +511,8 @@ class Patterns:
                     self._operand(select, operand, by_number),
                     self._operand(select, argument, by_number),
                 )
+            case ir.Earlier(first, second):
+                return f"{select.scope[first].number} < {select.scope[second].number}"
             case ir.Never():
                 return conditions.NEVER
             case ir.Inverse(ir.Exists(branches)):

@@ -38,6 +38,8 @@ def total(node: ir.Total, access: Access, *, exact: bool = False) -> str:
     distinct = "DISTINCT " if node.distinct else ""
     function = _EXACT["SUM"] if exact and node.function == "SUM" else _FUNCTIONS[node.function]
     made = f"{function}({distinct}{_argument(node, access)})"
+    if node.times > 1:
+        made = f"{node.times} * {made}"
     if node.function in EXTREMES:
         return _certain(made) if access.kind == "json" else made
     return _finite(node, made)

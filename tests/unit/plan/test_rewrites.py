@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +264,78 @@ def test_a_filter_between_two_patterns_brings_them_together() -> None:
     )
     order = [atom.variable for atom in block.atoms if isinstance(atom, ir.ConceptAtom)]
     assert abs(order.index("r3") - order.index("r7")) == 1
+
+
+def circle(length: int, predicate: str = "feeds") -> str:
+    """Patterns that lead through as many elements and back to the first."""
+    return " ".join(
+        f'(?x{at}, "{predicate}", ?x{(at + 1) % length})' for at in reversed(range(length))
+    )
+
+
+@pytest.mark.parametrize("length", [2, 3])
+@pytest.mark.parametrize("counted", ["?x0", "?x1", "?l"])
+def test_of_circles_that_are_only_counted_one_turn_is_found(length: int, counted: str) -> None:
+    text = f"FIND(COUNT({counted})) WHERE {{ {circle(length).replace('(?x1,', '?l (?x1,')} }}"
+    query = rewritten(text)
+    (total,) = query.outputs
+    assert isinstance(total, ir.Total)
+    assert total.times == length
+    block = block_of(query)
+    first = block.atoms[0]
+    assert isinstance(first, ir.LinkAtom)
+    others = {f"x{at}" for at in range(length)} - {first.object}
+    assert set(block.conditions) == {ir.Earlier(other, first.object) for other in others}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(1)} }}",
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(4)} }}",
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(5)} }}",
+        f"FIND(COUNT(DISTINCT ?x0)) WHERE {{ {circle(3)} }}",
+        f"FIND(COUNT(?x0.name)) WHERE {{ {circle(3)} }}",
+        f"FIND(?x0) WHERE {{ {circle(3)} }}",
+        f"FIND(?x0, COUNT(?x1)) WHERE {{ {circle(3)} }}",
+        f"FIND(COUNT(?x0), COUNT(?x1)) WHERE {{ {circle(3)} }}",
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(3, 'near')} }}",
+        f'FIND(COUNT(?x0)) WHERE {{ {circle(3)} ?x0 {{type: "Town"}} }}',
+        f'FIND(COUNT(?x0)) WHERE {{ {circle(3)} FILTER(?x0.name != "Ulm") }}',
+        f'FIND(COUNT(?x0)) WHERE {{ {circle(3)} OPTIONAL {{ (?x0, "says", ?y) }} }}',
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(2)} UNION {{ {circle(2, 'says')} }} }}",
+        f"FIND(COUNT(?x0)) WHERE {{ {circle(2)} {circle(3).replace('?x', '?y')} }}",
+        'FIND(COUNT(?a)) WHERE { (?a, "feeds", ?b) (?b, "feeds", ?c) (?a, "feeds", ?c) }',
+        'FIND(COUNT(?a)) WHERE { (?a, "feeds", ?b) (?b, "feeds", ?c) (?d, "feeds", ?e) }',
+        'FIND(COUNT(?a)) WHERE { (?a, "feeds", ?b) (?b, "feeds", ?c) (?c, "says", ?a) }',
+        "FIND(COUNT(?a)) WHERE { (?a, ?p, ?b) (?b, ?p, ?c) (?c, ?p, ?a) }",
+        'FIND(COUNT(?a)) WHERE { ?b (?a, "feeds", ?b) (?b, "feeds", ?a) }',
+    ],
+)
+def test_other_patterns_are_counted_as_they_are(text: str) -> None:
+    query = rewritten(text)
+    assert all(not isinstance(each, ir.Total) or each.times == 1 for each in query.outputs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_circle_counts_for_as_many_solutions_as_it_has_members(seed: int) -> None:
+    chance = random.Random(seed)
+    with mycel.open(":memory:", bootstrap=False) as db:
+        with db.transaction() as tx:
+            tx.define_type("Thing")
+            tx.define_predicate("feeds")
+            tx.define_predicate("says")
+            things = [tx.put_concept("Thing", f"thing {at}") for at in range(6)]
+            for _ in range(40):  # Links can be members of a circle too.
+                one, other = chance.sample(things[:12], 2)
+                made = tx.put_proposition(one, chance.choice(("feeds", "says")), other)
+                things += [made] if made not in things else []
+        found = []
+        with db._store.reading() as reader:
+            for length, predicate in product(range(2, 6), ("feeds", 'feeds" | "says')):
+                find = parse(f"FIND(COUNT(?x0)) WHERE {{ {circle(length, predicate)} }}")
+                assert isinstance(find, ast.Find)
+                expected = rows(reader, find, {}, off=["count_once"])
+                assert rows(reader, find, {}) == rows(reader, find, {}, past=True) == expected
+                found.append(expected != {(0,): 1})
+        assert sum(found) > 2

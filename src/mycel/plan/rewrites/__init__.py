@@ -7,6 +7,7 @@ Every pass takes a query and gives one with the same answer:
 - `semijoin`      patterns that only have to exist are tested, not joined
 - `use_indexes`   a FILTER on an indexed property says where to look for its element
 - `order_joins`   patterns in the order that statistics say is cheapest
+- `count_once`    of circles that are only counted, one turn of each is found
 - `gather_early`  groups are formed by element first, and only then by what the elements say
 
 `blocks` goes through all blocks of a query for them, and `selectivity` tells how much of an index
@@ -20,6 +21,7 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.plan.catalog import Statistics
+from mycel.plan.rewrites.count_once import count_once
 from mycel.plan.rewrites.gather_early import gather_early
 from mycel.plan.rewrites.ground import ground
 from mycel.plan.rewrites.order_joins import order_joins
@@ -35,6 +37,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     semijoin,
     use_indexes,
     order_joins,
+    count_once,
     gather_early,
 )
 

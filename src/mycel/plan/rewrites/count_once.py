@@ -1,0 +1,72 @@
+"""Count each circle once.
+
+Three elements that are linked in a circle are three solutions of
+`(?a, "p", ?b) (?b, "p", ?c) (?c, "p", ?a)`: each of them can be `?a`. Where solutions are only
+counted, it is enough to find one of the three, and to count it three times: the one in which the
+element with the largest number stands at the end of the first pattern. There the second pattern
+goes on. What came last has fewer links than what has been there for long, and a scan of a
+predicate's links comes by the objects in order.
+
+It holds for circles of two and of three. All their members are linked to each other, and nothing is
+linked to itself, so they are all different, and exactly one of them has the largest number. In a
+longer circle an element may stand twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from mycel.ir import query as ir
+from mycel.plan.catalog import Statistics
+
+_LENGTHS: Final = (2, 3)
+
+
+def count_once(query: ir.Query, _: Statistics) -> ir.Query:
+    """Let a query that counts the circles of a predicate find each once."""
+    if len(query.branches) != 1 or len(query.outputs) != 1 or query.sort:
+        return query
+    (block,), (total,) = query.branches, query.outputs
+    if (
+        not isinstance(total, ir.Total)
+        or total.function != "COUNT"
+        or total.distinct
+        or total.argument.path
+        or block.attempts
+        or any(not isinstance(each, ir.Earlier) for each in block.conditions)
+    ):
+        return query
+    circle = _circle(block.atoms)
+    if not circle:
+        return query
+    largest = circle[0].object
+    others = (link.object for link in circle[1:])
+    conditions = tuple(ir.Earlier(other, largest) for other in others)
+    return replace(
+        query,
+        branches=(replace(block, atoms=circle, conditions=conditions),),
+        outputs=(replace(total, times=len(circle)),),
+    )
+
+
+def _circle(atoms: tuple[ir.Atom, ...]) -> tuple[ir.LinkAtom, ...]:
+    """The links of a circle, each from where the one before it ends; none, if it is no circle."""
+    links = [atom for atom in atoms if isinstance(atom, ir.LinkAtom)]
+    leaving = {link.subject: link for link in links}
+    names = {link.link for link in links} | leaving.keys()
+    kinds = {(link.predicates, link.predicate_variable, link.mirrored) for link in links}
+    if not (
+        len(atoms) == len(links) in _LENGTHS
+        and len(names) == 2 * len(links)
+        and leaving.keys() == {link.object for link in links}
+        and len(kinds) == 1
+    ):
+        return ()
+    ((predicates, predicate_variable, mirrored),) = kinds
+    if predicates is None or predicate_variable is not None or mirrored:
+        return ()
+    circle = [links[0]]
+    while (after := leaving[circle[-1].object]) is not links[0]:
+        circle.append(after)
+    return tuple(circle) if len(circle) == len(links) else ()
