@@ -59,17 +59,17 @@ FOLDED_CHARACTERS_MIN: Final = 4096
 
 # What is folded has less in it than the language allows: strings without escapes, numbers that fit
 # without a look, arrays of such; entries whose target is a handle.
-_STRING = r'"[^"\\\x00-\x1f]*+"'
+STRING: Final = r'"[^"\\\x00-\x1f]*+"'
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 _WHOLE = "[1-9][0-9]{0,14}"
-_SCALAR = rf"(?:{_STRING}|-?(?:0|{_WHOLE})\.[0-9]{{1,20}}|0|-?{_WHOLE}|true|false|null)"
+_SCALAR = rf"(?:{STRING}|-?(?:0|{_WHOLE})\.[0-9]{{1,20}}|0|-?{_WHOLE}|true|false|null)"
 
 
 @cache
 def _folding() -> re.Pattern[str]:
     """As `_TOKEN`, with folding. Many programs never need it, and compiling takes 2 ms."""
     value = rf"(?:{_SCALAR}|\[{_list_of(_SCALAR)}\])"
-    member = rf"(?:{_STRING}|{_NAME}){_SPACE}:{_SPACE}{value}"
+    member = rf"(?:{STRING}|{_NAME}){_SPACE}:{_SPACE}{value}"
     attributes = r"\{(?:(?<=SET[ ]ATTRIBUTES[ ]\{)|(?<=WITH[ ]METADATA[ ]\{))"
     entry = rf'\({_SPACE}"[^"\\:\x00-\x1f]*+"{_SPACE},{_SPACE}\?{_NAME}{_SPACE}\)'
     propositions = r"\{(?<=SET[ ]PROPOSITIONS[ ]\{)"

@@ -17,7 +17,7 @@ import orjson
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.kip import ast
 from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
-from mycel.kip.lexer import Tokens
+from mycel.kip.lexer import STRING, Tokens
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.source import Span
@@ -39,9 +39,9 @@ say such a text all the same, pass the whole of it as a parameter or write the c
 """
 
 # In an object that is folded, where no string has escapes.
-_STRING: Final = re.compile('"[^"]*"')
+_STRING: Final = re.compile(STRING)
 _BARE_KEY: Final = re.compile(r"(?<=[{,\s])(\w++)(?=\s*+:)")
-_STRING_OR_BARE_KEY: Final = re.compile(r'"[^"]*"|(\w++)(?=\s*+:)')
+_STRING_OR_BARE_KEY: Final = re.compile(rf"{STRING}|(\w++)(?=\s*+:)")
 
 _BARE_HINT = (
     "Keys are identifiers (a letter or underscore, then letters, digits or underscores) or "

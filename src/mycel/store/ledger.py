@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 from mycel.errors import NotFound, VersionConflict
 from mycel.merkle import log
@@ -320,18 +320,20 @@ class Ledger:
         seq = self.append(kind, number, before, record, namespace, key)
         self.supersede(table, number, seq)
         self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
-        self.write(f"DELETE FROM {table} WHERE id = ? AND seq = ?", (number, element.seq))
-        self.refuse_outdated(element)
+        self.write_over(element, f"DELETE FROM {table} WHERE id = ? AND seq = ?")
         self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
         self.retext.add(number)
 
-    def refuse_outdated(self, element: Element) -> None:
-        """After a statement that changes the row of an element, if it is the one that was read.
+    def write_over(self, element: Element, statement: str, values: tuple[Any, ...] = ()) -> None:
+        """Change or delete the row of an element, provided it is still the one that was read.
+
+        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for what stands before.
 
         Raises:
-            VersionConflict: it is not.
+            VersionConflict: it has changed, or gone.
         """
+        self.write(statement, (*values, element.number, element.seq))
         if self.connection.changes() != 1:
             raise VersionConflict(
                 f"{element.id} has changed, or gone, since it was read.",

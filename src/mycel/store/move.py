@@ -174,20 +174,8 @@ def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) ->
     seq = _append(ledger, after, key, None)
     ledger.memory.remember(number, key)
     ledger.supersede("concept", number, seq)
-    ledger.write(
-        _MOVE,
-        (
-            type_number,
-            after.name,
-            after.attributes_json,
-            after.version,
-            seq,
-            after.updated_us,
-            number,
-            before.seq,
-        ),
-    )
-    ledger.refuse_outdated(before)
+    written = after.name, after.attributes_json, after.version, seq, after.updated_us
+    ledger.write_over(before, _MOVE, (type_number, *written))
     state = type_number, after.attributes_json, NO_ENDS
     ledger.properties.note(number, ledger.state_of(before), state)
     if (before.name, before.attributes_json) != (after.name, after.attributes_json):

@@ -85,8 +85,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
     seq = _append(ledger, after, place, None)
     ledger.supersede("proposition", number, seq)
     written = after.attributes_json, after.version, seq, after.updated_us
-    ledger.write(_MOVE, (*place, *written, number, before.seq))
-    ledger.refuse_outdated(before)
+    ledger.write_over(before, _MOVE, (*place, *written))
     state = place.predicate, after.attributes_json, (place.subject, place.object)
     ledger.properties.note(number, ledger.state_of(before), state)
     ledger.note_ends(place.predicate, place.subject, place.object)

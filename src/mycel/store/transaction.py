@@ -310,12 +310,12 @@ class Transaction:
         old_record = ledger.record_at(before.seq)
         seq = ledger.append(Kind.PUT_CONCEPT, number, old_record, record, "concepts", key)
         ledger.supersede("concept", number, seq)
-        ledger.write(
+        ledger.write_over(
+            before,
             "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
             " updated_at = ? WHERE id = ? AND seq = ?",
-            (attributes_text, metadata_text, seq, ledger.time_us, number, before.seq),
+            (attributes_text, metadata_text, seq, ledger.time_us),
         )
-        ledger.refuse_outdated(before)
         if before.type in _META_TYPES:
             self.definitions_changed()
             ledger.head.definitions = seq
@@ -539,12 +539,12 @@ class Transaction:
         old_record = ledger.record_at(before.seq)
         seq = ledger.append(Kind.UPDATE_EDGE, number, old_record, record, "edges", key)
         ledger.supersede("proposition", number, seq)
-        ledger.write(
+        ledger.write_over(
+            before,
             "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
             " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
-            (weight, attributes_text, metadata_text, seq, ledger.time_us, number, before.seq),
+            (weight, attributes_text, metadata_text, seq, ledger.time_us),
         )
-        ledger.refuse_outdated(before)
         self._attributes_changed(before, attributes_text)
         return True
 

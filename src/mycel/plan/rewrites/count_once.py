@@ -34,7 +34,7 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
         or total.distinct
         or total.argument.path
         or block.attempts
-        or any(not isinstance(each, ir.Earlier) for each in block.conditions)
+        or any(not isinstance(each, ir.Earlier) for each in block.conditions)  # Its own may stay.
     ):
         return query
     circle = _circle(block.atoms)
