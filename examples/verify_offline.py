@@ -16,7 +16,7 @@ import argparse
 import json
 import struct
 import sys
-from hashlib import sha256
+from hashlib import blake2s, sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -112,8 +112,9 @@ def concept_key(type_name: str, name: str) -> bytes:
 
 
 def edge_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
+    """The key in the tree: two bytes of the subject's key, then thirty of the edge's own."""
     parts = byte_string(subject_key) + text(predicate) + byte_string(object_key)
-    return sha256(b"\x83" + parts).digest()
+    return subject_key[:2] + sha256(b"\x83" + parts).digest()[:30]
 
 
 def overall_root(entries: int, journal: bytes, concepts: bytes, edges: bytes) -> bytes:
@@ -136,11 +137,11 @@ def tree_root(
     require(all(bit in range(0, 256, 2) for bit, _ in steps), "a bit at which no ways part")
     current = EMPTY_TREE  # A way that is empty, unless there are leaves on it.
     if leaves:
-        current = sha256(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
+        current = blake2s(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
     for bit, others in reversed(steps):
         before = 32 * (key[bit // 8] >> (6 - bit % 8) & 3)
         ways = others[:before] + current + others[before:]
-        current = sha256(b"\x01" + bytes((bit,)) + ways).digest()
+        current = blake2s(b"\x01" + bytes((bit,)) + ways).digest()
     return current
 
 

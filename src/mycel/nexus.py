@@ -38,7 +38,7 @@ from mycel.model import cbor
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import check_name, kind_of, shorten
-from mycel.model.records import concept_key, proposition_key
+from mycel.model.records import concept_key, proposition_key, tree_key
 from mycel.store import chronicle
 from mycel.store import purge as purging
 from mycel.store.audit import Auditor
@@ -51,6 +51,7 @@ from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
+from mycel.store.upgrades import refuse_older_trees
 from mycel.store.verify import Report, verify
 
 if TYPE_CHECKING:
@@ -405,13 +406,16 @@ class Nexus(GraphView):
 
         Raises:
             NotFound: an id that no element ever had (prove absence by identity instead).
+            DatabaseReadOnly: a file of an older format that may only be read.
         """
         with self._store.reading() as reader:
+            refuse_older_trees(reader.connection)
             head = Head.read(reader.connection)
             namespace, key, record = _identify(reader, target)
             trees = StateTrees(reader.connection)
             trees.catch_up(head.seq, head.folded_seq)
-            return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
+            proof = trees.prove(namespace, tree_key(key))
+            return StateProof(namespace, tree_key(key), record, proof, head.snapshot())
 
     def prove_entry(self, seq: int) -> EntryProof:
         """Prove that an entry, or a transaction, stands in the journal at its place."""

@@ -27,6 +27,7 @@ from mycel.model.records import (
     decode_concept,
     decode_edge,
     proposition_key,
+    tree_key,
 )
 from mycel.model.values import check_object, object_text, parse_object
 
@@ -389,7 +390,9 @@ def test_natural_keys_are_hashes_of_canonical_arrays(
     subject, object_ = concept_key(type_name, name), concept_key(other_type, other_name)
     assert subject == sha256(naive_cbor([type_name, name])).digest()
     link = proposition_key(subject, predicate, object_)
-    assert link == sha256(canonical([subject, predicate, object_])).digest()
+    hashed = sha256(canonical([subject, predicate, object_])).digest()
+    assert link == hashed + subject[:2]
+    assert tree_key(link) == subject[:2] + hashed[:30]
 
 
 @given(WEIGHTS)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from hashlib import sha256
+from hashlib import blake2s
 from itertools import pairwise
 
 EMPTY = bytes(32)
@@ -61,7 +61,7 @@ class Branch:
     then put.
     """
 
-    __slots__ = ("body", "is_full")
+    __slots__ = ("body",)
 
     def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
         """The branch at some bit, as it is stored; without children, if it is new."""
@@ -75,9 +75,6 @@ class Branch:
                 )
             )
         )
-        self.is_full = False
-        """Whether no way is empty: then the hash of each position is that of its bytes."""
-        self._look_for_gaps()
 
     def __bytes__(self) -> bytes:
         """As it is stored: the byte 01, then the hashes of its ways and of its children."""
@@ -102,25 +99,31 @@ class Branch:
 
     def rehash(self, ways: Iterable[int]) -> bytes:
         """Hash the ways on which children have changed, and return the hash of the page."""
+        body = self.body
         for way in ways:
-            self.body[HASHES[16 + way]] = self._hash_of(way)
-        self._look_for_gaps()
-        return self.hash()
+            body[HASHES[16 + way]] = _position_hash(body[POSITIONS[way]])
+        return _position_hash(body[OWN_POSITION])
+
+    def take(self, nibble: int, child: bytes) -> bytes:
+        """Take another hash for one child, and return the hash of the page."""
+        body, way = self.body, nibble >> 2
+        body[HASHES[nibble]] = child
+        body[HASHES[16 + way]] = _position_hash(body[POSITIONS[way]])
+        return _position_hash(body[OWN_POSITION])
 
     def hash(self) -> bytes:
         """The hash of the page."""
-        return self._hash_of(OWN)
+        return _position_hash(self.body[OWN_POSITION])
 
-    def _hash_of(self, position: int) -> bytes:
-        """The hash of a position, which is no branching point if all goes one way."""
-        filled = [way for way in self.ways(position) if way != EMPTY]
-        if len(filled) > 1:
-            return sha256(self.body[POSITIONS[position]]).digest()
-        return filled[0] if filled else EMPTY
 
-    def _look_for_gaps(self) -> None:
-        # An empty way has 32 zero bytes. That many elsewhere would only cost time.
-        self.is_full = self.body.count(0) < HASH_BYTES
+def _position_hash(position: bytearray) -> bytes:
+    """The hash of a position, which is no branching point if all goes one way."""
+    if position.count(0) >= 3 * HASH_BYTES:  # With fewer zeros, two ways are not empty.
+        ways = [bytes(position[at : at + HASH_BYTES]) for at in range(2, len(position), HASH_BYTES)]
+        filled = [way for way in ways if way != EMPTY]
+        if len(filled) < 2:
+            return filled[0] if filled else EMPTY
+    return blake2s(position).digest()
 
 
 Page = Branch | bytes
@@ -177,8 +180,8 @@ def find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> in
     return low
 
 
-def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> tuple[bytes, bytes]:
-    """A bucket at some bit with one more leaf, or with another hash for one; and its hash."""
+def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
+    """A bucket at some bit with one more leaf, or with another hash for one."""
     at = bit >> 3
     tops = bucket[1 + at :: LEAF_BYTES]  # The byte in which keys begin to differ, of each leaf.
     count = len(tops)
@@ -190,19 +193,13 @@ def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> tuple[
             break
         place += 1
         start = end = start + LEAF_BYTES
-    changed = b"".join((bucket[:start], key, record_hash, bucket[end:]))
-    if len(changed) <= _GROUP_BYTES_MAX:
-        return changed, sha256(changed).digest()
-    if start == end:
-        count += 1
-        tops = b"".join((tops[:place], key[at : at + 1], tops[place:]))
-    return changed, _run_hash(changed, 0, count, tops, bit & ~7)
+    return b"".join((bucket[:start], key, record_hash, bucket[end:]))
 
 
 def bucket_hash(bucket: bytes, bit: int) -> bytes:
     """The hash of a bucket at some bit: its leaves agree in all bits before it."""
     if len(bucket) <= _GROUP_BYTES_MAX:
-        return sha256(bucket).digest()
+        return blake2s(bucket).digest()
     tops = bucket[1 + (bit >> 3) :: LEAF_BYTES]
     return _run_hash(bucket, 0, len(tops), tops, bit & ~7)
 
@@ -229,10 +226,10 @@ def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> byte
             hashed += EMPTY
         elif stop - start <= GROUP_LEAVES_MAX:
             group = bucket[1 + LEAF_BYTES * start : 1 + LEAF_BYTES * stop]
-            hashed += sha256(BUCKET + group).digest()
+            hashed += blake2s(BUCKET + group).digest()
         else:
             hashed += _run_hash(bucket, start, stop, tops, bit)
-    return sha256(hashed).digest()
+    return blake2s(hashed).digest()
 
 
 def run_hash(bucket: bytes, low: int, high: int) -> bytes:
@@ -240,7 +237,7 @@ def run_hash(bucket: bytes, low: int, high: int) -> bytes:
     if low == high:
         return EMPTY
     if high - low <= GROUP_LEAVES_MAX:
-        return sha256(BUCKET + bucket[1 + LEAF_BYTES * low : 1 + LEAF_BYTES * high]).digest()
+        return blake2s(BUCKET + bucket[1 + LEAF_BYTES * low : 1 + LEAF_BYTES * high]).digest()
     return _run_hash(bucket, low, high, bucket[1::LEAF_BYTES], 0)
 
 

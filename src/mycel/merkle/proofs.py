@@ -13,8 +13,9 @@ All of them turn into plain dictionaries for JSON, and into CBOR for the shortes
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Literal, Self, TypeVar
 
@@ -23,6 +24,7 @@ from mycel.merkle import log, sparse
 from mycel.merkle.pages import KEY_BITS
 from mycel.model import cbor
 from mycel.model.names import kind_of
+from mycel.model.records import record_hash
 
 Namespace = Literal["concepts", "edges"]
 
@@ -102,6 +104,7 @@ class StateProof:
 
     namespace: Namespace
     key: bytes
+    """The key in the tree (`records.tree_key`)."""
     record: bytes | None
     tree: sparse.SparseProof
     snapshot: Snapshot
@@ -118,7 +121,7 @@ class StateProof:
         root = self.snapshot.root_of(self.namespace)
         if self.record is None:
             return sparse.verify_absent(root, self.key, self.tree)
-        return sparse.verify_member(root, self.key, sha256(self.record).digest(), self.tree)
+        return sparse.verify_member(root, self.key, record_hash(self.record), self.tree)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -132,7 +135,8 @@ class StateProof:
         }
 
     def to_bytes(self) -> bytes:
-        """The shortest form: CBOR, hashes as byte strings."""
+        """The shortest form: CBOR, hashes as bytes, without the leaf of the record itself."""
+        own = self._own_leaf()
         steps = b"".join(bytes((bit,)) + others for bit, others in self.tree.steps)
         snapshot = self.snapshot
         return cbor.encode(
@@ -141,7 +145,7 @@ class StateProof:
                 self.key,
                 self.record,
                 steps,
-                b"".join(key + digest for key, digest in self.tree.leaves),
+                b"".join(key + digest for key, digest in self.tree.leaves if (key, digest) != own),
                 snapshot.entries,
                 snapshot.time_us,
                 snapshot.journal_root + snapshot.concepts_root + snapshot.edges_root,
@@ -162,12 +166,15 @@ class StateProof:
 
     @classmethod
     def _from_parts(cls, parts: Any) -> Self:
-        namespace, key, record, steps, leaves, entries, time_us, roots = parts
-        steps, leaves = _byte_string(steps), _byte_string(leaves)
+        namespace, key, record, steps, others, entries, time_us, roots = parts
+        steps, others = _byte_string(steps), _byte_string(others)
         roots = _byte_string(roots, 3 * log.HASH_SIZE)
-        if len(steps) % _STEP_BYTES or len(leaves) % 64:
+        if len(steps) % _STEP_BYTES or len(others) % 64:
             raise ValueError(f"a step has {_STEP_BYTES} bytes and a leaf 64")
-        return cls(
+        leaves = [
+            (others[at : at + 32], others[at + 32 : at + 64]) for at in range(0, len(others), 64)
+        ]
+        made = cls(
             _namespace(namespace),
             _byte_string(key, log.HASH_SIZE),
             None if record is None else _byte_string(record),
@@ -176,13 +183,19 @@ class StateProof:
                     (steps[at], steps[at + 1 : at + _STEP_BYTES])
                     for at in range(0, len(steps), _STEP_BYTES)
                 ),
-                tuple(
-                    (leaves[at : at + 32], leaves[at + 32 : at + 64])
-                    for at in range(0, len(leaves), 64)
-                ),
+                tuple(leaves),
             ),
             Snapshot(_natural(entries), _natural(time_us), roots[:32], roots[32:64], roots[64:]),
         )
+        own = made._own_leaf()
+        if own is None:
+            return made
+        insort(leaves, own)
+        return replace(made, tree=replace(made.tree, leaves=tuple(leaves)))
+
+    def _own_leaf(self) -> tuple[bytes, bytes] | None:
+        """The leaf of the record, which follows from it and its key."""
+        return None if self.record is None else (self.key, record_hash(self.record))
 
     @classmethod
     def from_dict(cls, wire: dict[str, Any]) -> Self:

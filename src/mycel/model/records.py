@@ -10,7 +10,9 @@ Fields of a concept: 1 type, 2 name, 4, 5, 7 to 14 as above, 15 number (of a typ
 that the concept defines).
 
 A natural key is what identifies an element in every replica: the SHA-256 of [type, name], or of
-[subject key, predicate, object key].
+[subject key, predicate, object key]. With that of a link goes its **place**, the first two bytes of
+the subject's key, which is no part of what is hashed. In a state tree the place comes first: links
+of one subject lie side by side, and to add several takes little longer than to add one.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from mycel.model.values import JsonObject, check_object
 _single = Struct(">f")
 
 RECORD_ID_BYTES = 16
+_KEY_BYTES = 32
+_PLACE_BYTES = 2
 _MAP_HEADS = tuple(cbor.head(5, fields) for fields in range(24))
 
 
@@ -54,10 +58,15 @@ def concept_key(type_name: str, name: str) -> bytes:
 
 
 def proposition_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
-    """The natural key of a proposition."""
-    return sha256(
-        b"\x83\x58\x20" + subject_key + cbor.text(predicate) + b"\x58\x20" + object_key
-    ).digest()
+    """The natural key of a proposition, and its place."""
+    head = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + cbor.text(predicate)
+    hashed = head + b"\x58\x20" + object_key[:_KEY_BYTES]
+    return sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
+
+
+def tree_key(key: bytes) -> bytes:
+    """The key in a state tree of what has a natural key: if there is a place, it comes first."""
+    return key[_KEY_BYTES:] + key[: -2 * _PLACE_BYTES] if len(key) > _KEY_BYTES else key
 
 
 def record_hash(record: bytes) -> bytes:
@@ -211,13 +220,14 @@ class Recorder:
         content: tuple[bytes, bytes],
         weight: float,
     ) -> tuple[bytes, bytes]:
-        """The natural key and the canonical record of a new edge."""
+        """The natural key, with the place, and the canonical record of a new edge."""
         number, name = predicate
         known = self._predicates.get(name)
         if known is None:
             known = (cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50")
             self._predicates[name] = known
-        key = sha256(b"\x83\x58\x20" + subject_key + known[0] + object_key).digest()
+        hashed = b"\x83\x58\x20" + subject_key[:32] + known[0] + object_key[:32]
+        key = sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
         fields, tail = _contents(5, content)
         if weight:
             fields += 1

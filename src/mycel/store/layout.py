@@ -31,7 +31,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x4D59434C
 """`MYCL`, in the header of every file of ours."""
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
 
 OPEN_END: Final = 9223372036854775807

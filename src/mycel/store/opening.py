@@ -114,7 +114,7 @@ def open_or_create(
                     _create(registry, connection, now_us, message)
             _check_format(location.path, connection)
             if not location.readonly:
-                upgrade(connection)
+                upgrade(connection, now_us)
         except BaseException:
             connection.close()
             raise

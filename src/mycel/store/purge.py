@@ -42,7 +42,7 @@ class Purged(NamedTuple):
 
 
 class PurgeFields(NamedTuple):
-    """What the record of a purge says: the natural key of what is gone, when, by whom and why.
+    """What the record of a purge says: the key of what is gone (with its place), when, who and why.
 
     Of a definition the name and number stay: numbers are never given out twice.
     """

@@ -2,7 +2,8 @@
 
 Nothing is read of the original but its journal and its transactions, until the end: then every live
 row, every past version and every name is compared. The roots are compared after each transaction,
-so the first one that differs is named.
+so the first one that differs is named; in a file that was upgraded from a format with other trees,
+from the transaction of the upgrade on.
 
 Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
 so the roots of every moment can be computed although the content is gone.
@@ -45,6 +46,7 @@ from mycel.store.reader import Reader
 from mycel.store.registry import Registry
 from mycel.store.rows import Row, every, first
 from mycel.store.trees import NAMESPACES, Changes, StateTrees
+from mycel.store.upgrades import roots_since
 
 _COMPARED: Final = {
     "type": "SELECT id, name FROM type",
@@ -107,7 +109,7 @@ class _Replay:
         source = reader.connection
         purged = self._purged(source)
         self._connection.execute("BEGIN")
-        head = Head.before_genesis()
+        head, compared_since = Head.before_genesis(), roots_since(source)
         self._changes = {name: Changes() for name in NAMESPACES}
         entries = source.execute(
             "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
@@ -127,9 +129,9 @@ class _Replay:
             head.write(self._connection.execute, pending, b"")
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
-            entry = tx_bytes(first, time_us, name, message, head.concepts_root, head.edges_root)
-            head.frontier.append(log.leaf_hash(entry))
-            if roots != [head.concepts_root, head.edges_root]:
+            head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
+            comparable = compared_since is not None and seq >= compared_since
+            if comparable and roots != [head.concepts_root, head.edges_root]:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")

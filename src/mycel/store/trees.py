@@ -22,6 +22,7 @@ from mycel.errors import DatabaseCorrupt
 from mycel.merkle import pages, sparse
 from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
 from mycel.merkle.proofs import Namespace
+from mycel.model.records import tree_key
 from mycel.store.journal import Head
 from mycel.store.rows import KEPT, every, only
 
@@ -45,9 +46,9 @@ _TAGS: Final[dict[Namespace, bytes]] = {"concepts": b"\x00", "edges": b"\x01"}
 class Changes:
     """The changes of one transaction to one tree: the last one to a key counts.
 
-    A few are kept in a dictionary. A bulk load brings millions: they move to flat bytes, split by
-    the key's first byte so that each part can be sorted on its own, 64 bytes a change instead of
-    250.
+    They come with natural keys, and go with those of the tree. A few are kept in a dictionary. A
+    bulk load brings millions: they move to flat bytes, split by the key's first byte so that each
+    part can be sorted on its own, 64 bytes a change instead of 250.
     """
 
     def __init__(self) -> None:
@@ -56,8 +57,8 @@ class Changes:
         self._parts: dict[int, bytearray] = {}
 
     def set(self, key: bytes, record_hash: bytes | None) -> None:
-        """Note that the record under `key` is now another one, or none."""
-        self._few[key] = record_hash
+        """Note that the record under a natural key is now another one, or none."""
+        self._few[tree_key(key)] = record_hash
         self.count += 1
         if len(self._few) > _LISTED_MAX:
             self._spill()
@@ -65,7 +66,7 @@ class Changes:
     def set_all(self, changes: Iterable[tuple[bytes, bytes]]) -> None:
         """Note many changes."""
         before = len(self._few)
-        self._few.update(changes)
+        self._few.update((tree_key(key), record_hash) for key, record_hash in changes)
         self.count += len(self._few) - before
         if len(self._few) > _LISTED_MAX:
             self._spill()
@@ -245,14 +246,14 @@ class StateTrees:
             "SELECT changes FROM head WHERE seq > ? AND seq <= ? ORDER BY seq",
             (self._at, seq),
         )
-        gathered: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
+        gathered: dict[Namespace, dict[bytes, bytes | None]] = {name: {} for name in NAMESPACES}
         for (blob,) in rows:
             for at in range(0, len(blob), CHANGE_BYTES):
-                name = _namespace(blob[at])
-                gathered[name].set(blob[at + 1 : at + 33], _unless_removed(blob[at + 33 : at + 65]))
-        for name, changes in gathered.items():
-            if changes.count:
-                sparse.update(self._pages[name], *changes.sorted())
+                name, record_hash = _namespace(blob[at]), _unless_removed(blob[at + 33 : at + 65])
+                gathered[name][blob[at + 1 : at + 33]] = record_hash
+        for name, latest in gathered.items():
+            if latest:
+                sparse.update(self._pages[name], *_sorted(latest))
         self._at = seq
 
     def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
@@ -304,9 +305,11 @@ class StateTrees:
         return sparse.root(self._pages[name])
 
     def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
+        """The proof for a key in the tree."""
         return sparse.prove(self._pages[name], key)
 
     def leaves(self, name: Namespace) -> Iterable[tuple[bytes, bytes]]:
+        """Key in the tree and record hash of every element, in order."""
         return sparse.leaves(self._pages[name])
 
 

@@ -1,9 +1,14 @@
 """From the format of an older file to the present one.
 
-Each step takes a file from one format to the next and changes nothing that is hashed: journal,
-records and roots stay as they are. All steps that a file needs run in one transaction, with the
-number of the format, so a file that loses power on the way is still the old one. A file that is
-opened for reading only stays as it is: whoever reads has to cope with what it lacks.
+Each step takes a file from one format to the next, and leaves what is written in the journal as it
+is. All steps that a file needs run in one transaction, with the number of the format, so a file
+that loses power on the way is still the old one. A file that is opened for reading only stays as it
+is: whoever reads has to cope with what it lacks.
+
+Up to format 3 the state trees had other keys and hashes, so their roots cannot be compared with
+those of today. The step to format 4 plants them anew and appends a transaction without entries,
+which no other has: the roots in the transactions from this one on are those of the present trees.
+Of a file that has not taken this step nothing can be proven, and its trees cannot be verified.
 """
 
 from __future__ import annotations
@@ -13,12 +18,25 @@ from typing import Final
 
 import apsw
 
-from mycel.errors import FormatTooNew
+from mycel.errors import DatabaseReadOnly, FormatTooNew
+from mycel.merkle.pages import EMPTY
+from mycel.merkle.proofs import Namespace
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.records import record_hash
 from mycel.store import layout, link_ends
+from mycel.store.audit import Auditor
+from mycel.store.cursors import Cursors
+from mycel.store.journal import Head
+from mycel.store.ledger import Ledger
+from mycel.store.registry import Registry
 from mycel.store.rows import only
+from mycel.store.trees import FOLD_CHANGES_MAX, StateTrees
+
+_PRESENT_TREES_SINCE: Final = 4
+_REPLANTED: Final = "state trees of format 4"
 
 
-def _add_the_index_of_properties(connection: apsw.Connection) -> None:
+def _add_the_index_of_properties(connection: apsw.Connection, _: int) -> None:
     """1 to 2. No type has a slot yet, so there is nothing to fill; and one index has no use.
 
     The views leave concepts out that nobody has written yet.
@@ -30,20 +48,51 @@ def _add_the_index_of_properties(connection: apsw.Connection) -> None:
     connection.execute(layout.VIEWS)
 
 
-def _note_links_at_the_ends_of_links(connection: apsw.Connection) -> None:
+def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> None:
     """2 to 3."""
     connection.execute(layout.LINK_ENDS)
     connection.execute(f"INSERT INTO link_end {link_ends.FOUND}")
 
 
-STEPS: Final[tuple[Callable[[apsw.Connection], None], ...]] = (
+def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
+    """3 to 4. What the leaves should be is read from the journal, which the log vouches for."""
+    head = Head.read(connection)
+    head.concepts_root = head.edges_root = EMPTY
+    head.folded_seq, head.pending = head.seq, FOLD_CHANGES_MAX  # So that all pages are written.
+    registry = Registry()
+    ledger = Ledger(
+        Cursors(connection),
+        registry,
+        StateTrees(connection),
+        head,
+        actor=SYSTEM_ACTOR,
+        message=_REPLANTED,
+        now_us=now_us,
+    )
+    auditor = Auditor(connection, registry)
+    namespaces: dict[str, Namespace] = {"concept": "concepts", "proposition": "edges"}
+    for table, namespace in namespaces.items():
+        connection.execute(f"DELETE FROM {table.replace('proposition', 'edge')}_tree")
+        present = connection.execute(
+            "SELECT c.id, j.after FROM journal j JOIN"
+            f" (SELECT id, seq FROM {table} UNION ALL"
+            f" SELECT id, from_seq FROM {table}_past WHERE to_seq = {layout.OPEN_END}) c"
+            " ON c.seq = j.seq"
+        )
+        for number, record in present:
+            ledger.changes[namespace].set(auditor.key(number), record_hash(record))
+    ledger.close()
+
+
+STEPS: Final[tuple[Callable[[apsw.Connection, int], None], ...]] = (
     _add_the_index_of_properties,
     _note_links_at_the_ends_of_links,
+    _plant_the_trees_anew,
 )
-"""The first takes a file of format 1 to format 2, and so on."""
+"""The first takes a file of format 1 to format 2, and so on. Each is told what time it is."""
 
 
-def upgrade(connection: apsw.Connection) -> None:
+def upgrade(connection: apsw.Connection, now_us: int) -> None:
     """Bring a file of ours that has an older format to the present one."""
     if format_of(connection) >= layout.FORMAT:
         return
@@ -51,7 +100,7 @@ def upgrade(connection: apsw.Connection) -> None:
     try:
         # Another process may have been faster.
         for step in STEPS[format_of(connection) - 1 :]:
-            step(connection)
+            step(connection, now_us)
         connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
@@ -71,6 +120,32 @@ def refuse_newer(path: str, connection: apsw.Connection) -> None:
         raise FormatTooNew(
             f"{path!r} has format {found}; this version of Mycel reads up to {layout.FORMAT}."
         )
+
+
+def has_present_trees(connection: apsw.Connection) -> bool:
+    """Whether the state trees are like those of today. If not, the file may only be read."""
+    return format_of(connection) >= _PRESENT_TREES_SINCE
+
+
+def refuse_older_trees(connection: apsw.Connection) -> None:
+    """Prove nothing with trees that are not like those of today.
+
+    Raises:
+        DatabaseReadOnly: they are those of an older format, and the file may only be read.
+    """
+    if not has_present_trees(connection):
+        raise DatabaseReadOnly(
+            f"The file has format {format_of(connection)}, with state trees of another kind.",
+            hint="Open it once where it may be written, which upgrades it.",
+        )
+
+
+def roots_since(connection: apsw.Connection) -> int | None:
+    """The first transaction whose roots are those of the present trees, if there is any."""
+    if not has_present_trees(connection):
+        return None
+    (upgraded,) = only(connection, "SELECT max(seq) FROM tx WHERE first_seq = seq")
+    return int(upgraded or 0)
 
 
 def format_of(connection: apsw.Connection) -> int:

@@ -26,6 +26,7 @@ from mycel.model.records import (
     edge_record,
     proposition_key,
     record_hash,
+    tree_key,
 )
 
 SRC, DST = b"\x01" * 16, b"\x02" * 16
@@ -435,9 +436,11 @@ def test_natural_keys_are_hashes_of_canonical_arrays() -> None:
         == sha256(cbor2.dumps(["Symptom", "Kopfschmerz 頭痛" + "x" * 300], canonical=True)).digest()
     )
     link = proposition_key(drug, "treats", symptom)
-    assert link == sha256(cbor2.dumps([drug, "treats", symptom], canonical=True)).digest()
-    higher = proposition_key(drug, "x" * 255, link)
-    assert higher == sha256(cbor2.dumps([drug, "x" * 255, link], canonical=True)).digest()
+    hashed = sha256(cbor2.dumps([drug, "treats", symptom], canonical=True)).digest()
+    assert link == hashed + drug[:2]
+    higher = proposition_key(link, "x" * 255, link)
+    ends = [hashed, "x" * 255, hashed]
+    assert higher == sha256(cbor2.dumps(ends, canonical=True)).digest() + hashed[:2]
 
 
 def test_natural_keys_never_change() -> None:
@@ -445,8 +448,16 @@ def test_natural_keys_never_change() -> None:
     assert drug.hex() == "5749fa4e1027196c0c362cb51e3cd03de55e9841689501cc8b460ddf8c3d81f9"
     assert (
         proposition_key(drug, "treats", symptom).hex()
-        == "8aa0ee13d5da60cfb1fef2c88a7ec34ef3996c1d74ef5100c5eaee1c2f02cd0b"
+        == "8aa0ee13d5da60cfb1fef2c88a7ec34ef3996c1d74ef5100c5eaee1c2f02cd0b5749"
     )
+
+
+def test_in_a_tree_the_links_of_one_subject_begin_alike() -> None:
+    drug, other = concept_key("Drug", "Aspirin"), concept_key("Symptom", "Headache")
+    links = [proposition_key(drug, name, other) for name in ("treats", "causes")]
+    assert {tree_key(each)[:2] for each in links} == {drug[:2]}
+    assert [tree_key(each)[2:] for each in links] == [each[:30] for each in links]
+    assert tree_key(drug) == drug
 
 
 def test_what_a_tree_holds_of_a_record_is_its_sha256() -> None:

@@ -94,6 +94,10 @@ def link_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
     return sha256(cbor2.dumps([subject_key, predicate, object_key], canonical=True)).digest()
 
 
+def edge_tree_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
+    return subject_key[:2] + link_key(subject_key, predicate, object_key)[:30]
+
+
 # From outside.
 
 

@@ -19,6 +19,7 @@ from tests.unit.store.given import (
     add_concepts,
     concept_key,
     define,
+    edge_tree_key,
     entries,
     link_key,
 )
@@ -81,15 +82,15 @@ def test_live_removed_and_absent_elements_are_proven(grown: mycel.Nexus) -> None
         (db.get(other), keys["other"], False),
         (gone, keys["gone"], True),
         ((FACT, "gone"), keys["gone"], True),
-        (live, there, False),
-        ((one, "likes", other), there, False),
-        (removed, back, True),
-        ((other, "likes", one), back, True),
-        (about, link_key(there, "references", back), True),
+        (live, keys["one"][:2] + there[:30], False),
+        ((one, "likes", other), keys["one"][:2] + there[:30], False),
+        (removed, keys["other"][:2] + back[:30], True),
+        ((other, "likes", one), keys["other"][:2] + back[:30], True),
+        (about, edge_tree_key(there, "references", back), True),
         ((FACT, "never"), keys["never"], None),
-        ((one, "references", other), link_key(keys["one"], "references", keys["other"]), None),
-        ((live, "likes", other), link_key(there, "likes", keys["other"]), None),
-        ((gone, "likes", one), link_key(keys["gone"], "likes", keys["one"]), None),
+        ((one, "references", other), edge_tree_key(keys["one"], "references", keys["other"]), None),
+        ((live, "likes", other), edge_tree_key(there, "likes", keys["other"]), None),
+        ((gone, "likes", one), edge_tree_key(keys["gone"], "likes", keys["one"]), None),
     ):
         proof = db.prove(target)
         assert proof.key == key

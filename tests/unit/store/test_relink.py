@@ -22,6 +22,7 @@ from tests.unit.store.given import (
     assert_sound,
     concept_key,
     dump,
+    edge_tree_key,
     entries,
     link_key,
 )
@@ -85,8 +86,8 @@ def test_the_new_place_can_be_proven_and_the_old_one_is_proven_empty(db: mycel.N
     root = db.snapshot().overall_root
     keys = {name: concept_key(FACT, name) for name in ("one", "two", "three")}
     proof, absent = db.prove(link), db.prove((one, "references", two))
-    assert proof.key == link_key(keys["one"], "references", keys["three"])
-    assert absent.key == link_key(keys["one"], "references", keys["two"])
+    assert proof.key == edge_tree_key(keys["one"], "references", keys["three"])
+    assert absent.key == edge_tree_key(keys["one"], "references", keys["two"])
     assert (absent.record, absent.verify(root), proof.verify(root)) == (None, True, True)
     assert proof.record is not None
     assert mycel.decode_edge(proof.record).dst == keys["three"][:16]
@@ -103,9 +104,9 @@ def test_links_about_it_follow_with_their_ids_and_versions(db: mycel.Nexus) -> N
     keys = {name: concept_key(FACT, name) for name in ("one", "three", "four")}
     link_now = link_key(keys["one"], "references", keys["three"])
     about_now = link_key(link_now, "caused_by", keys["four"])
-    assert db.prove(about).key == about_now
-    assert db.prove(on_both).key == link_key(about_now, "related_to", link_now)
-    assert db.prove(removed).key == link_key(keys["four"], "observed_by", link_now)
+    assert db.prove(about).key == edge_tree_key(link_now, "caused_by", keys["four"])
+    assert db.prove(on_both).key == edge_tree_key(about_now, "related_to", link_now)
+    assert db.prove(removed).key == edge_tree_key(keys["four"], "observed_by", link_now)
     assert [db.get(each).version for each in (about, on_both)] == [1, 1]
     assert [version.kind for version in db.history(about)] == ["add_edge", "relink_edge"]
     assert db.history(removed)[-1].reason == "wrong"
@@ -257,8 +258,10 @@ def test_a_purge_says_which_keys_a_link_had(db: mycel.Nexus, path: Path) -> None
     assert [seq for seq, _ in keys] == moved
     names = [("one", "two"), ("one", "three"), ("four", "three")]
     assert [key for _, key in keys] == [
-        link_key(concept_key(FACT, one), "references", concept_key(FACT, other))
-        for one, other in names
+        link_key(subject, "references", object_) + subject[:2]
+        for subject, object_ in [
+            (concept_key(FACT, one), concept_key(FACT, other)) for one, other in names
+        ]
     ]
 
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import DatabaseBusy, FormatTooNew, MycelError
+from mycel.errors import DatabaseBusy, DatabaseReadOnly, FormatTooNew, MycelError
 from mycel.store import upgrades
 from mycel.store.layout import FORMAT, created
 from mycel.testing import FaultVFS
@@ -30,6 +30,12 @@ FORMATS = Path(__file__).parent / "formats"
 """A graph of the shape `purged` in each format that there was, written by the Mycel of then."""
 
 OLD = range(1, FORMAT)
+
+CONTENT = (
+    *("type", "predicate", "actor", "journal"),
+    *("concept", "proposition", "concept_past", "proposition_past"),
+)
+"""Tables that no upgrade touches."""
 
 
 def old_file(path: Path, format_: int) -> Path:
@@ -62,12 +68,13 @@ def test_an_old_file_becomes_one_of_the_present_format_with_all_that_it_held(
         before = db.snapshot()
     rows = dump(path)
     with mycel.open(path, bootstrap=False) as db:
-        assert db.snapshot() == before
+        assert db.snapshot().entries == before.entries + 1
         assert_sound(db)
         assert db.get_concept(FACT, "one") is not None
     assert format_of(path) == FORMAT
     after = dump(path)
-    assert {table: after[table] for table in rows} == rows
+    assert {name: after[name] for name in CONTENT} == {name: rows[name] for name in CONTENT}
+    assert after["tx"][:-1] == rows["tx"]
     with raw(path) as connection, raw(":memory:") as fresh:
         fresh.execute(created(FORMAT))
         assert schema_of(connection) == schema_of(fresh)
@@ -82,7 +89,13 @@ def test_an_old_file_that_may_only_be_read_answers_and_stays_as_it_is(
     with mycel.open(path, readonly=True) as db:
         found = db.execute(f'FIND(?f.name) WHERE {{ ?f {{type: "{FACT}"}} }} ORDER BY ?f.name')
         assert "one" in [name for (name,) in found.rows]
-        assert problems(db.verify(replay=True)) == []
+        report = db.verify(replay=True)
+        assert problems(report) == []
+        assert "trees" not in report.checks
+        with pytest.raises(DatabaseReadOnly) as refused:
+            db.prove((FACT, "one"))
+        assert refused.value.hint
+        assert db.prove_entry(1).verify(db.snapshot().overall_root)
     assert file_bytes(path) == before
     assert format_of(path) == format_
 
@@ -144,10 +157,48 @@ def test_a_disk_that_fails_on_the_way_leaves_the_old_file_or_the_new_one(
     assert formats == {1, FORMAT}
 
 
+@pytest.mark.parametrize("format_", OLD)
+def test_the_journal_of_an_upgraded_file_goes_on_where_it_was_and_says_what_was_done(
+    path: Path, format_: int
+) -> None:
+    old_file(path, format_)
+    with mycel.open(path, readonly=True) as db:
+        before = db.snapshot()
+    with mycel.open(path, bootstrap=False) as db:
+        upgrade = next(iter(db.log()))
+        assert (upgrade.actor, upgrade.message) == ("$system", "state trees of format 4")
+        assert upgrade.first_seq == upgrade.seq == before.entries + 1
+        now = db.snapshot()
+        grown = db.prove_consistency(before.entries)
+        assert grown.verify(before.journal_root, now.overall_root, old_entries=before.entries)
+        assert db.prove((FACT, "one")).verify(now.overall_root)
+        assert db.prove((FACT, "nobody")).verify(now.overall_root)
+        assert db.as_of(before.entries).get_concept(FACT, "one") == db.get_concept(FACT, "one")
+    with mycel.open(path, bootstrap=False) as db:
+        assert db.snapshot() == now, "it is upgraded once"
+
+
+@pytest.mark.parametrize("format_", OLD)
+def test_a_flipped_root_is_found_if_it_is_one_of_the_trees_since_the_upgrade(
+    path: Path, format_: int
+) -> None:
+    old_file(path, format_)
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.put_concept(FACT, "after"))
+        assert_sound(db)
+    with raw(path) as connection:
+        # Where all say the same, and the log is made to fit, only replaying the journal tells.
+        (seq,) = connection.execute("SELECT max(seq) FROM tx WHERE first_seq = seq").fetchone()
+        connection.execute("UPDATE tx SET edges_root = zeroblob(32) WHERE seq = ?", (seq,))
+    with mycel.open(path, bootstrap=False) as db:
+        found = {each["check"] for each in problems(db.verify(replay=True))}
+    assert {"journal", "replay"} <= found
+
+
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: apsw.Connection) -> None:
+    def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
     old_file(path, 1)
