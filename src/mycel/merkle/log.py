@@ -94,22 +94,7 @@ class Frontier:
         Raises:
             ValueError: `leaf` is not a hash (an entry goes through `leaf_hash` first).
         """
-        if len(leaf) != HASH_SIZE:
-            raise ValueError(f"a leaf hash has {HASH_SIZE} bytes, not {len(leaf)}")
-        # A bulk load calls this a million times: hashing and constants are spelled out in place.
-        index = self._size
-        self._size = index + 1
-        completed: list[StoredNode] = []
-        peaks = self._peaks
-        level = 0
-        while index & 1:
-            leaf = sha256(b"\x01" + peaks.pop() + leaf).digest()
-            index >>= 1
-            level += 1
-            if not level & 3:
-                completed.append((level, index, leaf))
-        peaks.append(leaf)
-        return completed
+        return self.extend((leaf,))
 
     def extend(self, leaves: Iterable[bytes]) -> list[StoredNode]:
         """Add many leaf hashes; return the nodes to store that they completed.
@@ -124,8 +109,18 @@ class Frontier:
             raise ValueError(f"a leaf hash has {HASH_SIZE} bytes")
         completed: list[StoredNode] = []
         if len(row) < _TOGETHER_MIN:
+            peaks, size = self._peaks, self._size
             for leaf in row:
-                completed += self.append(leaf)
+                node, index, level = leaf, size, 0
+                size += 1
+                while index & 1:
+                    node = sha256(b"\x01" + peaks.pop() + node).digest()
+                    index >>= 1
+                    level += 1
+                    if not level % LEVEL_STEP:
+                        completed.append((level, index, node))
+                peaks.append(node)
+            self._size = size
             return completed
         narrow_peaks: list[bytes] = []
         index = self._size  # of the first node in the row, within its level

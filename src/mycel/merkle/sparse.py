@@ -64,8 +64,6 @@ class TreeNodes(Protocol):
 
     known: dict[int, Page | None]
     """Pages that are in memory, for whoever would rather not ask `get`."""
-    unwritten: set[int]
-    """Those of them that were put and are kept as they are: to put them again changes nothing."""
 
     def get(self, page: int) -> Page | None: ...
 
@@ -223,51 +221,52 @@ def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]
     loop.
     """
     touched: dict[int, Page] = {}
-    known, unwritten = nodes.known, nodes.unwritten
-    way: list[tuple[Branch, int]] = []  # The branches from the root to the bucket, and which child.
+    known = nodes.known
+    way: list[Branch] = []  # From the root to the bucket.
     bucket: bytes | None = None
-    page, before, current = ROOT_PAGE, 0, EMPTY
+    page, path, current = ROOT_PAGE, 0, EMPTY
     for key, record_hash in zip(keys, hashes, strict=True):
-        ahead = int.from_bytes(key[:8])
-        shared = 64 - (ahead ^ before).bit_length() >> 2
-        if bucket is not None and shared < len(way):
-            touched[page] = bucket
-            _ascend(way, shared, pages.bucket_hash(bucket, 4 * len(way)))
-            bucket = None
+        before, path = path, 1 << 64 | int.from_bytes(key[:8])
+        if bucket is not None:
+            shared = 64 - (path ^ before).bit_length() >> 2
+            if shared < len(way):
+                touched[page] = bucket
+                _ascend(way, before, shared, pages.bucket_hash(bucket, 4 * len(way)))
+                bucket = None
         if bucket is None:
             shift = 64 - 4 * len(way)
-            page = (1 << 64 | ahead) >> shift
+            page = path >> shift
             body = touched.get(page) or known.get(page) or nodes.get(page)
             while isinstance(body, Branch):
-                if page not in unwritten:
-                    touched[page] = body
+                touched[page] = body
+                way.append(body)
                 shift -= 4
-                nibble = ahead >> shift & 15
-                way.append((body, nibble))
-                page = page << 4 | nibble
+                page = path >> shift
                 body = touched.get(page) or known.get(page) or nodes.get(page)
             bucket = body or BUCKET
-        before, bit = ahead, 4 * len(way)
+        bit = 4 * len(way)
         grown = pages.with_leaf(bucket, key, record_hash, bit)
         if len(grown) <= BUCKET_BYTES_MAX or bit >= BRANCH_BIT_MAX:
             bucket = grown
             continue
         nodes.put(page, bucket)  # With what earlier keys have brought.
-        current = _ascend(way, 0, _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1))
+        current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
+        current = _ascend(way, path, 0, current)
         nodes.put_all(touched)
         touched, bucket = {}, None
     if bucket is not None:
         touched[page] = bucket
-        current = _ascend(way, 0, pages.bucket_hash(bucket, 4 * len(way)))
+        current = _ascend(way, path, 0, pages.bucket_hash(bucket, 4 * len(way)))
     nodes.put_all(touched)
     return current
 
 
-def _ascend(way: list[tuple[Branch, int]], depth: int, current: bytes) -> bytes:
+def _ascend(way: list[Branch], path: int, depth: int, current: bytes) -> bytes:
     """Take the hash of what lies at the end of a way up to some depth. Returns that of the last."""
+    shift = 64 - 4 * len(way)
     while len(way) > depth:
-        branch, nibble = way.pop()
-        current = branch.take(nibble, current)
+        current = way.pop().take(path >> shift & 15, current)
+        shift += 4
     return current
 
 

@@ -274,7 +274,9 @@ class Transaction:
         ledger.retext.add(number)
         if type_name in _META_TYPES:
             self.definitions_changed()
-        return ids.concept_id(number)
+        made = ids.concept_id(number)
+        ledger.memory.remember_end(made, number, key)  # Who puts a concept links it next.
+        return made
 
     def _change_concept(
         self, before: Concept | None, attributes_text: str, metadata_text: str

@@ -120,7 +120,6 @@ class Pages(dict[int, bytes]):
     def __init__(self, pages: Mapping[int, bytes] = {}) -> None:
         super().__init__(pages)
         self.known: dict[int, Page | None] = {}
-        self.unwritten: set[int] = set()
 
     def get(self, page: int) -> Page | None:  # type: ignore[override]
         return unpack(page, self[page]) if page in self else None
@@ -146,15 +145,12 @@ class LivePages(dict[int, Page]):
     def __init__(self) -> None:
         super().__init__()
         self.known = self
-        self.unwritten: set[int] = set()
 
     def put(self, page: int, body: Page) -> None:
         self[page] = body
-        self.unwritten.add(page)
 
     def put_all(self, bodies: Mapping[int, Page]) -> None:
         self.update(bodies)
-        self.unwritten.update(bodies)
 
     def delete(self, page: int) -> None:
         self.pop(page, None)
