@@ -106,7 +106,8 @@ def say(what: str) -> None:
 
 def _fingerprint() -> str:
     sources = (Path(module.__file__).read_bytes() for module in (graphs, plain))
-    return hashlib.sha256(layout.CREATE.encode() + b"".join(sources)).hexdigest()[:8]
+    made_by = f"{layout.FORMAT} {layout.CREATE}".encode()
+    return hashlib.sha256(made_by + b"".join(sources)).hexdigest()[:8]
 
 
 def copy(source: Path, target: Path) -> None:

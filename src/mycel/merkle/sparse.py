@@ -23,14 +23,15 @@ positions below it, whatever their number of leaves. So pages and root depend on
 alone, never on the order in which they came or on leaves that are gone.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
-to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound (but
-33 keys that agree in 52 bits would have to be found first).
+to 31. No branch lies deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound. To
+fill one, 33 keys have to be found that agree in 52 bits (36, for links of one subject), and then it
+takes more time, nothing else.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
 from itertools import islice, pairwise
@@ -76,6 +77,13 @@ class TreeNodes(Protocol):
 
 # Proofs.
 
+
+class Hashed(Protocol):
+    """What a hash function of `hashlib` gives."""
+
+    def digest(self) -> bytes: ...
+
+
 Step = tuple[int, bytes]
 """A bit, and the hashes of the three ways there that are not taken, joined in order."""
 
@@ -85,29 +93,45 @@ class SparseProof:
     """The way from the root to the one group where a key could be.
 
     `steps` lead from the root down; `leaves` are (key, record hash) of the group at the end, in
-    order. There are none if the last way is
-    empty, or the whole tree.
+    order. There are none if the last way is empty, or the whole tree.
     """
 
     steps: tuple[Step, ...]
     leaves: tuple[tuple[bytes, bytes], ...]
 
 
-def verify_member(root_hash: bytes, key: bytes, record_hash: bytes, proof: SparseProof) -> bool:
-    """Whether the proof shows that the record is in the tree. Never raises."""
-    return (key, record_hash) in proof.leaves and _leads_to_root(root_hash, key, proof)
+def verify_member(
+    root_hash: bytes,
+    key: bytes,
+    record_hash: bytes,
+    proof: SparseProof,
+    hash_: Callable[[bytes], Hashed] = blake2s,
+) -> bool:
+    """Whether the proof shows that the record is in the tree. Never raises.
+
+    The hash is another one for proofs that were made of older trees.
+    """
+    return (key, record_hash) in proof.leaves and _leads_to_root(root_hash, key, proof, hash_)
 
 
-def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
+def verify_absent(
+    root_hash: bytes,
+    key: bytes,
+    proof: SparseProof,
+    hash_: Callable[[bytes], Hashed] = blake2s,
+) -> bool:
     """Whether the proof shows that no record with this key is in the tree. Never raises.
 
     Every branching point sends `key` the way that the proof takes, so if it were anywhere it would
     be in the group at the end. There it is not; or there is no group, and the way is empty.
     """
-    return all(each != key for each, _ in proof.leaves) and _leads_to_root(root_hash, key, proof)
+    elsewhere = all(each != key for each, _ in proof.leaves)
+    return elsewhere and _leads_to_root(root_hash, key, proof, hash_)
 
 
-def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
+def _leads_to_root(
+    root_hash: bytes, key: bytes, proof: SparseProof, hash_: Callable[[bytes], Hashed]
+) -> bool:
     bits = [bit for bit, _ in proof.steps]
     hashes = [key, *(each for leaf in proof.leaves for each in leaf)]
     keys = [each for each, _ in proof.leaves]
@@ -122,10 +146,10 @@ def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
         return False
     current = EMPTY
     if proof.leaves:
-        current = blake2s(pages.bucket_of(proof.leaves)).digest()
+        current = hash_(pages.bucket_of(proof.leaves)).digest()
     for bit, others in reversed(proof.steps):
         at = HASH_BYTES * _way(key, bit)
-        current = blake2s(INNER[bit] + others[:at] + current + others[at:]).digest()
+        current = hash_(INNER[bit] + others[:at] + current + others[at:]).digest()
     return current == root_hash
 
 
@@ -215,7 +239,9 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
 
 
 def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
-    """A few changes, one after the other: down to the bucket, then up to where the next turns off.
+    """A few changes, one after the other: down to the bucket, then up as far as the next turns off.
+
+    The branch where it does is hashed once for each.
 
     Does what `_Update` does. A small transaction spends much of its time here, so it is one plain
     loop.

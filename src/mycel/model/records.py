@@ -59,14 +59,20 @@ def concept_key(type_name: str, name: str) -> bytes:
 
 def proposition_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
     """The natural key of a proposition, and its place."""
-    head = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + cbor.text(predicate)
-    hashed = head + b"\x58\x20" + object_key[:_KEY_BYTES]
+    head = b"\x83\x58\x20" + natural_key(subject_key) + cbor.text(predicate)
+    hashed = head + b"\x58\x20" + natural_key(object_key)
     return sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
+
+
+def natural_key(key: bytes) -> bytes:
+    """A natural key without the place."""
+    return key[:_KEY_BYTES]
 
 
 def tree_key(key: bytes) -> bytes:
     """The key in a state tree of what has a natural key: if there is a place, it comes first."""
-    return key[_KEY_BYTES:] + key[: -2 * _PLACE_BYTES] if len(key) > _KEY_BYTES else key
+    place = key[_KEY_BYTES:]
+    return place + key[: _KEY_BYTES - _PLACE_BYTES] if place else key
 
 
 def record_hash(record: bytes) -> bytes:
@@ -226,13 +232,14 @@ class Recorder:
         if known is None:
             known = (cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50")
             self._predicates[name] = known
-        hashed = b"\x83\x58\x20" + subject_key[:32] + known[0] + object_key[:32]
+        hashed = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + known[0] + object_key[:_KEY_BYTES]
         key = sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
         fields, tail = _contents(5, content)
         if weight:
             fields += 1
             tail = b"\x06\xfa" + _single.pack(weight) + tail
-        ends = known[1] + subject_key[:16] + b"\x03\x50" + object_key[:16]
+        source, target = subject_key[:RECORD_ID_BYTES], object_key[:RECORD_ID_BYTES]
+        ends = known[1] + source + b"\x03\x50" + target
         return key, _MAP_HEADS[fields] + ends + self._stamp + tail
 
 

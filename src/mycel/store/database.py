@@ -168,7 +168,9 @@ class Store:
         It stays so if whoever made the file did not come to write it; a bare graph never is.
         """
         with self.reading() as reader:
-            rows = every(reader.connection, "SELECT message FROM tx ORDER BY seq LIMIT 2")
+            # Transactions without entries are those of upgrades.
+            query = "SELECT message FROM tx WHERE first_seq < seq ORDER BY seq LIMIT 2"
+            rows = every(reader.connection, query)
         return rows == [(EXPECTANT,)]
 
     def snapshot(self) -> Snapshot:

@@ -2,8 +2,8 @@
 
 Nothing is read of the original but its journal and its transactions, until the end: then every live
 row, every past version and every name is compared. The roots are compared after each transaction,
-so the first one that differs is named; in a file that was upgraded from a format with other trees,
-from the transaction of the upgrade on.
+so the first one that differs is named. Only if those of the first transaction are of another kind
+already, because the file was upgraded, are they compared from the upgrade on.
 
 Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
 so the roots of every moment can be computed although the content is gone.
@@ -109,7 +109,7 @@ class _Replay:
         source = reader.connection
         purged = self._purged(source)
         self._connection.execute("BEGIN")
-        head, compared_since = Head.before_genesis(), roots_since(source)
+        head, compared_since = Head.before_genesis(), -1
         self._changes = {name: Changes() for name in NAMESPACES}
         entries = source.execute(
             "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
@@ -130,8 +130,10 @@ class _Replay:
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
-            comparable = compared_since is not None and seq >= compared_since
-            if comparable and roots != [head.concepts_root, head.edges_root]:
+            same = roots == [head.concepts_root, head.edges_root]
+            if compared_since < 0:
+                compared_since = 0 if same else roots_since(source)
+            if seq >= compared_since and not same:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")
@@ -204,7 +206,10 @@ class _Replay:
 
     def _leave(self, element: int, key: bytes) -> None:
         """An element gets another key: its leaf goes, unless another has come there meanwhile."""
-        if self._known(key[:RECORD_ID_BYTES])[0] == element:
+        there, its_key = self._known(key[:RECORD_ID_BYTES])
+        # Purges of formats before 4 do not say the place: what they speak of has its leaf elsewhere
+        # here, and has taken none away.
+        if there == element or len(its_key) != len(key):
             self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
 
     def _edge_key(self, fields: EdgeFields) -> bytes:

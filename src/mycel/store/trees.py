@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 import apsw
@@ -253,7 +254,7 @@ class StateTrees:
                 gathered[name][blob[at + 1 : at + 33]] = record_hash
         for name, latest in gathered.items():
             if latest:
-                sparse.update(self._pages[name], *_sorted(latest))
+                self._update(name, *_sorted(latest))
         self._at = seq
 
     def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
@@ -274,7 +275,7 @@ class StateTrees:
             if each.count:
                 tree = self._pages[name]
                 for keys, hashes in each.taken():
-                    root = sparse.update(tree, keys, hashes)
+                    root = self._update(name, keys, hashes)
                     if many:
                         tree.write()
                     else:
@@ -295,6 +296,12 @@ class StateTrees:
         head.pending += len(packed) // CHANGE_BYTES
         return packed
 
+    def _update(self, name: Namespace, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
+        try:
+            return sparse.update(self._pages[name], keys, hashes)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"A page of the {name} tree is damaged: {error}.") from None
+
     def write(self, head: Head) -> None:
         """Write the pages that are only in memory: the trees on disk are now those of `head`."""
         for tree in self._pages.values():
@@ -307,6 +314,11 @@ class StateTrees:
     def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
         """The proof for a key in the tree."""
         return sparse.prove(self._pages[name], key)
+
+    def holds(self, name: Namespace, expected: Changes) -> bool:
+        """Whether the leaves of a tree are these, neither more nor fewer."""
+        wanted = (leaf for part in expected.taken() for leaf in zip(*part, strict=True))
+        return all(one == other for one, other in zip_longest(wanted, self.leaves(name)))
 
     def leaves(self, name: Namespace) -> Iterable[tuple[bytes, bytes]]:
         """Key in the tree and record hash of every element, in order."""

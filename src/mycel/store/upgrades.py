@@ -18,11 +18,11 @@ from typing import Final
 
 import apsw
 
-from mycel.errors import DatabaseReadOnly, FormatTooNew
+from mycel.errors import DatabaseCorrupt, DatabaseReadOnly, FormatTooNew
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Namespace
 from mycel.model.names import SYSTEM_ACTOR
-from mycel.model.records import record_hash
+from mycel.model.records import natural_key, record_hash
 from mycel.store import layout, link_ends
 from mycel.store.audit import Auditor
 from mycel.store.cursors import Cursors
@@ -30,7 +30,7 @@ from mycel.store.journal import Head
 from mycel.store.ledger import Ledger
 from mycel.store.registry import Registry
 from mycel.store.rows import only
-from mycel.store.trees import FOLD_CHANGES_MAX, StateTrees
+from mycel.store.trees import FOLD_CHANGES_MAX, Changes, StateTrees
 
 _PRESENT_TREES_SINCE: Final = 4
 _REPLANTED: Final = "state trees of format 4"
@@ -55,8 +55,14 @@ def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> Non
 
 
 def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
-    """3 to 4. What the leaves should be is read from the journal, which the log vouches for."""
+    """3 to 4. What the leaves should be is read from the journal, which the log vouches for.
+
+    Raises:
+        DatabaseCorrupt: those of the older trees are others. They are what was vouched for so far.
+    """
     head = Head.read(connection)
+    older = StateTrees(connection)
+    older.catch_up(head.seq, head.folded_seq)
     head.concepts_root = head.edges_root = EMPTY
     head.folded_seq, head.pending = head.seq, FOLD_CHANGES_MAX  # So that all pages are written.
     registry = Registry()
@@ -72,7 +78,7 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
     auditor = Auditor(connection, registry)
     namespaces: dict[str, Namespace] = {"concept": "concepts", "proposition": "edges"}
     for table, namespace in namespaces.items():
-        connection.execute(f"DELETE FROM {table.replace('proposition', 'edge')}_tree")
+        had = Changes()
         present = connection.execute(
             "SELECT c.id, j.after FROM journal j JOIN"
             f" (SELECT id, seq FROM {table} UNION ALL"
@@ -80,7 +86,16 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
             " ON c.seq = j.seq"
         )
         for number, record in present:
-            ledger.changes[namespace].set(auditor.key(number), record_hash(record))
+            key, digest = auditor.key(number), record_hash(record)
+            ledger.changes[namespace].set(key, digest)
+            had.set(natural_key(key), digest)
+        if not older.holds(namespace, had):
+            raise DatabaseCorrupt(
+                f"The {namespace} tree disagrees with the journal, so the file was not upgraded.",
+                hint="Verify it with the version that wrote it, or go back to a copy. It can be"
+                " opened for reading.",
+            )
+        connection.execute(f"DELETE FROM {table.replace('proposition', 'edge')}_tree")
     ledger.close()
 
 
@@ -140,11 +155,19 @@ def refuse_older_trees(connection: apsw.Connection) -> None:
         )
 
 
-def roots_since(connection: apsw.Connection) -> int | None:
-    """The first transaction whose roots are those of the present trees, if there is any."""
+def roots_since(connection: apsw.Connection) -> int:
+    """The first transaction whose roots are those of the present trees; 0 if all are.
+
+    Of a file that has the older trees, none: the number is greater than any.
+    """
     if not has_present_trees(connection):
-        return None
-    (upgraded,) = only(connection, "SELECT max(seq) FROM tx WHERE first_seq = seq")
+        return layout.OPEN_END
+    (upgraded,) = only(
+        connection,
+        "SELECT min(tx.seq) FROM tx JOIN actor a ON a.id = tx.actor"
+        " WHERE first_seq = tx.seq AND message = ? AND a.name = ?",
+        (_REPLANTED, SYSTEM_ACTOR),
+    )
     return int(upgraded or 0)
 
 

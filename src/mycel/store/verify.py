@@ -48,7 +48,7 @@ from mycel.store.reader import Reader
 from mycel.store.replay import replay_problems
 from mycel.store.rows import Row, every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
-from mycel.store.upgrades import format_of, has_present_trees
+from mycel.store.upgrades import format_of, has_present_trees, roots_since
 
 PROBLEMS_MAX: Final = 100
 """A damaged database is damaged; a thousand findings say no more than a hundred."""
@@ -206,6 +206,7 @@ class _Verification:
         }
         self._folded_seq = Head.read(self._connection).folded_seq
         newest = [0, -1]  # The last concept and the last proposition so far.
+        upgraded = roots_since(self._connection)
         for row in self._entries_and_transactions():
             seq = row[0]
             if seq != frontier.size + 1:
@@ -218,6 +219,8 @@ class _Verification:
             if is_transaction:
                 if row[1] != first or row[2] < last_time:
                     yield f"tx {seq}", "does not follow the transaction before it"
+                if row[1] == seq and seq != upgraded:
+                    yield f"tx {seq}", "has no entries"
                 first, last_time = seq + 1, row[2]
                 ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
                 state = (row[2], *ids_next, frontier.to_bytes(), row[5], row[6])

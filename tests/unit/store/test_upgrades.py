@@ -1,9 +1,11 @@
 """Files of older formats: they open, become files of the present one, and lose nothing."""
 
 import gzip
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -11,9 +13,19 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import DatabaseBusy, DatabaseReadOnly, FormatTooNew, MycelError
+from mycel.errors import (
+    DatabaseBusy,
+    DatabaseCorrupt,
+    DatabaseReadOnly,
+    FormatTooNew,
+    MycelError,
+)
+from mycel.merkle import log
 from mycel.store import upgrades
+from mycel.store.database import Store
+from mycel.store.journal import Head, JournalNodes
 from mycel.store.layout import FORMAT, created
+from mycel.store.registry import Registry
 from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,
@@ -56,7 +68,8 @@ def schema_of(connection: apsw.Connection) -> set[tuple[str, ...]]:
 
 def test_there_is_a_step_from_each_format_to_the_next_and_a_file_of_each() -> None:
     assert len(upgrades.STEPS) == FORMAT - 1
-    assert {each.name for each in FORMATS.iterdir()} == {f"format-{n}.db.gz" for n in OLD}
+    files = {each.name for each in FORMATS.glob("format-*")}
+    assert files == {f"format-{n}.db.gz" for n in OLD}
 
 
 @pytest.mark.parametrize("format_", OLD)
@@ -178,21 +191,101 @@ def test_the_journal_of_an_upgraded_file_goes_on_where_it_was_and_says_what_was_
         assert db.snapshot() == now, "it is upgraded once"
 
 
+def forge(path: Path, seq: int, message: str | None = None) -> None:
+    """Give a transaction another root and make the log fit; perhaps append an empty transaction."""
+    with raw(path) as connection:
+        connection.execute("BEGIN")
+        connection.execute("UPDATE tx SET concepts_root = ? WHERE seq = ?", (b"\x66" * 32, seq))
+        head = Head.read(connection)
+        assert head.folded_seq == head.seq, "otherwise there were more rows to make fit"
+        if message is not None:
+            (actor,) = connection.execute("SELECT actor FROM tx ORDER BY seq LIMIT 1").fetchone()
+            head.seq = head.folded_seq = head.seq + 1
+            row = (head.seq, head.seq, head.time_us, actor, message)
+            roots = (head.concepts_root, head.edges_root)
+            connection.execute("INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)", row + roots)
+        nodes = JournalNodes(connection, Registry())
+        head.frontier = log.Frontier()
+        connection.execute("DELETE FROM log_node")
+        for node in head.frontier.extend(nodes.leaves(0, head.seq)):
+            connection.execute("INSERT INTO log_node VALUES (?, ?, ?)", node)
+        head.write(connection.execute, b"", b"")
+        connection.execute("COMMIT")
+
+
+def found_in(path: Path) -> list[tuple[str, str]]:
+    with mycel.open(path, bootstrap=False) as db:
+        return [(each["check"], each["where"]) for each in problems(db.verify(replay=True))]
+
+
+@pytest.mark.parametrize("message", [None, "tidy", "state trees of format 4"])
+def test_a_forged_root_is_found_in_a_file_that_never_was_of_another_format(
+    path: Path, message: str | None
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type(FACT))
+        victim = db.snapshot().seq
+        db.write(lambda tx: tx.put_concept(FACT, "one"))
+        db.search("one")  # Folds.
+    forge(path, victim, message)
+    found = found_in(path)
+    assert ("replay", f"tx {victim}") in found
+    assert any(check == "journal" for check, _ in found) == (message == "tidy")
+
+
 @pytest.mark.parametrize("format_", OLD)
-def test_a_flipped_root_is_found_if_it_is_one_of_the_trees_since_the_upgrade(
+def test_a_forged_root_is_found_in_an_upgraded_file_from_the_upgrade_on(
     path: Path, format_: int
 ) -> None:
     old_file(path, format_)
     with mycel.open(path, bootstrap=False) as db:
+        upgrade = db.snapshot().seq
         db.write(lambda tx: tx.put_concept(FACT, "after"))
-        assert_sound(db)
+        victim = db.snapshot().seq
+        db.write(lambda tx: tx.put_concept(FACT, "later"))
+        db.search("later")  # Folds.
+    assert found_in(path) == []
+    for seq in (victim, upgrade):
+        forge(path, seq)
+        assert ("replay", f"tx {seq}") in found_in(path)
+
+
+def test_a_file_whose_trees_disagree_with_its_journal_is_not_upgraded(path: Path) -> None:
+    old_file(path, 3)
     with raw(path) as connection:
-        # Where all say the same, and the log is made to fit, only replaying the journal tells.
-        (seq,) = connection.execute("SELECT max(seq) FROM tx WHERE first_seq = seq").fetchone()
-        connection.execute("UPDATE tx SET edges_root = zeroblob(32) WHERE seq = ?", (seq,))
-    with mycel.open(path, bootstrap=False) as db:
-        found = {each["check"] for each in problems(db.verify(replay=True))}
-    assert {"journal", "replay"} <= found
+        connection.execute("DELETE FROM concept WHERE name = 'kept'")
+    rows = dump(path)
+    with pytest.raises(DatabaseCorrupt) as refused:
+        mycel.open(path)
+    assert refused.value.hint
+    assert dump(path) == rows
+    with mycel.open(path, readonly=True) as db:
+        assert db.get_concept(FACT, "one") is not None
+
+
+def test_proofs_that_were_kept_from_an_old_file_still_hold() -> None:
+    kept = json.loads((FORMATS / "proofs-3.json").read_text())
+    root = bytes.fromhex(kept["overall_root"])
+    assert len(kept["proofs"]) == 3
+    for wire in kept["proofs"]:
+        assert "hash" not in wire
+        proof = mycel.proof_from_dict(wire)
+        assert isinstance(proof, mycel.StateProof)
+        assert proof.hash == "sha256"
+        assert proof.verify(root)
+        assert not replace(proof, hash="blake2s").verify(root)
+        assert mycel.StateProof.from_bytes(proof.to_bytes()) == proof
+        assert mycel.proof_from_dict(proof.to_dict()) == proof
+
+
+def test_a_graph_that_nobody_came_to_fill_is_filled_after_the_upgrade_too(path: Path) -> None:
+    Store(str(path), bare=False).close()  # As if killed between genesis and bootstrap.
+    with raw(path) as connection:
+        connection.execute("PRAGMA user_version = 3")
+    with mycel.open(path) as db:
+        messages = [each.message for each in db.log()]
+        assert messages == ["bootstrap", "state trees of format 4", "genesis, to be continued"]
+        assert_sound(db)
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
