@@ -154,6 +154,9 @@ def _show(session: Session, report: Report) -> None:
         good = check not in failed
         mark = out.style("ok  ", fg="green") if good else out.style("FAIL", fg="red", bold=True)
         out.line(f"{mark}  {check}")
+    if "trees" not in report.checks:
+        said = "not checked: the file has an older format, and may only be read"
+        out.line(f"{out.style('--  ', dim=True)}  trees: {said}")
     sizes = (
         (report.entries, "journal entry"),
         (report.concepts, "concept"),

@@ -139,7 +139,7 @@ class Auditor:
     # them, have had several.
 
     def key(self, number: int, seq: int = OPEN_END - 1) -> bytes:
-        """The natural key of an element, live or not, as of an entry; by default the present one.
+        """The natural key, with the place, of an element, live or not; by default the present one.
 
         A version's own record and key are made from the keys that its ends had when it was written.
         """

@@ -178,7 +178,7 @@ class Ledger:
     # Natural keys.
 
     def live_key(self, number: int) -> bytes:
-        """The natural key of an element that is live.
+        """The natural key of an element that is live; of a link, with the place.
 
         Raises:
             NotFound: it is not.
@@ -189,7 +189,7 @@ class Ledger:
         return key
 
     def find_key(self, number: int) -> bytes | None:
-        """The natural key of an element, or None if it is not live."""
+        """The same, or None if it is not live."""
         key = self.memory.keys.get(number)
         if key is not None:
             return key
