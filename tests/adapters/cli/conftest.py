@@ -137,6 +137,10 @@ class Terminal:
         before, found, self.unread = self.unread.partition(text)
         return before + found
 
+    def says_more(self, *, within_s: float) -> bool:
+        """Whether it says anything, or ends, before so much time has passed."""
+        return bool(select.select([self.master], [], [], within_s)[0])
+
     def read_to_end(self) -> str:
         while self._read():
             pass
