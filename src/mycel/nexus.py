@@ -411,11 +411,11 @@ class Nexus(GraphView):
         with self._store.reading() as reader:
             refuse_older_trees(reader.connection)
             head = Head.read(reader.connection)
-            namespace, key, record = _identify(reader, target)
+            namespace, natural, record = _identify(reader, target)
+            key = tree_key(natural)
             trees = StateTrees(reader.connection)
             trees.catch_up(head.seq, head.folded_seq)
-            proof = trees.prove(namespace, tree_key(key))
-            return StateProof(namespace, tree_key(key), record, proof, head.snapshot())
+            return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
 
     def prove_entry(self, seq: int) -> EntryProof:
         """Prove that an entry, or a transaction, stands in the journal at its place."""

@@ -27,6 +27,7 @@ from mycel.model.names import kind_of
 from mycel.model.records import record_hash
 
 Namespace = Literal["concepts", "edges"]
+TreeHash = Literal["blake2s", "sha256"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,10 @@ class Snapshot:
 
 
 _STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
-_TREE_HASHES: dict[str, Callable[[bytes], sparse.Hashed]] = {"blake2s": blake2s, "sha256": sha256}
+_TREE_HASHES: dict[TreeHash, Callable[[bytes], sparse.Hashed]] = {
+    "blake2s": blake2s,
+    "sha256": sha256,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class StateProof:
     record: bytes | None
     tree: sparse.SparseProof
     snapshot: Snapshot
-    hash: str = "blake2s"
+    hash: TreeHash = "blake2s"
     """With what the tree is hashed: `sha256` in proofs from files of format 3 and before."""
 
     def verify(self, overall_root: bytes) -> bool:
@@ -418,10 +422,11 @@ def _byte_string(value: object, size: int | None = None) -> bytes:
     return value
 
 
-def _tree_hash(name: object) -> str:
-    if not isinstance(name, str) or name not in _TREE_HASHES:
-        raise ValueError(f"a tree is hashed with one of {', '.join(_TREE_HASHES)}")
-    return name
+def _tree_hash(name: object) -> TreeHash:
+    for each in _TREE_HASHES:
+        if name == each:
+            return each
+    raise ValueError(f"a tree is hashed with one of {', '.join(_TREE_HASHES)}")
 
 
 def _namespace(name: object) -> Namespace:

@@ -12,10 +12,10 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import zip_longest
-from typing import Final
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import apsw
 
@@ -37,6 +37,9 @@ NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
 _KEPT_PAGE_MAX: Final = 1 << 13
 """Branches with smaller numbers stay in memory: at most 4369 of them, 5 MiB a tree."""
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
 
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
@@ -81,17 +84,8 @@ class Changes:
             part += record_hash or _REMOVED
         self._few.clear()
 
-    def sorted(self) -> _Sorted:
-        """All keys in order, each once, and the hash of each. None are left."""
-        keys: list[bytes] = []
-        hashes: list[bytes | None] = []
-        for more_keys, more_hashes in self.taken():
-            keys += more_keys
-            hashes += more_hashes
-        return keys, hashes
-
     def taken(self) -> Iterable[_Sorted]:
-        """The same, a part at a time, so that millions need no list of all. None are left."""
+        """All keys in order, each once, and the hash of each, a part at a time. None are left."""
         if self._parts:
             return self._taken_from_parts()
         few, self._few = self._few, {}
@@ -254,7 +248,7 @@ class StateTrees:
                 gathered[name][blob[at + 1 : at + 33]] = record_hash
         for name, latest in gathered.items():
             if latest:
-                self._update(name, *_sorted(latest))
+                self._on(name, sparse.update, *_sorted(latest))
         self._at = seq
 
     def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
@@ -275,7 +269,7 @@ class StateTrees:
             if each.count:
                 tree = self._pages[name]
                 for keys, hashes in each.taken():
-                    root = self._update(name, keys, hashes)
+                    root = self._on(name, sparse.update, keys, hashes)
                     if many:
                         tree.write()
                     else:
@@ -296,11 +290,22 @@ class StateTrees:
         head.pending += len(packed) // CHANGE_BYTES
         return packed
 
-    def _update(self, name: Namespace, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
+    def _on(
+        self,
+        name: Namespace,
+        work: Callable[Concatenate[sparse.TreeNodes, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result:
+        """Do something with the pages of a tree.
+
+        Raises:
+            DatabaseCorrupt: one of them holds what no page can hold.
+        """
         try:
-            return sparse.update(self._pages[name], keys, hashes)
+            return work(self._pages[name], *args, **kwargs)
         except ValueError as error:
-            raise DatabaseCorrupt(f"A page of the {name} tree is damaged: {error}.") from None
+            raise DatabaseCorrupt(f"A page of the {name} tree holds {error}.") from None
 
     def write(self, head: Head) -> None:
         """Write the pages that are only in memory: the trees on disk are now those of `head`."""
@@ -309,20 +314,23 @@ class StateTrees:
         head.folded_seq, head.pending = head.seq, 0
 
     def root(self, name: Namespace) -> bytes:
-        return sparse.root(self._pages[name])
+        return self._on(name, sparse.root)
 
     def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
         """The proof for a key in the tree."""
-        return sparse.prove(self._pages[name], key)
+        return self._on(name, sparse.prove, key)
 
-    def holds(self, name: Namespace, expected: Changes) -> bool:
-        """Whether the leaves of a tree are these, neither more nor fewer."""
+    def difference(self, name: Namespace, expected: Changes) -> bytes | None:
+        """The first key at which the leaves of a tree are not these; None if all are the same."""
         wanted = (leaf for part in expected.taken() for leaf in zip(*part, strict=True))
-        return all(one == other for one, other in zip_longest(wanted, self.leaves(name)))
+        for one, other in zip_longest(wanted, sparse.leaves(self._pages[name])):
+            if one != other:
+                return (one or other or (b"",))[0]
+        return None
 
-    def leaves(self, name: Namespace) -> Iterable[tuple[bytes, bytes]]:
-        """Key in the tree and record hash of every element, in order."""
-        return sparse.leaves(self._pages[name])
+    def uproot(self, name: Namespace) -> None:
+        """Delete all pages of a tree."""
+        self._connection.execute(f"DELETE FROM {_TABLES[name]}")
 
 
 def _namespace(tag: int) -> Namespace:

@@ -89,13 +89,13 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
             key, digest = auditor.key(number), record_hash(record)
             ledger.changes[namespace].set(key, digest)
             had.set(natural_key(key), digest)
-        if not older.holds(namespace, had):
+        if older.difference(namespace, had) is not None:
             raise DatabaseCorrupt(
                 f"The {namespace} tree disagrees with the journal, so the file was not upgraded.",
                 hint="Verify it with the version that wrote it, or go back to a copy. It can be"
                 " opened for reading.",
             )
-        connection.execute(f"DELETE FROM {table.replace('proposition', 'edge')}_tree")
+        older.uproot(namespace)
     ledger.close()
 
 

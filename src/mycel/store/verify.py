@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import merge
-from itertools import zip_longest
 from operator import itemgetter
 from typing import Any, Final
 
@@ -381,13 +380,9 @@ class _Verification:
                 return
         current.catch_up(head.seq, head.folded_seq)
         for namespace in NAMESPACES:
-            keys, hashes = self._expected[namespace].sorted()
-            pairs = zip_longest(zip(keys, hashes, strict=True), current.leaves(namespace))
-            for expected, leaf in pairs:
-                if expected != leaf:
-                    key = (expected or leaf or (b"",))[0]
-                    yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
-                    break
+            key = current.difference(namespace, self._expected[namespace])
+            if key is not None:
+                yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
 
     def _roots_since(self, seq: int) -> list[Row]:
         return every(

@@ -9,7 +9,7 @@ import pytest
 
 from mycel.cli import databases
 from tests.adapters.cli.conftest import Done, Run
-from tests.unit.store.test_upgrades import old_file
+from tests.unit.store.given import old_file
 
 
 def status_of(done: Done, check: str) -> str:

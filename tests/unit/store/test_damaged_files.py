@@ -6,6 +6,7 @@ the content has changed (free pages, unused space).
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import MycelError
+from mycel.errors import DatabaseCorrupt, MycelError
 from tests.unit.store import shapes
 from tests.unit.store.given import dump, file_bytes, raw, text_answers
 
@@ -220,3 +221,29 @@ def test_the_files_used_here_are_closed_and_sound(sound: Path, path: Path) -> No
     shutil.copyfile(sound, path)
     assert outcome(path) == "passed"
     assert file_bytes(path) == file_bytes(sound)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [lambda leaves: leaves[::-1], lambda leaves: [leaves[0]] * len(leaves)],
+    ids=["out of order", "one key again and again"],
+)
+def test_who_writes_to_a_damaged_tree_or_proves_with_it_is_told(
+    path: Path, damaged: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type("Fact"))
+        db.search("fact")  # Folds.
+    with raw(path) as connection:
+        body = connection.execute("SELECT body FROM concept_tree WHERE page = 1").get
+        leaves = [body[at : at + 64] for at in range(1, len(body), 64)]
+        connection.execute(
+            "UPDATE concept_tree SET body = ? WHERE page = 1",
+            (body[:1] + b"".join(damaged(leaves)),),
+        )
+    with mycel.open(path, bootstrap=False) as db:
+        with pytest.raises(DatabaseCorrupt, match="concepts tree"):
+            db.write(lambda tx: tx.put_concept("Fact", "one"))
+        with pytest.raises(DatabaseCorrupt, match="concepts tree"):
+            db.prove(("Fact", "one"))
+        assert not db.verify().ok

@@ -1,6 +1,5 @@
 """Files of older formats: they open, become files of the present one, and lose nothing."""
 
-import gzip
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,17 +28,16 @@ from mycel.store.registry import Registry
 from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,
+    FORMATS,
     add_concepts,
     assert_sound,
     define,
     dump,
     file_bytes,
+    old_file,
     problems,
     raw,
 )
-
-FORMATS = Path(__file__).parent / "formats"
-"""A graph of the shape `purged` in each format that there was, written by the Mycel of then."""
 
 OLD = range(1, FORMAT)
 
@@ -48,13 +46,6 @@ CONTENT = (
     *("concept", "proposition", "concept_past", "proposition_past"),
 )
 """Tables that no upgrade touches."""
-
-
-def old_file(path: Path, format_: int) -> Path:
-    for suffix in ("-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-    path.write_bytes(gzip.decompress((FORMATS / f"format-{format_}.db.gz").read_bytes()))
-    return path
 
 
 def format_of(path: Path) -> int:
