@@ -14,7 +14,6 @@ from mycel.merkle.sparse import (
     leaves,
     prove,
     root,
-    update,
     verify_absent,
     verify_member,
 )
@@ -30,6 +29,7 @@ from tests.unit.merkle.test_sparse import (
     naive_root,
     numbered,
     through,
+    update,
 )
 
 # Scattered keys, and three crowds: below the deepest branch, across it, and in the last bits.

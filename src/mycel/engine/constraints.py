@@ -212,9 +212,9 @@ def _defined(tx: Transaction) -> set[str]:
     ledger = tx.ledger
     registry, connection = ledger.registry, ledger.connection
     return {
-        names.name(connection, number)
+        name
         for names in (registry.types, registry.predicates)
-        for number in registry.defined(connection, names, ledger.head.definitions)
+        for name in registry.defined(connection, names, ledger.head.definitions)
     }
 
 

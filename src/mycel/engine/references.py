@@ -46,12 +46,11 @@ def predicate_number(tx: Transaction, name: str) -> int:
 
 def _defined(tx: Transaction, names: Names, what: str, name: str, meta: str) -> int:
     ledger = tx.ledger
-    number = names.number(ledger.connection, name)
     known = ledger.registry.defined(ledger.connection, names, ledger.head.definitions)
-    if number is not None and number in known:
-        return number
+    if name in known:
+        return known[name]
     kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
-    close = did_you_mean(name, [names.name(ledger.connection, each) for each in known])
+    close = did_you_mean(name, list(known))
     shown = shorten(name)
     raise TypeMismatch(
         f"The {what} {shown!r} is not defined.",

@@ -49,7 +49,11 @@ HASHES = tuple(
 """Where in a branch the twenty hashes are: of its sixteen children, then of its four ways."""
 OWN = 4
 """Which position is that of the page itself."""
-OWN_POSITION = POSITIONS[OWN]
+_OWN_POSITION = POSITIONS[OWN]
+_UPWARDS = tuple(
+    (HASHES[nibble], POSITIONS[nibble >> 2], HASHES[16 + (nibble >> 2)]) for nibble in range(16)
+)
+"""Where in a branch the hash of each child is, the position that has it, and the hash of that."""
 _LONELY_ZEROS = 3 * HASH_BYTES
 """With fewer zero bytes than this, a position has at least two ways that are not empty."""
 
@@ -63,10 +67,11 @@ class Branch:
     then put.
     """
 
-    __slots__ = ("body",)
+    __slots__ = ("_is_dense", "body")
 
     def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
         """The branch at some bit, as it is stored; without children, if it is new."""
+        self._is_dense = False  # Not known to be: at each position two ways or more are not empty.
         lower = INNER[bit + 2]
         self.body = bytearray(
             b"".join(
@@ -98,26 +103,30 @@ class Branch:
     def set_child(self, nibble: int, child: bytes) -> None:
         """Note another hash for a child. The ways to those that have changed are rehashed later."""
         self.body[HASHES[nibble]] = child
+        self._is_dense = False
 
     def rehash(self, ways: Iterable[int]) -> bytes:
         """Hash the ways on which children have changed, and return the hash of the page."""
         body = self.body
         for way in ways:
             body[HASHES[16 + way]] = _position_hash(body[POSITIONS[way]])
-        return _position_hash(body[OWN_POSITION])
+        return _position_hash(body[_OWN_POSITION])
 
     def take(self, nibble: int, child: bytes) -> bytes:
-        """Take another hash for one child, and return the hash of the page."""
-        body, way = self.body, nibble >> 2
-        body[HASHES[nibble]] = child
-        if body.count(0) >= _LONELY_ZEROS:
-            return self.rehash((way,))
-        body[HASHES[16 + way]] = blake2s(body[POSITIONS[way]]).digest()
-        return blake2s(body[OWN_POSITION]).digest()
+        """Take another hash for one child, which is not empty, and return the hash of the page."""
+        body = self.body
+        its_hash, position, hash_of_position = _UPWARDS[nibble]
+        body[its_hash] = child
+        if not self._is_dense:
+            if body.count(0) >= _LONELY_ZEROS:
+                return self.rehash((nibble >> 2,))
+            self._is_dense = True
+        body[hash_of_position] = blake2s(body[position]).digest()
+        return blake2s(body[_OWN_POSITION]).digest()
 
     def hash(self) -> bytes:
         """The hash of the page."""
-        return _position_hash(self.body[OWN_POSITION])
+        return _position_hash(self.body[_OWN_POSITION])
 
 
 def _position_hash(position: bytearray) -> bytes:
@@ -184,20 +193,20 @@ def find(bucket: bytes, key: bytes, low: int = 0, high: int | None = None) -> in
     return low
 
 
-def with_leaf(bucket: bytes, key: bytes, record_hash: bytes, bit: int) -> bytes:
-    """A bucket at some bit with one more leaf, or with another hash for one."""
+def with_leaves(bucket: bytes, leaves: Iterable[tuple[bytes, bytes]], bit: int) -> bytes:
+    """A bucket at some bit with more leaves, or with other hashes for some, given in key order."""
     at = bit >> 3
     tops = bucket[1 + at :: LEAF_BYTES]  # The byte in which keys begin to differ, of each leaf.
-    count = len(tops)
-    place = bisect_left(tops, key[at])
-    start = end = 1 + LEAF_BYTES * place
-    while place < count and (there := bucket[start : start + 32]) <= key:
-        if there == key:
-            end = start + LEAF_BYTES
-            break
-        place += 1
-        start = end = start + LEAF_BYTES
-    return b"".join((bucket[:start], key, record_hash, bucket[end:]))
+    parts: list[bytes] = []
+    done = 0
+    for key, record_hash in leaves:
+        start = 1 + LEAF_BYTES * bisect_left(tops, key[at])
+        while b"" < (there := bucket[start : start + 32]) < key:
+            start += LEAF_BYTES
+        parts += (bucket[done:start], key, record_hash)
+        done = start + LEAF_BYTES if there == key else start
+    parts.append(bucket[done:])
+    return b"".join(parts)
 
 
 def bucket_hash(bucket: bytes, bit: int) -> bytes:
@@ -223,16 +232,19 @@ def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> byte
     else:
         parting, (_, one, two, three, _) = part(bucket, low, high)
         hashed = INNER[parting]
-    for start, stop in ((low, one), (one, two), (two, three), (three, high)):
-        if start == stop:
+    start = low
+    for stop in (one, two, three, high):
+        count = stop - start
+        if not count:
             hashed += EMPTY
-        elif stop - start <= GROUP_LEAVES_MAX:
+        elif count <= GROUP_LEAVES_MAX:
             group = bucket[1 + LEAF_BYTES * start : 1 + LEAF_BYTES * stop]
             hashed += blake2s(BUCKET + group).digest()
-        elif stop - start < high - low:
+        elif count < high - low:
             hashed += _run_hash(bucket, start, stop, tops, bit)
         else:
             raise ValueError("keys out of order in a bucket")
+        start = stop
     return blake2s(hashed).digest()
 
 

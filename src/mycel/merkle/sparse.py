@@ -63,14 +63,12 @@ FEW_CHANGES = 16
 class TreeNodes(Protocol):
     """Where pages live. `get` answers None for a page that is not there."""
 
-    known: dict[int, Page | None]
-    """Pages that are in memory, for whoever would rather not ask `get`."""
+    branches: dict[int, Branch]
+    """Those in memory. They are changed in place: all on the way to a bucket that is put."""
 
     def get(self, page: int) -> Page | None: ...
 
     def put(self, page: int, body: Page) -> None: ...
-
-    def put_all(self, bodies: Mapping[int, Page]) -> None: ...
 
     def delete(self, page: int) -> None: ...
 
@@ -239,61 +237,53 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
 
 
 def _update_few(nodes: TreeNodes, keys: Sequence[bytes], hashes: Sequence[bytes]) -> bytes:
-    """A few changes, one after the other: down to the bucket, then up as far as the next turns off.
+    """A few changes, bucket after bucket: down to it, then up as far as the next key turns off.
 
     The branch where it does is hashed once for each.
 
     Does what `_Update` does. A small transaction spends much of its time here, so it is one plain
     loop.
     """
-    touched: dict[int, Page] = {}
-    known = nodes.known
-    way: list[Branch] = []  # From the root to the bucket.
-    bucket: bytes | None = None
-    page, path, current = ROOT_PAGE, 0, EMPTY
-    for key, record_hash in zip(keys, hashes, strict=True):
-        before, path = path, 1 << 64 | int.from_bytes(key[:8])
-        if bucket is not None:
-            shared = 64 - (path ^ before).bit_length() >> 2
-            if shared < len(way):
-                touched[page] = bucket
-                _ascend(way, before, shared, pages.bucket_hash(bucket, 4 * len(way)))
-                bucket = None
-        if bucket is None:
-            shift = 64 - 4 * len(way)
-            page = path >> shift
-            body = touched.get(page) or known.get(page) or nodes.get(page)
-            while isinstance(body, Branch):
-                touched[page] = body
-                way.append(body)
+    branches = nodes.branches
+    paths = [1 << 64 | int.from_bytes(key[:8]) for key in keys]
+    start, count = 0, len(keys)
+    page, shift, current = ROOT_PAGE, 64, EMPTY  # The page of a path is `path >> shift`.
+    while start < count:
+        path = paths[start]
+        while True:
+            while page in branches:
                 shift -= 4
                 page = path >> shift
-                body = touched.get(page) or known.get(page) or nodes.get(page)
-            bucket = body or BUCKET
-        bit = 4 * len(way)
-        grown = pages.with_leaf(bucket, key, record_hash, bit)
+            body = nodes.get(page)
+            if not isinstance(body, Branch):
+                break
+            branches[page] = body
+        stop = start + 1
+        while stop < count and paths[stop] >> shift == page:
+            stop += 1
+        bit = 64 - shift
+        leaves_here = zip(keys[start:stop], hashes[start:stop], strict=True)
+        grown = pages.with_leaves(body or BUCKET, leaves_here, bit)
         if len(grown) <= BUCKET_BYTES_MAX or bit >= BRANCH_BIT_MAX:
-            bucket = grown
-            continue
-        nodes.put(page, bucket)  # With what earlier keys have brought.
-        current = _Update(nodes, (key,), (record_hash,)).page(page, bit, 0, 1)
-        current = _ascend(way, path, 0, current)
-        nodes.put_all(touched)
-        touched, bucket = {}, None
-    if bucket is not None:
-        touched[page] = bucket
-        current = _ascend(way, path, 0, pages.bucket_hash(bucket, 4 * len(way)))
-    nodes.put_all(touched)
+            nodes.put(page, grown)
+            current = pages.bucket_hash(grown, bit)
+        else:
+            current = _Update(nodes, keys, hashes).page(page, bit, start, stop)
+        shift = (paths[stop] ^ path).bit_length() + 3 & ~3 if stop < count else 64
+        page, current = _ascend(branches, page, path >> shift, current)
+        start = stop
     return current
 
 
-def _ascend(way: list[Branch], path: int, depth: int, current: bytes) -> bytes:
-    """Take the hash of what lies at the end of a way up to some depth. Returns that of the last."""
-    shift = 64 - 4 * len(way)
-    while len(way) > depth:
-        current = way.pop().take(path >> shift & 15, current)
-        shift += 4
-    return current
+def _ascend(
+    branches: Mapping[int, Branch], page: int, last: int, current: bytes
+) -> tuple[int, bytes]:
+    """Take the hash of a page up to the last of those above it. Returns that one and its hash."""
+    while page > last:
+        nibble = page & 15
+        page >>= 4
+        current = branches[page].take(nibble, current)
+    return page, current
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,15 +39,23 @@ _BYTE_HEADS, _TEXT_HEADS = (
 )
 
 
+_SIZES = (1,) * 9 + (2,) * 8 + (4,) * 16 + (8,) * 32
+"""How many bytes an argument takes, by the number of its bits."""
+_SIZED_HEADS = tuple(
+    {size: bytes((major << 5 | 24 + power,)) for power, size in enumerate((1, 2, 4, 8))}
+    for major in range(8)
+)
+
+
 def head(major: int, argument: int) -> bytes:
     """The shortest head of a data item."""
-    tag = major << 5
     if 0 <= argument < 24:
-        return bytes((tag | argument,))
-    power = (argument.bit_length() - 1).bit_length() - 3  # 8, 16, 32 or 64 bits.
-    if argument < 0 or power > 3:
+        return bytes((major << 5 | argument,))
+    bits = argument.bit_length()
+    if argument < 0 or bits > 64:
         raise InternalError(f"{argument} does not fit a CBOR head.")
-    return bytes((tag | 24 + power,)) + argument.to_bytes(1 << power)
+    size = _SIZES[bits]
+    return _SIZED_HEADS[major][size] + argument.to_bytes(size)
 
 
 def uint(number: int) -> bytes:

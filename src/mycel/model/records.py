@@ -196,17 +196,12 @@ class Recorder:
 
     def __init__(self, created_us: int, created_by: str) -> None:
         self._stamp = b"".join(_stamp(created_us, created_by))
-        self._types: dict[str, bytes] = {}
-        self._predicates: dict[str, tuple[bytes, bytes]] = {}
 
     def concept(
         self, type_name: str, name: str, content: tuple[bytes, bytes], number: int | None = None
     ) -> tuple[bytes, bytes]:
         """The natural key and the canonical record of a new concept."""
-        type_text = self._types.get(type_name)
-        if type_text is None:
-            type_text = self._types[type_name] = cbor.text(type_name)
-        name_text = cbor.text(name)
+        type_text, name_text = _type_text(type_name), cbor.text(name)
         fields, tail = _contents(4, content)
         if number is not None:
             fields += 1
@@ -227,20 +222,27 @@ class Recorder:
         weight: float,
     ) -> tuple[bytes, bytes]:
         """The natural key, with the place, and the canonical record of a new edge."""
-        number, name = predicate
-        known = self._predicates.get(name)
-        if known is None:
-            known = (cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50")
-            self._predicates[name] = known
-        hashed = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + known[0] + object_key[:_KEY_BYTES]
+        in_key, in_record = _predicate_parts(*predicate)
+        hashed = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + in_key + object_key[:_KEY_BYTES]
         key = sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
         fields, tail = _contents(5, content)
         if weight:
             fields += 1
             tail = b"\x06\xfa" + _single.pack(weight) + tail
         source, target = subject_key[:RECORD_ID_BYTES], object_key[:RECORD_ID_BYTES]
-        ends = known[1] + source + b"\x03\x50" + target
+        ends = in_record + source + b"\x03\x50" + target
         return key, _MAP_HEADS[fields] + ends + self._stamp + tail
+
+
+# Types and predicates come again and again.
+
+_type_text = lru_cache(maxsize=1024)(cbor.text)
+
+
+@lru_cache(maxsize=1024)
+def _predicate_parts(number: int, name: str) -> tuple[bytes, bytes]:
+    """What a key says between the two ends, and what a record says up to the source."""
+    return cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50"
 
 
 def _contents(fields: int, content: tuple[bytes, bytes]) -> tuple[int, bytes]:

@@ -21,7 +21,7 @@ from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import Recorder, concept_key, proposition_key
 from mycel.store import link_ends, text
 from mycel.store.cursors import Cursors
-from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
+from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
     CONCEPT_TYPE_NUMBER,
@@ -143,11 +143,10 @@ class Ledger:
         Raises:
             TypeMismatch: it is not defined, or its definition was removed.
         """
-        number = names.numbers.get(name) if isinstance(name, str) else None
-        if number is None and isinstance(name, str):
-            number = names.number(self.connection, name)
         defined = self.registry.defined(self.connection, names, self.head.definitions)
-        if number is None or number not in defined:
+        number = defined.get(name) if isinstance(name, str) else None
+        if number is None:
+            names.load(self.connection)
             raise undefined(what, name, names)
         return number
 
@@ -165,7 +164,7 @@ class Ledger:
         if names is None:
             return None
         number = self.registry.add(self.connection, names, name)
-        self.registry.defined(self.connection, names, self.head.definitions).add(number)
+        self.registry.defined(self.connection, names, self.head.definitions)[name] = number
         self.head.definitions = self.head.seq + 1
         self.registry.defined_at(self.head.definitions)
         return number
@@ -232,9 +231,8 @@ class Ledger:
 
     def create(self, number: int, key: bytes) -> None:
         """Remember an element that was created, not revived."""
-        self.memory.remember(number, key)
-        if len(self._fresh) < TRANSACTION_SAVED_ELEMENTS_MAX:
-            self._fresh.add(number)
+        self.memory.keys[number] = key
+        self._fresh.add(number)
 
     def forget_fresh(self) -> None:
         """Links were written that nobody remembers one by one: from now on, look for each."""
@@ -273,13 +271,14 @@ class Ledger:
         key: bytes,
     ) -> int:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
+        before_hash = NO_RECORD if before is None else sha256(before).digest()
         after_hash = sha256(after).digest()
         self.changes[namespace].set(key, after_hash)
-        head = self.head
+        head, entries = self.head, self._entries
         head.seq = seq = head.seq + 1
-        self._entries.append((seq, kind, number, before, after))
-        self._leaves.append(entry_leaf(kind, number, hash_of(before), after_hash))
-        if len(self._entries) >= _ENTRIES_HELD_MAX:
+        entries.append((seq, kind, number, before, after))
+        self._leaves.append(entry_leaf(kind, number, before_hash, after_hash))
+        if len(entries) >= _ENTRIES_HELD_MAX:
             self.flush_entries()
         return seq
 
@@ -290,6 +289,9 @@ class Ledger:
             self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
             self._leaves.clear()
             self._entries.clear()
+        if len(self._fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.forget_fresh()
+        self.memory.bound()
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""

@@ -36,15 +36,20 @@ class Memory:
 
     def remember(self, number: int, key: bytes) -> None:
         """The natural key of an element that is live."""
-        if len(self.keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-            self.keys.clear()
+        self.bound()
         self.keys[number] = key
 
     def remember_end(self, ref: str, number: int, key: bytes) -> None:
         """What a caller means by an id: a live element, and its natural key."""
+        self.bound()
+        self.ends[ref] = (number, key)
+
+    def bound(self) -> None:
+        """Forget what has become too much for a transaction that goes on and on."""
+        if len(self.keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.keys.clear()
         if len(self.ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
             self.ends.clear()
-        self.ends[ref] = (number, key)
 
     def forget_element(self, number: int) -> None:
         """An element is gone, or has another key."""

@@ -74,25 +74,26 @@ class Registry:
         self.types = Names("type", FIRST_TYPE_NUMBER)
         self.predicates = Names("predicate", FIRST_PREDICATE_NUMBER)
         self.actors = Names("actor", 1)
-        self._defined: dict[str, set[int]] = {}
+        self._defined: dict[str, dict[str, int]] = {}
         self._definitions = -1
 
     def reset(self) -> None:
         """Forget names that a transaction added before it was rolled back."""
         self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
 
-    def defined(self, connection: apsw.Connection, names: Names, definitions: int) -> set[int]:
-        """The numbers whose definition is in force; for writers, who have read the head."""
+    def defined(
+        self, connection: apsw.Connection, names: Names, definitions: int
+    ) -> dict[str, int]:
+        """The names whose definition is in force; for writers, who have read the head."""
         if definitions != self._definitions:
             self._defined = {
-                each.table: {
-                    number
-                    for (number,) in connection.execute(
-                        f"SELECT n.id FROM {each.table} n JOIN concept c"
+                each.table: dict(
+                    connection.execute(
+                        f"SELECT n.name, n.id FROM {each.table} n JOIN concept c"
                         " ON c.name = n.name AND c.type = ?",
                         (meta,),
                     )
-                }
+                )
                 for meta, each in (
                     (CONCEPT_TYPE_NUMBER, self.types),
                     (PROPOSITION_TYPE_NUMBER, self.predicates),
@@ -102,7 +103,7 @@ class Registry:
         return self._defined[names.table]
 
     def defined_at(self, definitions: int) -> None:
-        """The writer has brought the sets of `defined` to this count itself."""
+        """The writer has brought what `defined` answers to this count itself."""
         self._definitions = definitions
 
     def add(self, connection: apsw.Connection, names: Names, name: str) -> int:

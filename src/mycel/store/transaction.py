@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import ConstraintViolation, InvalidId, NotFound, SelfEdgeError
+from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, check_name
@@ -426,13 +426,15 @@ class Transaction:
     def _place(self, subject: Ref, predicate: str, object_: Ref) -> _Place:
         """Where a link would be, and the keys of its ends.
 
-        The predicate, that the ends differ, and that they are there: checked in this order.
+        The predicate, that the ends differ, and that they are there: refused in this order.
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
-        refuse_self_link(subject, object_)
-        source, source_key = ledger.end(subject)
-        target, target_key = ledger.end(object_)
+        try:
+            (source, source_key), (target, target_key) = ledger.end(subject), ledger.end(object_)
+        except MycelError:
+            refuse_self_link(subject, object_)
+            raise
         if source == target:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key

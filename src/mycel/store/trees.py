@@ -12,7 +12,7 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import zip_longest
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -56,26 +56,29 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self._spilt = 0
         self._few: dict[bytes, bytes | None] = {}
         self._parts: dict[int, bytearray] = {}
 
     def set(self, key: bytes, record_hash: bytes | None) -> None:
         """Note that the record under a natural key is now another one, or none."""
         self._few[tree_key(key)] = record_hash
-        self.count += 1
         if len(self._few) > _LISTED_MAX:
             self._spill()
 
     def set_all(self, changes: Iterable[tuple[bytes, bytes]]) -> None:
         """Note many changes."""
-        before = len(self._few)
         self._few.update((tree_key(key), record_hash) for key, record_hash in changes)
-        self.count += len(self._few) - before
         if len(self._few) > _LISTED_MAX:
             self._spill()
 
+    @property
+    def count(self) -> int:
+        """How many there are, or a few more: one that comes again after long may count again."""
+        return len(self._few) + self._spilt
+
     def _spill(self) -> None:
+        self._spilt += len(self._few)
         for key, record_hash in self._few.items():
             part = self._parts.get(key[0])
             if part is None:
@@ -89,7 +92,7 @@ class Changes:
         if self._parts:
             return self._taken_from_parts()
         few, self._few = self._few, {}
-        return (_sorted(few),)
+        return (_sorted(few),) if few else ()
 
     def _taken_from_parts(self) -> Iterator[_Sorted]:
         self._spill()
@@ -136,18 +139,23 @@ class _Pages:
             f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
-        self.known: dict[int, Page | None] = {}
-        """Pages in memory; None for one that is deleted."""
-        self.unwritten: set[int] = set()
+        self.branches: dict[int, Branch] = {}
+        """Those in memory: the ones that stay there, and below them those that were changed."""
+        self._changed: set[int] = set()
+        """Branches that were put."""
+        self._buckets: dict[int, bytes | None] = {}
+        """Buckets that were put; None for a page that was deleted."""
         self._ahead: dict[int, bytes] = {}
         """Branches as they are stored, read with one beside them."""
         self._read_families: set[int] = set()
         """The pages whose children have been read so."""
 
     def get(self, page: int) -> Page | None:
-        body = self.known.get(page)
-        if body is not None or page in self.unwritten:
-            return body
+        branch = self.branches.get(page)
+        if branch is not None:
+            return branch
+        if page in self._buckets:
+            return self._buckets[page]
         stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
         if stored is None:
             return None
@@ -156,7 +164,7 @@ class _Pages:
         except ValueError as error:
             raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
         if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
-            self.known[page] = body
+            self.branches[page] = body
             self._read_ahead(page >> 4)
         return body
 
@@ -169,36 +177,46 @@ class _Pages:
             self._read_families.add(parent)
             children = parent << 4, parent << 4 | 15
             for page, stored in every(self._connection, self._select_branches, children):
-                if page not in self.known:
+                if page not in self.branches:
                     self._ahead[page] = stored
 
     def put(self, page: int, body: Page) -> None:
-        self.known[page] = body
-        self.unwritten.add(page)
-
-    def put_all(self, bodies: Mapping[int, Page]) -> None:
-        self.known.update(bodies)
-        self.unwritten.update(bodies)
+        if isinstance(body, Branch):
+            self.branches[page] = body
+            self._buckets.pop(page, None)
+            self._changed.add(page)
+        else:
+            self._buckets[page] = body
 
     def delete(self, page: int) -> None:
-        self.known[page] = None
-        self.unwritten.add(page)
+        self.branches.pop(page, None)
+        self._changed.discard(page)
+        self._buckets[page] = None
 
     def write(self) -> None:
-        for page in sorted(self.unwritten):
-            body = self.known[page]
+        """Write what was put or deleted, and the branches above it, which have changed with it."""
+        changed = self._changed
+        for page in self._buckets:
+            above = page >> 4
+            while above in self.branches and above not in changed:
+                changed.add(above)
+                above >>= 4
+        for page in sorted(changed | self._buckets.keys()):
+            body = self.branches[page] if page in changed else self._buckets[page]
             if body is None:
                 self._execute(self._delete, (page,))
             else:
                 self._execute(self._upsert, (page, bytes(body)))
-            if page >= _KEPT_PAGE_MAX or not isinstance(body, Branch):
-                del self.known[page]
-                self._ahead.pop(page, None)
-        self.unwritten.clear()
+            if page >= _KEPT_PAGE_MAX:
+                self.branches.pop(page, None)
+            self._ahead.pop(page, None)
+        self._changed.clear()
+        self._buckets.clear()
 
     def forget(self) -> None:
-        self.known.clear()
-        self.unwritten.clear()
+        self.branches.clear()
+        self._changed.clear()
+        self._buckets.clear()
         self._ahead.clear()
         self._read_families.clear()
 
@@ -266,18 +284,19 @@ class StateTrees:
             self.write(head)
         remembered: list[bytes] = []
         for name, each in changes.items():
-            if each.count:
-                tree = self._pages[name]
-                for keys, hashes in each.taken():
-                    root = self._on(name, sparse.update, keys, hashes)
-                    if many:
-                        tree.write()
-                    else:
-                        remembered.append(_pack(_TAGS[name], keys, hashes))
-                if name == "concepts":
-                    head.concepts_root = root
+            root = None
+            for keys, hashes in each.taken():
+                root = self._on(name, sparse.update, keys, hashes)
+                if many:
+                    self._pages[name].write()
                 else:
-                    head.edges_root = root
+                    remembered.append(_pack(_TAGS[name], keys, hashes))
+            if root is None:
+                continue
+            if name == "concepts":
+                head.concepts_root = root
+            else:
+                head.edges_root = root
         self._at = head.seq
         if many:
             self.forget()

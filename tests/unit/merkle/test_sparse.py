@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pytest
 
+from mycel.merkle import sparse
 from mycel.merkle.pages import (
     BRANCH_BIT_MAX,
     BUCKET_LEAVES_MAX,
@@ -29,7 +30,6 @@ from mycel.merkle.sparse import (
     leaves,
     prove,
     root,
-    update,
     verify_absent,
     verify_member,
 )
@@ -115,48 +115,48 @@ def through(key: bytes, bit: int, others: bytes, current: bytes) -> bytes:
 
 
 class Pages(dict[int, bytes]):
-    """Pages as a database holds them: numbers that fit 64 bits, and bytes. None is in memory."""
+    """Pages as a database holds them: numbers that fit 64 bits, and bytes.
 
-    def __init__(self, pages: Mapping[int, bytes] = {}) -> None:
+    Branches are in memory during an update, and on request from one to the next.
+    """
+
+    def __init__(self, pages: Mapping[int, bytes] = {}, *, keeps_branches: bool = False) -> None:
         super().__init__(pages)
-        self.known: dict[int, Page | None] = {}
+        self.branches: dict[int, Branch] = {}
+        self._keeps_branches = keeps_branches
 
     def get(self, page: int) -> Page | None:  # type: ignore[override]
+        if page in self.branches:
+            return self.branches[page]
         return unpack(page, self[page]) if page in self else None
 
     def put(self, page: int, body: Page) -> None:
         assert 0 < page < 2**63
         self[page] = bytes(body)
-
-    def put_all(self, bodies: Mapping[int, Page]) -> None:
-        for page, body in bodies.items():
-            self.put(page, body)
+        if isinstance(body, Branch):
+            self.branches[page] = body
 
     def delete(self, page: int) -> None:
         self.pop(page, None)
+        self.branches.pop(page, None)
+
+    def settle(self) -> None:
+        for page, branch in self.branches.items():
+            self[page] = bytes(branch)
+        if not self._keeps_branches:
+            self.branches.clear()
 
     def is_branch(self, page: int) -> bool:
         return isinstance(self.get(page), Branch)
 
 
-class LivePages(dict[int, Page]):
-    """Pages as a writer keeps them in memory: branches are changed in place."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.known = self
-
-    def put(self, page: int, body: Page) -> None:
-        self[page] = body
-
-    def put_all(self, bodies: Mapping[int, Page]) -> None:
-        self.update(bodies)
-
-    def delete(self, page: int) -> None:
-        self.pop(page, None)
+def update(pages: Pages, keys: list[bytes], record_hashes: list[bytes | None]) -> bytes:
+    updated = sparse.update(pages, keys, record_hashes)
+    pages.settle()
+    return updated
 
 
-def apply(pages: Pages | LivePages, changes: Mapping[bytes, bytes | None]) -> bytes:
+def apply(pages: Pages, changes: Mapping[bytes, bytes | None]) -> bytes:
     keys = sorted(changes)
     return update(pages, keys, [changes[key] for key in keys])
 
@@ -347,14 +347,14 @@ def test_hashes_that_begin_with_a_zero_byte_are_not_taken_for_nothing() -> None:
 
 @every_shape
 def test_pages_that_are_changed_in_place_become_the_same_bytes(tree: Leaves) -> None:
-    live = LivePages()
+    live = Pages(keeps_branches=True)
     keys = list(tree)
     for start in range(0, len(keys), FEW_CHANGES - 1):
         apply(live, {key: tree[key] for key in keys[start : start + FEW_CHANGES - 1]})
-    assert {page: bytes(body) for page, body in live.items()} == grown(tree)
+    assert live == grown(tree)
     for key in keys[1:]:
         update(live, [key], [None])
-    assert {page: bytes(body) for page, body in live.items()} == grown({keys[0]: tree[keys[0]]})
+    assert live == grown({keys[0]: tree[keys[0]]})
 
 
 # ---------------------------------------------------------------------------------------------
