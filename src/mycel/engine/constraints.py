@@ -210,12 +210,8 @@ def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
 def _defined(tx: Transaction) -> set[str]:
     """The names of all types, and of all predicates: a link may stand at an end as well."""
     ledger = tx.ledger
-    registry, connection = ledger.registry, ledger.connection
-    return {
-        name
-        for names in (registry.types, registry.predicates)
-        for name in registry.defined(connection, names, ledger.head.definitions)
-    }
+    types, predicates = ledger.registry.types, ledger.registry.predicates
+    return {*ledger.defined(types), *ledger.defined(predicates)}
 
 
 def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:

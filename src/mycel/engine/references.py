@@ -46,7 +46,7 @@ def predicate_number(tx: Transaction, name: str) -> int:
 
 def _defined(tx: Transaction, names: Names, what: str, name: str, meta: str) -> int:
     ledger = tx.ledger
-    known = ledger.registry.defined(ledger.connection, names, ledger.head.definitions)
+    known = ledger.defined(names)
     if name in known:
         return known[name]
     kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"

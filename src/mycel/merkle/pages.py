@@ -38,22 +38,10 @@ _WAYS_BYTES = 4 * HASH_BYTES
 STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
 _GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * LEAF_BYTES
 
-_POSITION_BYTES = 2 + _WAYS_BYTES
-POSITIONS = tuple(slice(at, at + _POSITION_BYTES) for at in range(0, 650, _POSITION_BYTES))
-"""Where in a branch the five positions are."""
-HASHES = tuple(
-    slice(position.start + at, position.start + at + HASH_BYTES)
-    for position in POSITIONS
-    for at in range(2, _POSITION_BYTES, HASH_BYTES)
-)
-"""Where in a branch the twenty hashes are: of its sixteen children, then of its four ways."""
+WAYS = tuple(slice(at, at + HASH_BYTES) for at in range(2, 2 + _WAYS_BYTES, HASH_BYTES))
+"""Where the hashes of the four ways of a position are."""
 OWN = 4
 """Which position is that of the page itself."""
-_OWN_POSITION = POSITIONS[OWN]
-_UPWARDS = tuple(
-    (HASHES[nibble], POSITIONS[nibble >> 2], HASHES[16 + (nibble >> 2)]) for nibble in range(16)
-)
-"""Where in a branch the hash of each child is, the position that has it, and the hash of that."""
 _LONELY_ZEROS = 3 * HASH_BYTES
 """With fewer zero bytes than this, a position has at least two ways that are not empty."""
 
@@ -61,36 +49,35 @@ _LONELY_ZEROS = 3 * HASH_BYTES
 class Branch:
     """A page that stands for more leaves than a bucket lists: the hashes of what lies below it.
 
-    They are kept as they are hashed: five positions, each the two bytes of a branching point and
+    They are kept as they are hashed: in five positions, each the two bytes of a branching point and
     the hashes of its four ways. The first four lie two bits below the page and lead to its
     children; the last is the page itself, and leads to those four. A branch is changed in place,
     then put.
     """
 
-    __slots__ = ("_is_dense", "body")
+    __slots__ = ("_is_dense", "positions")
 
     def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
         """The branch at some bit, as it is stored; without children, if it is new."""
-        self._is_dense = False  # Not known to be: at each position two ways or more are not empty.
-        lower = INNER[bit + 2]
-        self.body = bytearray(
-            b"".join(
-                (
-                    *(lower, stored[129:257], lower, stored[257:385]),
-                    *(lower, stored[385:513], lower, stored[513:]),
-                    *(INNER[bit], stored[1:129]),
-                )
-            )
+        own, lower = INNER[bit], INNER[bit + 2]
+        self.positions = (
+            bytearray(lower + stored[129:257]),
+            bytearray(lower + stored[257:385]),
+            bytearray(lower + stored[385:513]),
+            bytearray(lower + stored[513:]),
+            bytearray(own + stored[1:129]),
         )
+        self._is_dense = False
+        """Whether it is known that each position has two ways or more that are not empty."""
 
     def __bytes__(self) -> bytes:
         """As it is stored: the byte 01, then the hashes of its ways and of its children."""
-        *lower, own = [self.body[each][2:] for each in POSITIONS]
+        *lower, own = [each[2:] for each in self.positions]
         return b"".join((_BRANCH, own, *lower))
 
     def child(self, nibble: int) -> bytes:
         """The hash of a child."""
-        return bytes(self.body[HASHES[nibble]])
+        return bytes(self.positions[nibble >> 2][WAYS[nibble & 3]])
 
     def children(self) -> list[int]:
         """Which children there are."""
@@ -98,44 +85,43 @@ class Branch:
 
     def ways(self, position: int) -> list[bytes]:
         """The hashes of the four ways of a position."""
-        return [bytes(self.body[each]) for each in HASHES[4 * position : 4 * position + 4]]
+        return [bytes(self.positions[position][each]) for each in WAYS]
 
     def set_child(self, nibble: int, child: bytes) -> None:
         """Note another hash for a child. The ways to those that have changed are rehashed later."""
-        self.body[HASHES[nibble]] = child
+        self.positions[nibble >> 2][WAYS[nibble & 3]] = child
         self._is_dense = False
 
     def rehash(self, ways: Iterable[int]) -> bytes:
         """Hash the ways on which children have changed, and return the hash of the page."""
-        body = self.body
+        own = self.positions[OWN]
         for way in ways:
-            body[HASHES[16 + way]] = _position_hash(body[POSITIONS[way]])
-        return _position_hash(body[_OWN_POSITION])
+            own[WAYS[way]] = _position_hash(self.positions[way])
+        return _position_hash(own)
 
     def take(self, nibble: int, child: bytes) -> bytes:
         """Take another hash for one child, which is not empty, and return the hash of the page."""
-        body = self.body
-        its_hash, position, hash_of_position = _UPWARDS[nibble]
-        body[its_hash] = child
+        positions, way = self.positions, nibble >> 2
+        lower, own = positions[way], positions[OWN]
+        lower[WAYS[nibble & 3]] = child
         if not self._is_dense:
-            if body.count(0) >= _LONELY_ZEROS:
-                return self.rehash((nibble >> 2,))
+            if any(each.count(0) >= _LONELY_ZEROS for each in positions):
+                return self.rehash((way,))
             self._is_dense = True
-        body[hash_of_position] = blake2s(body[position]).digest()
-        return blake2s(body[_OWN_POSITION]).digest()
+        own[WAYS[way]] = blake2s(lower).digest()
+        return blake2s(own).digest()
 
     def hash(self) -> bytes:
         """The hash of the page."""
-        return _position_hash(self.body[_OWN_POSITION])
+        return _position_hash(self.positions[OWN])
 
 
 def _position_hash(position: bytearray) -> bytes:
     """The hash of a position, which is no branching point if all goes one way."""
     if position.count(0) >= _LONELY_ZEROS:
-        ways = [bytes(position[at : at + HASH_BYTES]) for at in range(2, len(position), HASH_BYTES)]
-        filled = [way for way in ways if way != EMPTY]
+        filled = [way for way in map(position.__getitem__, WAYS) if way != EMPTY]
         if len(filled) < 2:
-            return filled[0] if filled else EMPTY
+            return bytes(filled[0]) if filled else EMPTY
     return blake2s(position).digest()
 
 
@@ -285,7 +271,9 @@ def problem_of(body: Page, page: int) -> str:
     if isinstance(body, Branch):
         rehashed = Branch(bit, bytes(body))
         rehashed.rehash(range(4))
-        return "" if rehashed.body == body.body else "holds hashes that do not fit together"
+        return (
+            "" if rehashed.positions == body.positions else "holds hashes that do not fit together"
+        )
     keys = [key for key, _ in listed(body)]
     if any(left >= right for left, right in pairwise(keys)):
         return "holds keys out of order"

@@ -91,7 +91,7 @@ def moment(microseconds: int) -> bytes:
 
 def integer(number: int) -> bytes:
     """An integer of either sign."""
-    return uint(number) if number >= 0 else head(1, -1 - number)
+    return head(0, number) if number >= 0 else head(1, -1 - number)
 
 
 def encode(value: Any) -> bytes:

@@ -43,6 +43,9 @@ _KEY_BYTES = 32
 _PLACE_BYTES = 2
 _MAP_HEADS = tuple(cbor.head(5, fields) for fields in range(24))
 
+CONTENT_HEADS = {"attributes": b"\x0b", "metadata": b"\x0c"}
+"""What stands before them in a record."""
+
 
 class Tombstone(NamedTuple):
     """When, by whom and why an element was removed."""
@@ -191,18 +194,20 @@ def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
 class Recorder:
     """Keys and records of what one transaction creates: what they share is made once.
 
-    `content` is the CBOR of attributes and metadata, or nothing where there are none.
+    `content` are attributes and metadata as they stand in a record, nothing where there are none.
     """
 
     def __init__(self, created_us: int, created_by: str) -> None:
-        self._stamp = b"".join(_stamp(created_us, created_by))
+        self._stamp = b"".join(_stamp.__wrapped__(created_us, created_by))  # None has its time yet.
 
     def concept(
         self, type_name: str, name: str, content: tuple[bytes, bytes], number: int | None = None
     ) -> tuple[bytes, bytes]:
         """The natural key and the canonical record of a new concept."""
         type_text, name_text = _type_text(type_name), cbor.text(name)
-        fields, tail = _contents(4, content)
+        attributes, metadata = content
+        fields = 4 + (attributes != b"") + (metadata != b"")
+        tail = attributes + metadata
         if number is not None:
             fields += 1
             tail += b"\x0f" + cbor.uint(number)
@@ -225,13 +230,12 @@ class Recorder:
         in_key, in_record = _predicate_parts(*predicate)
         hashed = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + in_key + object_key[:_KEY_BYTES]
         key = sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
-        fields, tail = _contents(5, content)
-        if weight:
-            fields += 1
-            tail = b"\x06\xfa" + _single.pack(weight) + tail
+        attributes, metadata = content
+        fields = 5 + (attributes != b"") + (metadata != b"") + (weight != 0)
         source, target = subject_key[:RECORD_ID_BYTES], object_key[:RECORD_ID_BYTES]
-        ends = in_record + source + b"\x03\x50" + target
-        return key, _MAP_HEADS[fields] + ends + self._stamp + tail
+        head = _MAP_HEADS[fields] + in_record + source + b"\x03\x50" + target + self._stamp
+        cost = b"\x06\xfa" + _single.pack(weight) if weight else b""
+        return key, head + cost + attributes + metadata
 
 
 # Types and predicates come again and again.
@@ -243,19 +247,6 @@ _type_text = lru_cache(maxsize=1024)(cbor.text)
 def _predicate_parts(number: int, name: str) -> tuple[bytes, bytes]:
     """What a key says between the two ends, and what a record says up to the source."""
     return cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50"
-
-
-def _contents(fields: int, content: tuple[bytes, bytes]) -> tuple[int, bytes]:
-    """How many fields there are with attributes and metadata, and these two as they stand."""
-    attributes, metadata = content
-    tail = b""
-    if attributes:
-        fields += 1
-        tail = b"\x0b" + cbor.byte_string(attributes)
-    if metadata:
-        fields += 1
-        tail += b"\x0c" + cbor.byte_string(metadata)
-    return fields, tail
 
 
 @lru_cache(maxsize=64)

@@ -22,15 +22,16 @@ from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import check_name, kind_of
 from mycel.model.records import canonical_weight
-from mycel.model.values import EMPTY_OBJECT, JsonObject, parse_object
+from mycel.model.values import JsonObject, parse_object
 from mycel.search.analysis import document_text
 from mycel.store import text
-from mycel.store.contents import content, has_text
+from mycel.store.contents import NO_CONTENT, content, has_text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
 from mycel.store.properties import NO_ENDS, NewElement, Slots
 from mycel.store.refs import Ref, refuse_self_link
+from mycel.store.rows import KEPT
 
 BATCH_ROWS: Final = 2000
 TOGETHER_ROWS_MIN: Final = 4
@@ -56,7 +57,6 @@ _BURIED_LINK: Final = (
 
 _PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
 _ADD_EDGE: Final = int(Kind.ADD_EDGE)
-_NOTHING: Final = (EMPTY_OBJECT, b"")
 _NO_KEYS: Final[dict[str, Any]] = {}
 
 
@@ -260,18 +260,18 @@ class _Batch:
         types = ledger.registry.types
         slots_of = ledger.properties.of_types.get
         shapers = {name: shaper(name) for name in {row[0] for row in rows}}
-        same, packed = None, _NOTHING  # Often all rows of a load share one object of metadata.
+        same, packed = None, NO_CONTENT  # Often all rows of a load share one object of metadata.
         for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, "type", type_name)
             check_name(name)
             shape, attributes = shapers[type_name], given
             if shape is not None:
                 attributes = _shaped(shape, type_name, name, given, metadata)
-            attributes_text, attributes_cbor = content(attributes, "attributes")
+            attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not same:
                 same, packed = metadata, content(metadata, "metadata")
-            metadata_text, metadata_cbor = packed
-            key, record = make(type_name, name, (attributes_cbor, metadata_cbor))
+            metadata_text, metadata_part = packed
+            key, record = make(type_name, name, (attributes_part, metadata_part))
             seq += 1
             self._live.append(
                 (number, type_number, name, attributes_text, metadata_text, seq, now, by, now)
@@ -297,7 +297,7 @@ class _Batch:
         for predicate, subject, object_ in self._on_links:
             self._ledger.note_ends(predicate, subject, object_)
         self._ledger.head.next_proposition = self.numbers.stop
-        self._ledger.forget_fresh()
+        self._ledger.fresh.clear()
         self._finish(_ADD_EDGE)
         return True
 
@@ -311,7 +311,7 @@ class _Batch:
         known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys
-        same, packed_metadata = None, _NOTHING
+        same, packed_metadata = None, NO_CONTENT
         for subject, predicate, object_, given, metadata, weight in rows:
             facts = known_predicates.get(predicate)
             if facts is None:
@@ -333,12 +333,12 @@ class _Batch:
             if shape is not None:
                 outer = _outer(subject), _outer(object_)
                 attributes = _shaped(shape, predicate, outer, given, metadata)
-            attributes_text, attributes_cbor = content(attributes, "attributes")
+            attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not same:
                 same, packed_metadata = metadata, content(metadata, "metadata")
-            metadata_text, metadata_cbor = packed_metadata
+            metadata_text, metadata_part = packed_metadata
             cost = 1.0 if weight is None else canonical_weight(weight)
-            packed = attributes_cbor, metadata_cbor
+            packed = attributes_part, metadata_part
             key, record = make((predicate_number, predicate), subject_key, object_key, packed, cost)
             seq += 1
             if (source | target) & 1:
@@ -367,7 +367,7 @@ class _Batch:
                 return False
         before = connection.total_changes()
         insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
-        self._ledger.write_many(insert, self._live)
+        self._ledger.write_many(insert, self._live, prepare_flags=KEPT)
         complete = connection.total_changes() - before == len(self._live)
         if not complete:
             span = self._live[0][0], self._live[-1][0]
@@ -390,6 +390,7 @@ class _Batch:
         ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
             zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
+            prepare_flags=KEPT,
         )
         ledger.head.seq += len(self.numbers)
         ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))

@@ -10,10 +10,14 @@ import orjson
 from mycel.errors import InternalError, VersionConflict
 from mycel.model import cbor
 from mycel.model.limits import JSON_BYTES_MAX
+from mycel.model.records import CONTENT_HEADS
 from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
 
 COMPUTED_METADATA: Final = ("_version", "_updated_at")
 """Metadata that readers see and nobody stores."""
+
+NO_CONTENT: Final = (EMPTY_OBJECT, b"")
+"""What `content` gives for an object without keys."""
 
 _FLAT_BYTES_MAX: Final = JSON_BYTES_MAX // 8
 """Flat objects up to here cannot be too large as JSON, whatever has to be escaped."""
@@ -66,7 +70,9 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
-    """An object that a caller sent: as it is stored, and as it is hashed (nothing, if empty).
+    """An object that a caller sent: as it is stored, and as it stands in a record.
+
+    There it is left out if it is empty.
 
     Raises:
         InvalidValueType: something in it is no JSON value.
@@ -74,11 +80,14 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         ConstraintViolation: a key is reserved.
     """
     if given is None or (given.__class__ is dict and not given):
-        return EMPTY_OBJECT, b""
+        return NO_CONTENT
     flat = cbor.flat_object(given) if given.__class__ is dict else None
     if flat is None or len(flat) > _FLAT_BYTES_MAX:
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
-        return text, cbor.encode(dict(given)) if text != EMPTY_OBJECT else b""
+        if text == EMPTY_OBJECT:
+            return NO_CONTENT
+        return text, CONTENT_HEADS[what] + cbor.byte_string(cbor.encode(dict(given)))
     if what == "metadata":
         check_metadata_keys(given)
-    return orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), flat
+    text = orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
+    return text, CONTENT_HEADS[what] + cbor.byte_string(flat)

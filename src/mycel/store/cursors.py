@@ -12,7 +12,6 @@ address.
 from __future__ import annotations
 
 from array import array
-from functools import partial
 from typing import Any, Final
 
 import apsw
@@ -26,9 +25,9 @@ class Cursors:
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection: Final = connection
         writing = connection.cursor()
-        self.write: Final = partial(writing.execute, prepare_flags=KEPT)
-        """Runs a statement that gives no rows."""
-        self.write_many: Final = partial(writing.executemany, prepare_flags=KEPT)
+        self.write: Final = writing.execute
+        """Runs a statement that gives no rows; one that comes again, `KEPT` (see `rows`)."""
+        self.write_many: Final = writing.executemany
         """Runs one for each of some rows. What makes the rows must not write."""
         self._reading: Final = connection.cursor()
         self._moved: Final = array("i", [0])

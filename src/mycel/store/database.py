@@ -11,7 +11,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from math import inf
 from pathlib import Path
 from shutil import rmtree
@@ -34,7 +33,7 @@ from mycel.store.opening import (
 )
 from mycel.store.reader import Reader
 from mycel.store.registry import Registry
-from mycel.store.rows import KEPT, every
+from mycel.store.rows import every
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.writer import Writer
@@ -223,7 +222,7 @@ class Store:
             trees.catch_up(head.seq, head.folded_seq)
             trees.write(head)
             text.fold(connection)
-            head.write(partial(connection.execute, prepare_flags=KEPT), b"", b"")
+            head.write(connection.execute, b"", b"")
 
         return self._writer.maintain(work, wait=wait)
 

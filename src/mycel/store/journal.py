@@ -13,12 +13,12 @@ The hash of a record that is not there is 32 zero bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from struct import Struct
-from typing import Any, Self
+from typing import Protocol, Self
 
 import apsw
 
@@ -28,7 +28,7 @@ from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.store.registry import Registry
-from mycel.store.rows import every, first, only
+from mycel.store.rows import KEPT, Row, every, first, only
 
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
@@ -83,8 +83,10 @@ def tx_bytes(
     )
 
 
-Execute = Callable[[str, tuple[Any, ...]], object]
-"""Runs a statement."""
+class Execute(Protocol):
+    """Runs a statement."""
+
+    def __call__(self, statement: str, values: Row, /, *, prepare_flags: int) -> object: ...
 
 
 @dataclass(slots=True)
@@ -140,9 +142,10 @@ class Head:
                 changes,
                 texts,
             ),
+            prepare_flags=KEPT,
         )
         if self.folded_seq == self.seq:
-            execute("DELETE FROM head WHERE seq < ?", (self.seq,))
+            execute("DELETE FROM head WHERE seq < ?", (self.seq,), prepare_flags=KEPT)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

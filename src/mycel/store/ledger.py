@@ -34,9 +34,18 @@ from mycel.store.properties import NO_ENDS, Properties, State
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
 from mycel.store.registry import Names, Registry, undefined
+from mycel.store.rows import KEPT, Row
 from mycel.store.trees import Changes, StateTrees
 
 _ENTRIES_HELD_MAX: Final = 1000
+
+_FIND_LINK: Final = (
+    "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
+    " WHERE subject = ?1 AND predicate = ?2 AND object = ?3"
+    " UNION ALL SELECT id, NULL, NULL, 0, from_seq, 0 FROM proposition_past"
+    f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
+)
+"""The live row, or the tombstone in force with the entry that set it."""
 
 _COLUMNS: Final = {"concept": CONCEPT_COLUMNS, "proposition": PROPOSITION_COLUMNS}
 _SUPERSEDE: Final = {
@@ -85,7 +94,13 @@ class Ledger:
         self.first_seq: Final = head.seq + 1
         self.recorder: Final = Recorder(self.time_us, self.actor)
         """Makes keys and records of what is new."""
-        self._actor_number: int | None = None
+        known_actor = registry.actors.number(self.connection, self.actor)
+        self._is_new_actor: Final = known_actor is None
+        self.actor_number: Final = (
+            registry.add(self.connection, registry.actors, self.actor)
+            if known_actor is None
+            else known_actor
+        )
         self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed anew."""
@@ -96,7 +111,9 @@ class Ledger:
         """What is known of live elements, from this transaction and from those before it."""
         self.properties: Final = Properties(self.connection, self.memory)
         """The index of properties."""
-        self._fresh: set[int] = set()
+        self.fresh: Final[set[int]] = set()
+        """Elements that this transaction has created: whoever links them, it remembers. Some may be
+        missing, and none may be there if links are written that it does not remember."""
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
         self._leaves: list[bytes] = []
@@ -112,22 +129,10 @@ class Ledger:
             reader.settle = self.properties.flush
         return reader
 
-    @property
-    def actor_number(self) -> int:
-        """The actor's number; an actor who changes nothing gets none."""
-        number = self._actor_number
-        if number is None:
-            number = self.registry.add(self.connection, self.registry.actors, self.actor)
-            self._actor_number = number
-        return number
-
     def forget_actor(self) -> None:
-        """Take back the number of an actor who in the end changed nothing."""
-        number, self._actor_number = self._actor_number, None
-        if number is not None:
-            self.write(
-                "DELETE FROM actor WHERE id = ? AND id NOT IN (SELECT actor FROM tx)", (number,)
-            )
+        """Take back the number of an actor who is new, and in the end changed nothing."""
+        if self._is_new_actor:
+            self.write("DELETE FROM actor WHERE id = ?", (self.actor_number,))
             self.registry.reset()
 
     @property
@@ -143,12 +148,19 @@ class Ledger:
         Raises:
             TypeMismatch: it is not defined, or its definition was removed.
         """
-        defined = self.registry.defined(self.connection, names, self.head.definitions)
-        number = defined.get(name) if isinstance(name, str) else None
+        registry, definitions = self.registry, self.head.definitions
+        if registry.definitions != definitions:
+            registry.read_definitions(self.connection, definitions)
+        number = names.defined.get(name) if isinstance(name, str) else None
         if number is None:
             names.load(self.connection)
             raise undefined(what, name, names)
         return number
+
+    def defined(self, names: Names) -> dict[str, int]:
+        """The types or predicates that may be used, and their numbers."""
+        self.registry.read_definitions(self.connection, self.head.definitions)
+        return names.defined
 
     def names_defined_by(self, type_number: int) -> Names | None:
         """The registry in which a concept of this type gets a number, if it defines anything."""
@@ -164,9 +176,8 @@ class Ledger:
         if names is None:
             return None
         number = self.registry.add(self.connection, names, name)
-        self.registry.defined(self.connection, names, self.head.definitions)[name] = number
-        self.head.definitions = self.head.seq + 1
-        self.registry.defined_at(self.head.definitions)
+        self.defined(names)[name] = number
+        self.head.definitions = self.registry.definitions = self.head.seq + 1
         return number
 
     def number_defined_by(self, concept: Concept) -> int | None:
@@ -227,37 +238,30 @@ class Ledger:
                 self.memory.remember_end(ref, number, key)
         return known
 
-    # Elements that this transaction has created: nothing outside it can refer to them.
+    # Links.
 
-    def create(self, number: int, key: bytes) -> None:
-        """Remember an element that was created, not revived."""
-        self.memory.keys[number] = key
-        self._fresh.add(number)
+    def find_link(self, place: tuple[int, int, int]) -> Row | None:
+        """The link between these: subject, predicate and object.
 
-    def forget_fresh(self) -> None:
-        """Links were written that nobody remembers one by one: from now on, look for each."""
-        self._fresh.clear()
-
-    def cannot_be_linked(self, place: tuple[int, int, int]) -> bool:
-        """Whether a link is certainly not there, so that looking for it can be spared.
-
-        Its place are the numbers of subject, predicate and object.
+        It is read unless it certainly is not there, as between a new element and any other.
         """
-        if place[0] not in self._fresh and place[2] not in self._fresh:
-            return False
-        if place in self._linked or len(self._linked) >= TRANSACTION_SAVED_ELEMENTS_MAX:
-            return False
-        self._linked.add(place)
-        return True
+        fresh, linked = self.fresh, self._linked
+        if (
+            (place[0] in fresh or place[2] in fresh)
+            and place not in linked
+            and len(linked) < TRANSACTION_SAVED_ELEMENTS_MAX
+        ):
+            linked.add(place)
+            return None
+        return self.row(_FIND_LINK, place)
 
     def note_link(self, subject: int, predicate: int, object_: int) -> None:
         """A link has come to a place in another way than by being created there."""
         self._linked.add((subject, predicate, object_))
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
-        """A link is written between these elements: remember which predicates lead to links."""
-        if (subject | object_) & 1:
-            link_ends.note(self.connection, self.memory, predicate, subject, object_)
+        """A link on a link is written: remember which predicates lead to links."""
+        link_ends.note(self.connection, self.memory, predicate, subject, object_)
 
     # The journal.
 
@@ -286,11 +290,15 @@ class Ledger:
         """Write the entries that are still held back: together they cost a third."""
         if self._leaves:
             self.append_leaves(self._leaves)
-            self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
+            self.write_many(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)",
+                self._entries,
+                prepare_flags=KEPT,
+            )
             self._leaves.clear()
             self._entries.clear()
-        if len(self._fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
-            self.forget_fresh()
+        if len(self.fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.fresh.clear()
         self.memory.bound()
 
     def record_at(self, seq: int) -> bytes | None:
@@ -304,13 +312,13 @@ class Ledger:
         """Let the log grow by these."""
         nodes = self.head.frontier.extend(leaves)
         if nodes:
-            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
+            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes, prepare_flags=KEPT)
 
     # The past.
 
     def supersede(self, table: str, number: int, seq: int) -> None:
         """Copy a live row to the past: it was true up to `seq`."""
-        self.write(_SUPERSEDE[table], (number, seq))
+        self.write(_SUPERSEDE[table], (number, seq), prepare_flags=KEPT)
 
     def entomb(self, kind: Kind, element: Element, record: bytes, key: bytes, reason: str) -> None:
         """Move a live row to the past, and leave a tombstone in force behind it."""
@@ -321,7 +329,11 @@ class Ledger:
         before = self.record_at(element.seq)
         seq = self.append(kind, number, before, record, namespace, key)
         self.supersede(table, number, seq)
-        self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
+        self.write(
+            _ENTOMB[table],
+            (number, seq, self.time_us, self.actor_number, reason),
+            prepare_flags=KEPT,
+        )
         self.write_over(element, f"DELETE FROM {table} WHERE id = ? AND seq = ?")
         self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
@@ -335,7 +347,7 @@ class Ledger:
         Raises:
             VersionConflict: it has changed, or gone.
         """
-        self.write(statement, (*values, element.number, element.seq))
+        self.write(statement, (*values, element.number, element.seq), prepare_flags=KEPT)
         if self.connection.changes() != 1:
             raise VersionConflict(
                 f"{element.id} has changed, or gone, since it was read.",
@@ -348,6 +360,7 @@ class Ledger:
         self.write(
             f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
             (seq, number),
+            prepare_flags=KEPT,
         )
 
     def state_of(self, element: Element) -> State:
@@ -379,6 +392,7 @@ class Ledger:
         self.write(
             "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
             (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),
+            prepare_flags=KEPT,
         )
         head.write(self.write, changes, texts)
 

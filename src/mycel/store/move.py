@@ -29,6 +29,7 @@ from mycel.store.marks import LinkMarks
 from mycel.store.properties import NO_ENDS
 from mycel.store.rekey import hanging_on, settle, uproot
 from mycel.store.relink import Place, place_of, relink
+from mycel.store.rows import KEPT
 
 _META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
@@ -191,7 +192,7 @@ def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
     )
     seq = _append(ledger, dead._replace(name=name), concept_key(dead.type, name), tombstone)
     ledger.end_tombstone("concept", dead.number, seq)
-    ledger.write(_SET_ASIDE, (dead.number, seq, name))
+    ledger.write(_SET_ASIDE, (dead.number, seq, name), prepare_flags=KEPT)
 
 
 def _append(ledger: Ledger, concept: Concept, key: bytes, tombstone: Tombstone | None) -> int:

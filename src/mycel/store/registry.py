@@ -33,6 +33,8 @@ class Names:
         self.first_number: Final = first_number
         self.numbers: dict[str, int] = {}
         self.names: dict[int, str] = {}
+        self.defined: dict[str, int] = {}
+        """Those whose definition is in force, as far as `Registry.read_definitions` was asked."""
         self._last = -1
         """The greatest number up to which all rows are known."""
 
@@ -74,37 +76,27 @@ class Registry:
         self.types = Names("type", FIRST_TYPE_NUMBER)
         self.predicates = Names("predicate", FIRST_PREDICATE_NUMBER)
         self.actors = Names("actor", 1)
-        self._defined: dict[str, dict[str, int]] = {}
-        self._definitions = -1
+        self.definitions = -1
+        """The count of changes up to which it is known what is defined."""
 
     def reset(self) -> None:
         """Forget names that a transaction added before it was rolled back."""
         self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
 
-    def defined(
-        self, connection: apsw.Connection, names: Names, definitions: int
-    ) -> dict[str, int]:
-        """The names whose definition is in force; for writers, who have read the head."""
-        if definitions != self._definitions:
-            self._defined = {
-                each.table: dict(
-                    connection.execute(
-                        f"SELECT n.name, n.id FROM {each.table} n JOIN concept c"
-                        " ON c.name = n.name AND c.type = ?",
-                        (meta,),
-                    )
-                )
-                for meta, each in (
-                    (CONCEPT_TYPE_NUMBER, self.types),
-                    (PROPOSITION_TYPE_NUMBER, self.predicates),
-                )
-            }
-            self._definitions = definitions
-        return self._defined[names.table]
-
-    def defined_at(self, definitions: int) -> None:
-        """The writer has brought what `defined` answers to this count itself."""
-        self._definitions = definitions
+    def read_definitions(self, connection: apsw.Connection, definitions: int) -> None:
+        """Find out which definitions are in force; for writers, who have read the head."""
+        if definitions == self.definitions:
+            return
+        for meta, names in (
+            (CONCEPT_TYPE_NUMBER, self.types),
+            (PROPOSITION_TYPE_NUMBER, self.predicates),
+        ):
+            query = (
+                f"SELECT n.name, n.id FROM {names.table} n JOIN concept c"
+                " ON c.name = n.name AND c.type = ?"
+            )
+            names.defined = dict(connection.execute(query, (meta,)))
+        self.definitions = definitions
 
     def add(self, connection: apsw.Connection, names: Names, name: str) -> int:
         """The number of a name, which gets the next one if it has none."""

@@ -27,7 +27,7 @@ from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
 from mycel.store.marks import LinkMarks
-from mycel.store.rows import every, only
+from mycel.store.rows import KEPT, every, only
 
 CHUNK_LINKS: Final = 2000
 """How many links are read together to be settled."""
@@ -130,10 +130,12 @@ def _settle(ledger: Ledger, link: _Link) -> None:
     seq = ledger.append(Kind.RELINK_EDGE, number, before, record, "edges", key)
     if link.is_live:
         ledger.supersede("proposition", number, seq)
-        ledger.write("UPDATE proposition SET seq = ? WHERE id = ?", (seq, number))
+        ledger.write(
+            "UPDATE proposition SET seq = ? WHERE id = ?", (seq, number), prepare_flags=KEPT
+        )
     else:
         ledger.end_tombstone("proposition", number, seq)
-        ledger.write(_SAME_TOMBSTONE, (number, seq))
+        ledger.write(_SAME_TOMBSTONE, (number, seq), prepare_flags=KEPT)
 
 
 def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:

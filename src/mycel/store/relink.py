@@ -23,6 +23,7 @@ from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
 from mycel.store.rekey import hanging_on, present_key, settle, uproot
+from mycel.store.rows import KEPT
 
 REASON: Final = "re-pointed"
 """Why there is a tombstone where a re-pointed link was, if there is one."""
@@ -88,7 +89,8 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
     ledger.write_over(before, _MOVE, (*place, *written))
     state = place.predicate, after.attributes_json, (place.subject, place.object)
     ledger.properties.note(number, ledger.state_of(before), state)
-    ledger.note_ends(place.predicate, place.subject, place.object)
+    if (place.subject | place.object) & 1:
+        ledger.note_ends(place.predicate, place.subject, place.object)
     if before.attributes_json != after.attributes_json:
         ledger.retext.add(number)
 
@@ -99,7 +101,9 @@ def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
     seq = _append(ledger, link, place, tombstone)
     ledger.end_tombstone("proposition", link.number, seq)
     ledger.write(
-        _MOVE_TOMBSTONE, (link.number, seq, *place, ledger.time_us, ledger.actor_number, REASON)
+        _MOVE_TOMBSTONE,
+        (link.number, seq, *place, ledger.time_us, ledger.actor_number, REASON),
+        prepare_flags=KEPT,
     )
 
 

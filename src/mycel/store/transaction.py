@@ -26,7 +26,7 @@ from mycel.model.records import (
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store import bulk, relink, removal
 from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.contents import content, expect, has_text, merged, with_reserved
+from mycel.store.contents import NO_CONTENT, content, expect, has_text, merged, with_reserved
 from mycel.store.ended import ENDED
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
@@ -35,6 +35,7 @@ from mycel.store.ledger import Ledger, missing
 from mycel.store.move import Moves, identity_of, target_of
 from mycel.store.properties import NO_ENDS
 from mycel.store.refs import Ref, refuse_self_link, resolve
+from mycel.store.rows import KEPT
 from mycel.store.whole import whole
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
@@ -48,14 +49,7 @@ _FIND_CONCEPT: Final = (
     " UNION ALL SELECT id, NULL, NULL, 0, from_seq FROM concept_past"
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
-_FIND_LINK: Final = (
-    "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
-    " WHERE subject = ?1 AND predicate = ?2 AND object = ?3"
-    " UNION ALL SELECT id, NULL, NULL, 0, from_seq, 0 FROM proposition_past"
-    f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
-)
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
-
 
 _Place = tuple[int, int, int, bytes, bytes]
 """Where a link is: subject, predicate, object, and the natural keys of subject and object."""
@@ -230,52 +224,47 @@ class Transaction:
         grave: _Grave | None,
     ) -> str:
         ledger = self.ledger
-        attributes_text, attributes_cbor = content(attributes, "attributes")
-        metadata_text, metadata_cbor = content(metadata, "metadata")
+        attributes_text, attributes_part = content(attributes, "attributes")
+        metadata_text, metadata_part = content(metadata, "metadata")
         if type_name in _META_TYPES:
             check_identifier(name, "type or predicate")
-        if self._guards.concerned(self, type_name, link=False):
+        memory = ledger.memory
+        if type_name not in memory.free_types and self._guards.concerned(
+            self, type_name, link=False
+        ):
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
             shaped = self._guard("create", None, type_name, name, texts, number_or_none)
             if shaped is not None:
-                attributes_text, attributes_cbor = content(shaped, "attributes")
+                attributes_text, attributes_part = content(shaped, "attributes")
         key, record = ledger.recorder.concept(
             type_name,
             name,
-            (attributes_cbor, metadata_cbor),
+            (attributes_part, metadata_part),
             ledger.define(type_number, name),
         )
         if grave is None:
             number = ledger.head.next_concept
             ledger.head.next_concept += ids.ID_STEP
             seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
-            ledger.create(number, key)
+            ledger.fresh.add(number)
         else:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
             ledger.end_tombstone("concept", number, seq)
-            ledger.memory.remember(number, key)
+        memory.keys[number] = key
+        now, by = ledger.time_us, ledger.actor_number
         ledger.write(
             bulk.INSERT_CONCEPT,
-            (
-                number,
-                type_number,
-                name,
-                attributes_text,
-                metadata_text,
-                seq,
-                ledger.time_us,
-                ledger.actor_number,
-                ledger.time_us,
-            ),
+            (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
+            prepare_flags=KEPT,
         )
         ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
         ledger.retext.add(number)
         if type_name in _META_TYPES:
             self.definitions_changed()
         made = ids.concept_id(number)
-        ledger.memory.remember_end(made, number, key)  # Who puts a concept links it next.
+        memory.ends[made] = number, key  # Who puts a concept links it next.
         return made
 
     def _change_concept(
@@ -357,7 +346,7 @@ class Transaction:
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         place = self._place(subject, predicate, object_)
-        row = self._find_link(place)
+        row = self.ledger.find_link(place[:3])
         if expect_version is not None:
             expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
         if row is None or row[4] is not None:
@@ -406,7 +395,7 @@ class Transaction:
     ) -> str:
         """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
         place = self._place(src, predicate, dst)
-        row = self._find_link(place)
+        row = self.ledger.find_link(place[:3])
         if row is not None and row[4] is None:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
@@ -430,18 +419,18 @@ class Transaction:
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
+        ends = ledger.memory.ends
         try:
-            (source, source_key), (target, target_key) = ledger.end(subject), ledger.end(object_)
+            known = ends.get(subject) if subject.__class__ is str else None
+            source, source_key = known or ledger.end(subject)
+            known = ends.get(object_) if object_.__class__ is str else None
+            target, target_key = known or ledger.end(object_)
         except MycelError:
             refuse_self_link(subject, object_)
             raise
         if source == target:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key
-
-    def _find_link(self, place: _Place) -> tuple[Any, ...] | None:
-        ledger, where = self.ledger, place[:3]
-        return None if ledger.cannot_be_linked(where) else ledger.row(_FIND_LINK, where)
 
     def _create_proposition(
         self,
@@ -454,33 +443,39 @@ class Transaction:
     ) -> str:
         ledger = self.ledger
         subject, predicate_number, object_, subject_key, object_key = place
-        attributes_text, attributes_cbor = content(attributes, "attributes")
-        metadata_text, metadata_cbor = content(metadata, "metadata")
+        attributes_text, attributes_part = content(attributes, "attributes")
+        metadata_text, metadata_part = (
+            NO_CONTENT if metadata is None else content(metadata, "metadata")
+        )
         cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-        if self._guards.concerned(self, predicate, link=True):
+        memory = ledger.memory
+        if predicate not in memory.free_predicates and self._guards.concerned(
+            self, predicate, link=True
+        ):
             ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
             texts = attributes_text, metadata_text
             number_or_none = None if grave is None else grave.number
             shaped = self._guard("create", None, predicate, ends, texts, number_or_none)
             if shaped is not None:
-                attributes_text, attributes_cbor = content(shaped, "attributes")
+                attributes_text, attributes_part = content(shaped, "attributes")
         key, record = ledger.recorder.edge(
             (predicate_number, predicate),
             subject_key,
             object_key,
-            (attributes_cbor, metadata_cbor),
+            (attributes_part, metadata_part),
             cost,
         )
         if grave is None:
             number = ledger.head.next_proposition
             ledger.head.next_proposition += ids.ID_STEP
             seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
-            ledger.create(number, key)
+            ledger.fresh.add(number)
         else:
             number, before = grave.number, ledger.record_at(grave.seq)
             seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
             ledger.end_tombstone("proposition", number, seq)
-            ledger.memory.remember(number, key)
+        memory.keys[number] = key
+        now, by = ledger.time_us, ledger.actor_number
         ledger.write(
             bulk.INSERT_PROPOSITION,
             (
@@ -492,14 +487,16 @@ class Transaction:
                 attributes_text,
                 metadata_text,
                 seq,
-                ledger.time_us,
-                ledger.actor_number,
-                ledger.time_us,
+                now,
+                by,
+                now,
             ),
+            prepare_flags=KEPT,
         )
         state = predicate_number, attributes_text, (subject, object_)
         ledger.properties.note(number, None, state)
-        ledger.note_ends(predicate_number, subject, object_)
+        if (subject | object_) & 1:
+            ledger.note_ends(predicate_number, subject, object_)
         if has_text(attributes_text):
             ledger.retext.add(number)
         return ids.proposition_id(number, predicate)

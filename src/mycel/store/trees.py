@@ -13,7 +13,6 @@ pending rows. The roots are computed in every transaction; only the pages lag.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import zip_longest
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
@@ -127,7 +126,7 @@ class _Pages:
 
     def __init__(self, connection: apsw.Connection, table: str) -> None:
         self._connection = connection
-        self._execute = partial(connection.cursor().execute, prepare_flags=KEPT)
+        self._execute = connection.cursor().execute
         """On a cursor that is used again (see `cursors`)."""
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
@@ -156,7 +155,10 @@ class _Pages:
             return branch
         if page in self._buckets:
             return self._buckets[page]
-        stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
+        stored = (
+            self._ahead.pop(page, None)
+            or self._execute(self._select, (page,), prepare_flags=KEPT).get
+        )
         if stored is None:
             return None
         try:
@@ -204,9 +206,9 @@ class _Pages:
         for page in sorted(changed | self._buckets.keys()):
             body = self.branches[page] if page in changed else self._buckets[page]
             if body is None:
-                self._execute(self._delete, (page,))
+                self._execute(self._delete, (page,), prepare_flags=KEPT)
             else:
-                self._execute(self._upsert, (page, bytes(body)))
+                self._execute(self._upsert, (page, bytes(body)), prepare_flags=KEPT)
             if page >= _KEPT_PAGE_MAX:
                 self.branches.pop(page, None)
             self._ahead.pop(page, None)

@@ -33,12 +33,13 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.store.checkpoints import Checkpointer
-from mycel.store.connections import Location, abandon, translate, translated
+from mycel.store.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.cursors import Cursors
 from mycel.store.journal import Head, current_head
 from mycel.store.ledger import Ledger
 from mycel.store.memory import Memory
 from mycel.store.registry import Registry
+from mycel.store.rows import KEPT
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_newer
@@ -135,7 +136,8 @@ class Writer:
         with self._turn:
             try:
                 self._begin_turn()
-                self._commit_group()
+                if self._group:
+                    self._commit_group()
                 tools = self._begin()
                 connection = tools.connection
                 tx = self._transaction(actor, message)
@@ -264,8 +266,10 @@ class Writer:
         if self._closed:
             raise DatabaseClosed("This database has been closed.")
         self._owner = threading.get_ident()
-        self._undo_half_done()
-        self._settle_the_forgotten()
+        if self._is_half_done:
+            self._undo_half_done()
+        if self._group:
+            self._settle_the_forgotten()
 
     def _refuse_fork(self, process: int) -> None:
         if os.getpid() != process:
@@ -296,14 +300,14 @@ class Writer:
         connection, cursors, _ = self._at_hand()
         self._is_half_done = True
         with translated():
-            cursors.write("SAVEPOINT member")
+            cursors.write("SAVEPOINT member", prepare_flags=KEPT)
         try:
             result = self._work(work, actor, message)
         except BaseException:
             self._undo_member(connection)
             raise
         try:
-            cursors.write("RELEASE member")
+            cursors.write("RELEASE member", prepare_flags=KEPT)
         except apsw.Error as error:
             self._give_up_group(connection, translate(error))
             raise translate(error) from error
@@ -353,7 +357,8 @@ class Writer:
 
     def _end_turn(self) -> None:
         """Commit for all who wait, unless another short transaction is about to come."""
-        self._undo_half_done()
+        if self._is_half_done:
+            self._undo_half_done()
         self._memory.shrink()
         if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
             self._commit_group()
@@ -417,23 +422,25 @@ class Writer:
 
     def _transaction(self, actor: str, message: str) -> Transaction:
         connection, cursors, trees = self._at_hand()
-        head = self._head
-        if head is None or not self._is_alone:
-            with translated():
+        try:
+            head = self._head
+            if head is None or not self._is_alone:
                 head = current_head(connection, head)
-        if head is not self._head:
-            self._memory.forget()  # Somebody else has written.
-        self._head = None  # The transaction changes it; it is worth something again at its end.
-        ledger = Ledger(
-            cursors,
-            self._registry,
-            trees,
-            head,
-            actor=actor,
-            message=message,
-            now_us=self._clock_us(),
-            memory=self._memory,
-        )
+            if head is not self._head:
+                self._memory.forget()  # Somebody else has written.
+            self._head = None  # The transaction changes it; at its end it is worth something again.
+            ledger = Ledger(
+                cursors,
+                self._registry,
+                trees,
+                head,
+                actor=actor,
+                message=message,
+                now_us=self._clock_us(),
+                memory=self._memory,
+            )
+        except FAILURES as error:
+            raise translate(error) from error
         return Transaction(ledger, self._guards)
 
     def _begin(self, *, patient: bool = True) -> _Tools:
@@ -447,7 +454,7 @@ class Writer:
         try:
             if not patient:
                 connection.set_busy_handler(None)
-            cursors.write("BEGIN IMMEDIATE")
+            cursors.write("BEGIN IMMEDIATE", prepare_flags=KEPT)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
@@ -485,7 +492,7 @@ class Writer:
     def _commit(self, tools: _Tools) -> None:
         connection = tools.connection
         try:
-            tools.cursors.write("COMMIT")
+            tools.cursors.write("COMMIT", prepare_flags=KEPT)
         except (apsw.BusyError, apsw.FullError) as error:
             self._roll_back(connection)
             raise translate(error) from error

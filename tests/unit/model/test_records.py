@@ -39,6 +39,15 @@ EXAMPLE = bytes.fromhex(
 )
 
 
+def in_record(attributes: dict[str, Any], metadata: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Both as they stand in a record."""
+    one, other = (
+        head + cbor.byte_string(cbor.encode(each)) if each else b""
+        for head, each in ((b"\x0b", attributes), (b"\x0c", metadata))
+    )
+    return one, other
+
+
 def canonical(fields: dict[int, Any]) -> bytes:
     return cbor2.dumps(fields, canonical=True)
 
@@ -203,12 +212,10 @@ def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
 ) -> None:
     keys = [sha256(bytes([n])).digest() for n in range(3)]
     recorder = Recorder(DAY_US + 1, "andrew")
-    content = tuple(cbor.encode(each) if each else b"" for each in (attributes, metadata))
+    content = in_record(attributes, metadata)
     for number, name in ((3, "references"), (300, "p" * 255), (3, "references")):
         for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
-            assert recorder.edge(
-                (number, name), subject, object_, (content[0], content[1]), weight
-            ) == (
+            assert recorder.edge((number, name), subject, object_, content, weight) == (
                 proposition_key(subject, name, object_),
                 edge_record(
                     number,
@@ -533,7 +540,7 @@ def test_a_weight_is_a_number(weight: object) -> None:
 def test_the_record_of_a_new_concept_is_that_of_any_concept(
     attributes: dict[str, Any], metadata: dict[str, Any], number: int | None
 ) -> None:
-    content = [cbor.encode(each) if each else b"" for each in (attributes, metadata)]
+    content = in_record(attributes, metadata)
     recorder = Recorder(DAY_US + 1, "andrew")
     record = concept_record(
         *("T", "n", attributes, metadata),
@@ -542,5 +549,5 @@ def test_the_record_of_a_new_concept_is_that_of_any_concept(
         number=number,
     )
     for _ in range(2):
-        made = recorder.concept("T", "n", (content[0], content[1]), number)
+        made = recorder.concept("T", "n", content, number)
         assert made == (concept_key("T", "n"), record)
