@@ -7,11 +7,11 @@ every row.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from decimal import Decimal
 from math import isfinite
 from operator import itemgetter
-from struct import Struct
 from typing import Any, NoReturn
 
 import cbor2
@@ -19,8 +19,9 @@ import cbor2
 from mycel.errors import InternalError, InvalidValueType
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 
-_pack_single = Struct(">f").pack
-_pack_double = Struct(">d").pack
+_pack_16, _pack_32, _pack_64 = (struct.Struct(each).pack for each in (">BH", ">BI", ">BQ"))
+_pack_single = struct.Struct(">f").pack
+_pack_double = struct.Struct(">d").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))
 _MAP_HEADS = tuple(bytes((0xA0 | n,)) for n in range(24))
@@ -39,23 +40,19 @@ _BYTE_HEADS, _TEXT_HEADS = (
 )
 
 
-_SIZES = (1,) * 9 + (2,) * 8 + (4,) * 16 + (8,) * 32
-"""How many bytes an argument takes, by the number of its bits."""
-_SIZED_HEADS = tuple(
-    {size: bytes((major << 5 | 24 + power,)) for power, size in enumerate((1, 2, 4, 8))}
-    for major in range(8)
-)
-
-
 def head(major: int, argument: int) -> bytes:
     """The shortest head of a data item."""
-    if 0 <= argument < 24:
-        return bytes((major << 5 | argument,))
-    bits = argument.bit_length()
-    if argument < 0 or bits > 64:
-        raise InternalError(f"{argument} does not fit a CBOR head.")
-    size = _SIZES[bits]
-    return _SIZED_HEADS[major][size] + argument.to_bytes(size)
+    tag = major << 5
+    try:
+        if argument >= 1 << 32:
+            return _pack_64(tag | 27, argument)
+        if argument >= 1 << 16:
+            return _pack_32(tag | 26, argument)
+        if argument >= 1 << 8:
+            return _pack_16(tag | 25, argument)
+        return bytes((tag | argument,) if 0 <= argument < 24 else (tag | 24, argument))
+    except (struct.error, ValueError):
+        raise InternalError(f"{argument} does not fit a CBOR head.") from None
 
 
 def uint(number: int) -> bytes:

@@ -228,14 +228,21 @@ class Recorder:
     ) -> tuple[bytes, bytes]:
         """The natural key, with the place, and the canonical record of a new edge."""
         in_key, in_record = _predicate_parts(*predicate)
-        hashed = b"\x83\x58\x20" + subject_key[:_KEY_BYTES] + in_key + object_key[:_KEY_BYTES]
-        key = sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
+        hashed = (b"\x83\x58\x20", subject_key[:_KEY_BYTES], in_key, object_key[:_KEY_BYTES])
         attributes, metadata = content
-        fields = 5 + (attributes != b"") + (metadata != b"") + (weight != 0)
-        source, target = subject_key[:RECORD_ID_BYTES], object_key[:RECORD_ID_BYTES]
-        head = _MAP_HEADS[fields] + in_record + source + b"\x03\x50" + target + self._stamp
-        cost = b"\x06\xfa" + _single.pack(weight) if weight else b""
-        return key, head + cost + attributes + metadata
+        record = (
+            _MAP_HEADS[5 + (weight != 0) + (attributes != b"") + (metadata != b"")],
+            in_record,
+            subject_key[:RECORD_ID_BYTES],
+            b"\x03\x50",
+            object_key[:RECORD_ID_BYTES],
+            self._stamp,
+            b"\x06\xfa" + _single.pack(weight) if weight else b"",
+            attributes,
+            metadata,
+        )
+        key = sha256(b"".join(hashed)).digest() + subject_key[:_PLACE_BYTES]
+        return key, b"".join(record)
 
 
 # Types and predicates come again and again.
