@@ -109,8 +109,7 @@ class Ledger:
         self._trees = trees
         self.memory: Final = Memory() if memory is None else memory
         """What is known of live elements, from this transaction and from those before it."""
-        self.properties: Final = Properties(self.connection, self.memory)
-        """The index of properties."""
+        self._properties: Properties | None = None
         self.fresh: Final[set[int]] = set()
         """Elements that this transaction has created: whoever links them, it remembers. Some may be
         missing, and none may be there if links are written that it does not remember."""
@@ -118,6 +117,14 @@ class Ledger:
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
         self._leaves: list[bytes] = []
         """Of the entries that are held back, and at the end that of the transaction itself."""
+
+    @property
+    def properties(self) -> Properties:
+        """The index of properties."""
+        properties = self._properties
+        if properties is None:
+            properties = self._properties = Properties(self.connection, self.memory)
+        return properties
 
     @property
     def reader(self) -> Reader:
@@ -375,7 +382,8 @@ class Ledger:
 
     def close(self) -> None:
         """Bring trees and text index up to date and close the journal's range with its own row."""
-        self.properties.flush()
+        if self._properties is not None:
+            self._properties.flush()
         head = self.head
         since = self.first_seq - 1
         head.seq += 1

@@ -238,8 +238,7 @@ class Properties:
 
     def note(self, number: int, before: State | None, after: State | None) -> None:
         """A live row comes, changes or goes; its type or predicate may change too."""
-        known = self._memory.slots or self._known  # Asked for every element that is written.
-        owners = known.predicates if number & 1 else known.types
+        owners = self._known.predicates if number & 1 else self._known.types
         if not owners:
             return
         old = {} if before is None else self._held_by(owners, before)

@@ -259,7 +259,9 @@ class Transaction:
             (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
             prepare_flags=KEPT,
         )
-        ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
+        slots = memory.slots
+        if slots is None or slots.types:
+            ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
         ledger.retext.add(number)
         if type_name in _META_TYPES:
             self.definitions_changed()
@@ -493,8 +495,10 @@ class Transaction:
             ),
             prepare_flags=KEPT,
         )
-        state = predicate_number, attributes_text, (subject, object_)
-        ledger.properties.note(number, None, state)
+        slots = memory.slots
+        if slots is None or slots.predicates:
+            state = predicate_number, attributes_text, (subject, object_)
+            ledger.properties.note(number, None, state)
         if (subject | object_) & 1:
             ledger.note_ends(predicate_number, subject, object_)
         if has_text(attributes_text):

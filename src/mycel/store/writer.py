@@ -16,7 +16,6 @@ the error. When the final COMMIT itself fails, the outcome is uncertain, and sai
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -92,6 +91,8 @@ class Writer:
         self._is_half_done = False
         """Whether a member of the group has begun, and neither finished nor been undone."""
         self._closed = False
+        self._forks = 0
+        """How often this process was forked off from one that had the database open."""
         self._grown = False
         """Whether a load made the page cache grow."""
         self._identity = location.identity()
@@ -132,7 +133,7 @@ class Writer:
     def open(self, *, actor: str, message: str) -> Iterator[Transaction]:
         """A transaction for the caller's own code: committed at its end, or rolled back."""
         self._refuse_nesting()
-        process = os.getpid()
+        forks = self._forks
         with self._turn:
             try:
                 self._begin_turn()
@@ -140,14 +141,15 @@ class Writer:
                     self._commit_group()
                 tools = self._begin()
                 connection = tools.connection
-                tx = self._transaction(actor, message)
+                tx = self._transaction(tools, actor, message)
                 try:
                     yield tx
-                    self._refuse_fork(process)
+                    if self._forks != forks:
+                        raise self._forked()
                     tx.finish()
                     self._head = tx.ledger.head
                 except BaseException as error:
-                    if os.getpid() == process:
+                    if self._forks == forks:
                         self._roll_back(connection)
                     if isinstance(error, apsw.Error):
                         raise translate(error) from error
@@ -212,6 +214,7 @@ class Writer:
 
     def after_fork(self) -> None:
         """In a forked child: leave the parent's connection alone and start afresh."""
+        self._forks += 1
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group = 0, None, []
@@ -229,7 +232,7 @@ class Writer:
     # Taking turns.
 
     def _refuse_nesting(self, hint: str = _WRITE_WITH_TX) -> None:
-        if self.is_mine():
+        if self._owner == threading.get_ident():
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
     def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
@@ -271,12 +274,11 @@ class Writer:
         if self._group:
             self._settle_the_forgotten()
 
-    def _refuse_fork(self, process: int) -> None:
-        if os.getpid() != process:
-            raise ConstraintViolation(
-                "This transaction was begun by the parent process.",
-                hint="Leave the `with` block before you fork, or write in a new transaction.",
-            )
+    def _forked(self) -> ConstraintViolation:
+        return ConstraintViolation(
+            "This transaction was begun by the parent process.",
+            hint="Leave the `with` block before you fork, or write in a new transaction.",
+        )
 
     # One member of a group.
 
@@ -289,7 +291,7 @@ class Writer:
         else:
             tools = self._begin()
             try:
-                result = self._work(work, actor, message)
+                result = self._work(tools, work, actor, message)
             except BaseException:
                 self._roll_back(tools.connection)
                 raise
@@ -297,12 +299,13 @@ class Writer:
         return result
 
     def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        connection, cursors, _ = self._at_hand()
+        tools = self._at_hand()
+        connection, cursors, _ = tools
         self._is_half_done = True
         with translated():
             cursors.write("SAVEPOINT member", prepare_flags=KEPT)
         try:
-            result = self._work(work, actor, message)
+            result = self._work(tools, work, actor, message)
         except BaseException:
             self._undo_member(connection)
             raise
@@ -337,8 +340,10 @@ class Writer:
         self._roll_back(connection)
         self._settle(error)
 
-    def _work(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
-        tx = self._transaction(actor, message)
+    def _work(
+        self, tools: _Tools, work: Callable[[Transaction], Result], actor: str, message: str
+    ) -> Result:
+        tx = self._transaction(tools, actor, message)
         try:
             result = work(tx)
             tx.finish()
@@ -420,8 +425,8 @@ class Writer:
         self._checkpointer.watch(connection)
         return _Tools(connection, Cursors(connection), StateTrees(connection))
 
-    def _transaction(self, actor: str, message: str) -> Transaction:
-        connection, cursors, trees = self._at_hand()
+    def _transaction(self, tools: _Tools, actor: str, message: str) -> Transaction:
+        connection, cursors, trees = tools
         try:
             head = self._head
             if head is None or not self._is_alone:
