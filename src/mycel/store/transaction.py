@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, check_name
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_name
 from mycel.model.records import (
     canonical_weight,
     concept_key,
@@ -26,23 +26,25 @@ from mycel.model.records import (
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store import bulk, relink, removal
 from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.contents import NO_CONTENT, content, expect, has_text, merged, with_reserved
+from mycel.store.contents import expect, merged, with_reserved
+from mycel.store.creation import (
+    DEFAULT_WEIGHT,
+    META_TYPES,
+    Grave,
+    Place,
+    create_concept,
+    create_proposition,
+)
 from mycel.store.ended import ENDED
 from mycel.store.guards import Change, ChangeKind, Guard, Guards
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
 from mycel.store.move import Moves, identity_of, target_of
-from mycel.store.properties import NO_ENDS
 from mycel.store.refs import Ref, refuse_self_link, resolve
-from mycel.store.rows import KEPT
-from mycel.store.whole import whole
+from mycel.store.whole import spoil, whole
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
-
-DEFAULT_WEIGHT: Final = 1.0
-
-_META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 _FIND_CONCEPT: Final = (
     "SELECT id, attributes, metadata, version, NULL FROM concept WHERE name = ?1 AND type = ?2"
@@ -50,9 +52,6 @@ _FIND_CONCEPT: Final = (
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
-
-_Place = tuple[int, int, int, bytes, bytes]
-"""Where a link is: subject, predicate, object, and the natural keys of subject and object."""
 
 
 class Retired(NamedTuple):
@@ -62,20 +61,14 @@ class Retired(NamedTuple):
     propositions: int
 
 
-class _Grave(NamedTuple):
-    """An element that is about to be revived: its id, and the entry that removed it."""
-
-    number: int
-    seq: int
-
-
 class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
         self.ledger = ledger
         """The bookkeeping, for the store's own modules."""
-        self._guards: Final = Guards(guards, ledger.memory)
+        self.guards: Final = Guards(guards, ledger.memory)
+        """Who is asked, for the store's own modules."""
         self.spoiled = False
         """Whether a step failed halfway, so that the whole can only be rolled back."""
         self.warnings: Final[list[str]] = []
@@ -144,12 +137,11 @@ class Transaction:
 
     def define_meta_types(self) -> None:
         """Write the definitions of the two meta-types, before which nothing is defined."""
-        for name in _META_TYPES:
-            self._create_concept(CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, None)
+        for name in META_TYPES:
+            create_concept(self, CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, grave=None)
 
     # Concepts.
 
-    @whole
     def put_concept(
         self,
         type_name: str,
@@ -169,20 +161,28 @@ class Transaction:
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
         ledger = self.ledger
-        type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
-        check_name(name)
-        row = ledger.row(_FIND_CONCEPT, (name, type_number))
-        if expect_version is not None:
-            expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
-        if row is None or row[4] is not None:
-            grave = None if row is None else _Grave(row[0], row[4])
-            return self._create_concept(type_number, type_name, name, attributes, metadata, grave)
-        number, old_attributes, old_metadata, *_ = row
-        self._change_concept(
-            self.ledger.reader.concept(number),
-            merged(old_attributes, attributes, (), "attributes"),
-            merged(old_metadata, metadata, (), "metadata"),
-        )
+        head = ledger.head
+        before = head.seq
+        try:
+            type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
+            check_name(name)
+            row = ledger.row(_FIND_CONCEPT, (name, type_number))
+            if expect_version is not None:
+                expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
+            if row is None or row[4] is not None:
+                grave = None if row is None else Grave(row[0], row[4])
+                return create_concept(
+                    self, type_number, type_name, name, attributes, metadata, grave=grave
+                )
+            number, old_attributes, old_metadata, *_ = row
+            self._change_concept(
+                ledger.reader.concept(number),
+                merged(old_attributes, attributes, (), "attributes"),
+                merged(old_metadata, metadata, (), "metadata"),
+            )
+        except BaseException as error:
+            spoil(self, error, has_written=head.seq != before)
+            raise
         return ids.concept_id(number)
 
     @whole
@@ -196,10 +196,10 @@ class Transaction:
 
     def _goes_alone(self, type_name: str) -> bool:
         """Whether rows of this type have to be put one by one."""
-        return type_name in _META_TYPES or self._guards.goes_alone(self, type_name, link=False)
+        return type_name in META_TYPES or self.guards.goes_alone(self, type_name, link=False)
 
     def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
-        return self._shape_new if self._guards.concerned(self, type_name, link=False) else None
+        return self._shape_new if self.guards.concerned(self, type_name, link=False) else None
 
     def _shape_new(
         self,
@@ -209,65 +209,10 @@ class Transaction:
         metadata: JsonObject,
     ) -> JsonObject | None:
         change = Change("create", None, type_or_predicate, name_or_ends, attributes, metadata, None)
-        return self._guards.shape(self, change)
+        return self.guards.shape(self, change)
 
     def _put_concept_row(self, row: ConceptRow) -> str:
         return self.put_concept(row.type, row.name, row.attributes, row.metadata)
-
-    def _create_concept(
-        self,
-        type_number: int,
-        type_name: str,
-        name: str,
-        attributes: Mapping[str, Any] | None,
-        metadata: Mapping[str, Any] | None,
-        grave: _Grave | None,
-    ) -> str:
-        ledger = self.ledger
-        attributes_text, attributes_part = content(attributes, "attributes")
-        metadata_text, metadata_part = content(metadata, "metadata")
-        if type_name in _META_TYPES:
-            check_identifier(name, "type or predicate")
-        memory = ledger.memory
-        if type_name not in memory.free_types and self._guards.concerned(
-            self, type_name, link=False
-        ):
-            texts = attributes_text, metadata_text
-            number_or_none = None if grave is None else grave.number
-            shaped = self._guard("create", None, type_name, name, texts, number_or_none)
-            if shaped is not None:
-                attributes_text, attributes_part = content(shaped, "attributes")
-        key, record = ledger.recorder.concept(
-            type_name,
-            name,
-            (attributes_part, metadata_part),
-            ledger.define(type_number, name),
-        )
-        if grave is None:
-            number = ledger.head.next_concept
-            ledger.head.next_concept += ids.ID_STEP
-            seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
-            ledger.fresh.add(number)
-        else:
-            number, before = grave.number, ledger.record_at(grave.seq)
-            seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
-            ledger.end_tombstone("concept", number, seq)
-        memory.keys[number] = key
-        now, by = ledger.time_us, ledger.actor_number
-        ledger.write(
-            bulk.INSERT_CONCEPT,
-            (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
-            prepare_flags=KEPT,
-        )
-        slots = memory.slots
-        if slots is None or slots.types:
-            ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
-        ledger.retext.add(number)
-        if type_name in _META_TYPES:
-            self.definitions_changed()
-        made = ids.concept_id(number)
-        memory.ends[made] = number, key  # Who puts a concept links it next.
-        return made
 
     def _change_concept(
         self, before: Concept | None, attributes_text: str, metadata_text: str
@@ -278,9 +223,9 @@ class Transaction:
         number = before.number
         if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
             return False
-        if self._guards.concerned(self, before.type, link=False):
+        if self.guards.concerned(self, before.type, link=False):
             texts = attributes_text, metadata_text
-            shaped = self._guard("update", before, before.type, before.name, texts, number)
+            shaped = self.guard("update", before, before.type, before.name, texts, number)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
                 if (before.attributes_json, before.metadata_json) == (
@@ -309,7 +254,7 @@ class Transaction:
             " updated_at = ? WHERE id = ? AND seq = ?",
             (attributes_text, metadata_text, seq, ledger.time_us),
         )
-        if before.type in _META_TYPES:
+        if before.type in META_TYPES:
             self.definitions_changed()
             ledger.head.definitions = seq
         self._attributes_changed(before, attributes_text)
@@ -325,7 +270,6 @@ class Transaction:
 
     # Propositions.
 
-    @whole
     def put_proposition(
         self,
         subject: Ref,
@@ -347,20 +291,28 @@ class Transaction:
             NotFound: an end does not exist.
             VersionConflict: the version differs from `expect_version` (0: must not exist).
         """
-        place = self._place(subject, predicate, object_)
-        row = self.ledger.find_link(place[:3])
-        if expect_version is not None:
-            expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
-        if row is None or row[4] is not None:
-            grave = None if row is None else _Grave(row[0], row[4])
-            return self._create_proposition(place, predicate, attributes, metadata, weight, grave)
-        number, old_attributes, old_metadata, _, _, old_weight = row
-        self._change_proposition(
-            self.ledger.reader.proposition(number),
-            merged(old_attributes, attributes, (), "attributes"),
-            merged(old_metadata, metadata, (), "metadata"),
-            old_weight if weight is None else canonical_weight(weight),
-        )
+        head = self.ledger.head
+        before = head.seq
+        try:
+            place = self._place(subject, predicate, object_)
+            row = self.ledger.find_link(place[:3])
+            if expect_version is not None:
+                expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
+            if row is None or row[4] is not None:
+                grave = None if row is None else Grave(row[0], row[4])
+                return create_proposition(
+                    self, place, predicate, attributes, metadata, weight, grave=grave
+                )
+            number, old_attributes, old_metadata, _, _, old_weight = row
+            self._change_proposition(
+                self.ledger.reader.proposition(number),
+                merged(old_attributes, attributes, (), "attributes"),
+                merged(old_metadata, metadata, (), "metadata"),
+                old_weight if weight is None else canonical_weight(weight),
+            )
+        except BaseException as error:
+            spoil(self, error, has_written=head.seq != before)
+            raise
         return ids.proposition_id(number, predicate)
 
     @whole
@@ -373,10 +325,10 @@ class Transaction:
         )
 
     def _link_goes_alone(self, predicate: str) -> bool:
-        return self._guards.goes_alone(self, predicate, link=True)
+        return self.guards.goes_alone(self, predicate, link=True)
 
     def _shaper_of_links(self, predicate: str) -> bulk.Shaper | None:
-        return self._shape_new if self._guards.concerned(self, predicate, link=True) else None
+        return self._shape_new if self.guards.concerned(self, predicate, link=True) else None
 
     def _put_proposition_row(self, row: PropositionRow) -> str:
         subject, predicate, object_, attributes, metadata, weight = row
@@ -402,8 +354,8 @@ class Transaction:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
             return ids.proposition_id(row[0], predicate)
-        grave = None if row is None else _Grave(row[0], row[4])
-        return self._create_proposition(place, predicate, data, metadata, weight, grave)
+        grave = None if row is None else Grave(row[0], row[4])
+        return create_proposition(self, place, predicate, data, metadata, weight, grave=grave)
 
     @whole
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
@@ -414,7 +366,7 @@ class Transaction:
         self.retire_found(found, reason=reason)
         return True
 
-    def _place(self, subject: Ref, predicate: str, object_: Ref) -> _Place:
+    def _place(self, subject: Ref, predicate: str, object_: Ref) -> Place:
         """Where a link would be, and the keys of its ends.
 
         The predicate, that the ends differ, and that they are there: refused in this order.
@@ -434,77 +386,6 @@ class Transaction:
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key
 
-    def _create_proposition(
-        self,
-        place: _Place,
-        predicate: str,
-        attributes: Mapping[str, Any] | None,
-        metadata: Mapping[str, Any] | None,
-        weight: float | None,
-        grave: _Grave | None,
-    ) -> str:
-        ledger = self.ledger
-        subject, predicate_number, object_, subject_key, object_key = place
-        attributes_text, attributes_part = content(attributes, "attributes")
-        metadata_text, metadata_part = (
-            NO_CONTENT if metadata is None else content(metadata, "metadata")
-        )
-        cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
-        memory = ledger.memory
-        if predicate not in memory.free_predicates and self._guards.concerned(
-            self, predicate, link=True
-        ):
-            ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
-            texts = attributes_text, metadata_text
-            number_or_none = None if grave is None else grave.number
-            shaped = self._guard("create", None, predicate, ends, texts, number_or_none)
-            if shaped is not None:
-                attributes_text, attributes_part = content(shaped, "attributes")
-        key, record = ledger.recorder.edge(
-            (predicate_number, predicate),
-            subject_key,
-            object_key,
-            (attributes_part, metadata_part),
-            cost,
-        )
-        if grave is None:
-            number = ledger.head.next_proposition
-            ledger.head.next_proposition += ids.ID_STEP
-            seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
-            ledger.fresh.add(number)
-        else:
-            number, before = grave.number, ledger.record_at(grave.seq)
-            seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
-            ledger.end_tombstone("proposition", number, seq)
-        memory.keys[number] = key
-        now, by = ledger.time_us, ledger.actor_number
-        ledger.write(
-            bulk.INSERT_PROPOSITION,
-            (
-                number,
-                subject,
-                predicate_number,
-                object_,
-                cost,
-                attributes_text,
-                metadata_text,
-                seq,
-                now,
-                by,
-                now,
-            ),
-            prepare_flags=KEPT,
-        )
-        slots = memory.slots
-        if slots is None or slots.predicates:
-            state = predicate_number, attributes_text, (subject, object_)
-            ledger.properties.note(number, None, state)
-        if (subject | object_) & 1:
-            ledger.note_ends(predicate_number, subject, object_)
-        if has_text(attributes_text):
-            ledger.retext.add(number)
-        return ids.proposition_id(number, predicate)
-
     def _change_proposition(
         self,
         before: Proposition | None,
@@ -519,9 +400,9 @@ class Transaction:
         same = (before.attributes_json, before.metadata_json, before.weight)
         if same == (attributes_text, metadata_text, weight):
             return False
-        if self._guards.concerned(self, before.predicate, link=True):
+        if self.guards.concerned(self, before.predicate, link=True):
             ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
-            shaped = self._guard("update", before, before.predicate, ends, texts, number)
+            shaped = self.guard("update", before, before.predicate, ends, texts, number)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
                 if same == (attributes_text, metadata_text, weight):
@@ -574,10 +455,10 @@ class Transaction:
         if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
             return link.id
         shaped: JsonObject | None = None
-        if self._guards.concerned(self, link.predicate, link=True):
+        if self.guards.concerned(self, link.predicate, link=True):
             outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
             texts = link.attributes_json, link.metadata_json
-            shaped = self._guard("update", link, link.predicate, outer, texts, link.number)
+            shaped = self.guard("update", link, link.predicate, outer, texts, link.number)
         attributes_text = (
             link.attributes_json if shaped is None else object_text(shaped, "attributes")
         )
@@ -637,10 +518,10 @@ class Transaction:
             return element.id
         link, attributes_text = isinstance(element, Proposition), element.attributes_json
         kinds = identity_of(element)[0], target.type_or_predicate
-        if any(self._guards.concerned(self, kind, link=link) for kind in kinds):
+        if any(self.guards.concerned(self, kind, link=link) for kind in kinds):
             texts = attributes_text, element.metadata_json
             kind, to = target.type_or_predicate, target.name_or_ends
-            shaped = self._guard("update", element, kind, to, texts, element.number)
+            shaped = self.guard("update", element, kind, to, texts, element.number)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
         moves.move(element, target, attributes_text)
@@ -741,7 +622,7 @@ class Transaction:
         removal.check_not_in_use(self.ledger, element)
         removal.retire_links(self, about, reason)
         removal.retire_concept(self, element, reason)
-        if element.type in _META_TYPES:
+        if element.type in META_TYPES:
             self.definitions_changed()
             self.ledger.head.definitions = self.ledger.head.seq
         return Retired(1, len(about))
@@ -750,19 +631,19 @@ class Transaction:
 
     def definitions_changed(self) -> None:
         """A definition has changed: whom changes concern has to be asked again."""
-        self._guards.forget()
+        self.guards.forget()
 
     def ask_guards(self, element: Element) -> None:
         """Ask the guards whether an element may be removed."""
         texts = (element.attributes_json, element.metadata_json)
         if isinstance(element, Proposition):
-            if self._guards.concerned(self, element.predicate, link=True):
+            if self.guards.concerned(self, element.predicate, link=True):
                 ends = (element.subject, element.object)
-                self._guard("retire", element, element.predicate, ends, texts, element.number)
-        elif self._guards.concerned(self, element.type, link=False):
-            self._guard("retire", element, element.type, element.name, texts, element.number)
+                self.guard("retire", element, element.predicate, ends, texts, element.number)
+        elif self.guards.concerned(self, element.type, link=False):
+            self.guard("retire", element, element.type, element.name, texts, element.number)
 
-    def _guard(
+    def guard(
         self,
         kind: ChangeKind,
         before: Element | None,
@@ -774,11 +655,11 @@ class Transaction:
         """Ask the guards about a change. Returns the attributes to write, if it is others."""
         attributes, metadata = map(parse_object, texts)
         change = Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
-        return self._guards.shape(self, change)
+        return self.guards.shape(self, change)
 
     def check(self) -> None:
         """Ask the guards about the transaction as a whole, as the commit will."""
-        self._guards.check_commit(self)
+        self.guards.check_commit(self)
 
     def finish(self) -> None:
         """Ask the guards about the whole, and close the journal's range. The writer calls this.
@@ -794,5 +675,5 @@ class Transaction:
         if self.is_empty:
             self.ledger.forget_actor()
             return
-        self._guards.check_commit(self)
+        self.guards.check_commit(self)
         self.ledger.close()

@@ -1,0 +1,161 @@
+"""What is new in the graph: from what a caller sent to journal and live row.
+
+An element that was removed before is revived as if it were new, under the id that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mycel.model import ids
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.model.records import canonical_weight
+from mycel.store.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
+from mycel.store.contents import NO_CONTENT, content, has_text
+from mycel.store.journal import Kind
+from mycel.store.properties import NO_ENDS
+from mycel.store.rows import KEPT
+
+if TYPE_CHECKING:
+    from mycel.store.transaction import Transaction
+
+DEFAULT_WEIGHT: Final = 1.0
+
+META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
+
+Place = tuple[int, int, int, bytes, bytes]
+"""Where a link is: subject, predicate, object, and the natural keys of subject and object."""
+
+
+class Grave(NamedTuple):
+    """An element that is about to be revived: its id, and the entry that removed it."""
+
+    number: int
+    seq: int
+
+
+def create_concept(
+    tx: Transaction,
+    type_number: int,
+    type_name: str,
+    name: str,
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+    *,
+    grave: Grave | None,
+) -> str:
+    """Create a concept, or revive one as new. Returns the id."""
+    ledger = tx.ledger
+    attributes_text, attributes_part = content(attributes, "attributes")
+    metadata_text, metadata_part = content(metadata, "metadata")
+    if type_name in META_TYPES:
+        check_identifier(name, "type or predicate")
+    memory = ledger.memory
+    if type_name not in memory.free_types and tx.guards.concerned(tx, type_name, link=False):
+        texts = attributes_text, metadata_text
+        number_or_none = None if grave is None else grave.number
+        shaped = tx.guard("create", None, type_name, name, texts, number_or_none)
+        if shaped is not None:
+            attributes_text, attributes_part = content(shaped, "attributes")
+    key, record = ledger.recorder.concept(
+        type_name,
+        name,
+        (attributes_part, metadata_part),
+        ledger.define(type_number, name),
+    )
+    if grave is None:
+        number = ledger.head.next_concept
+        ledger.head.next_concept += ids.ID_STEP
+        seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
+        ledger.fresh.add(number)
+    else:
+        number, before = grave.number, ledger.record_at(grave.seq)
+        seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
+        ledger.end_tombstone("concept", number, seq)
+    memory.keys[number] = key
+    now, by = ledger.time_us, ledger.actor_number
+    ledger.write(
+        INSERT_CONCEPT,
+        (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
+        prepare_flags=KEPT,
+    )
+    slots = memory.slots
+    if slots is None or slots.types:
+        ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
+    ledger.retext.add(number)
+    if type_name in META_TYPES:
+        tx.definitions_changed()
+    made = ids.concept_id(number)
+    memory.ends[made] = number, key  # Who puts a concept links it next.
+    return made
+
+
+def create_proposition(
+    tx: Transaction,
+    place: Place,
+    predicate: str,
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+    weight: float | None,
+    *,
+    grave: Grave | None,
+) -> str:
+    """Create a link, or revive one as new. Returns the id."""
+    ledger = tx.ledger
+    subject, predicate_number, object_, subject_key, object_key = place
+    attributes_text, attributes_part = content(attributes, "attributes")
+    metadata_text, metadata_part = NO_CONTENT if metadata is None else content(metadata, "metadata")
+    cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
+    memory = ledger.memory
+    if predicate not in memory.free_predicates and tx.guards.concerned(tx, predicate, link=True):
+        ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
+        texts = attributes_text, metadata_text
+        number_or_none = None if grave is None else grave.number
+        shaped = tx.guard("create", None, predicate, ends, texts, number_or_none)
+        if shaped is not None:
+            attributes_text, attributes_part = content(shaped, "attributes")
+    key, record = ledger.recorder.edge(
+        (predicate_number, predicate),
+        subject_key,
+        object_key,
+        (attributes_part, metadata_part),
+        cost,
+    )
+    if grave is None:
+        number = ledger.head.next_proposition
+        ledger.head.next_proposition += ids.ID_STEP
+        seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
+        ledger.fresh.add(number)
+    else:
+        number, before = grave.number, ledger.record_at(grave.seq)
+        seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
+        ledger.end_tombstone("proposition", number, seq)
+    memory.keys[number] = key
+    now, by = ledger.time_us, ledger.actor_number
+    ledger.write(
+        INSERT_PROPOSITION,
+        (
+            number,
+            subject,
+            predicate_number,
+            object_,
+            cost,
+            attributes_text,
+            metadata_text,
+            seq,
+            now,
+            by,
+            now,
+        ),
+        prepare_flags=KEPT,
+    )
+    slots = memory.slots
+    if slots is None or slots.predicates:
+        state = predicate_number, attributes_text, (subject, object_)
+        ledger.properties.note(number, None, state)
+    if (subject | object_) & 1:
+        ledger.note_ends(predicate_number, subject, object_)
+    if has_text(attributes_text):
+        ledger.retext.add(number)
+    return ids.proposition_id(number, predicate)
