@@ -30,7 +30,7 @@ from mycel.engine.definitions import Definition, Definitions
 from mycel.errors import ConstraintViolation
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import META_TYPES, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
 from mycel.schema.definitions import (
     ANY,
@@ -52,8 +52,6 @@ from mycel.store.transaction import Transaction
 
 WARNINGS_MAX: Final = 20
 """How many incomplete elements of one transaction are named; the others are counted."""
-
-_META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 
 
 class _Scope:
@@ -99,7 +97,7 @@ class SchemaGuard:
         else:
             definition = self._types.read(tx, type_or_predicate)
             scope.types[type_or_predicate] = definition
-        if not link and type_or_predicate in _META_TYPES:
+        if not link and type_or_predicate in META_TYPES:
             return True
         return definition is not None and not definition.takes_anything
 
@@ -113,7 +111,7 @@ class SchemaGuard:
             return
         scope = self._scope(tx)
         if isinstance(change.name_or_ends, str):
-            if change.type_or_predicate in _META_TYPES:
+            if change.type_or_predicate in META_TYPES:
                 scope.definitions[change.type_or_predicate, change.name_or_ends] = None
             definition = scope.types.get(change.type_or_predicate)
             if definition is not None:

@@ -33,7 +33,7 @@ from mycel.engine.violations import LISTED_MAX, together
 from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.schema.definitions import PredicateDefinition, is_unchanged, predicate_definition
 from mycel.schema.model import (
@@ -75,7 +75,6 @@ PROBED_MAX: Final = 100_000
 """Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 
-_META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `mycel schema apply`."
 _TYPES: Final = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
 _COUNT: Final = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
@@ -188,7 +187,7 @@ class TypedGuard:
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """Whether a schema declares this type or predicate; and definitions always."""
-        if not link and type_or_predicate in _META_TYPES:
+        if not link and type_or_predicate in META_TYPES:
             return True
         definitions = self._predicates if link else self._types
         return definitions.read(tx, type_or_predicate) is not None
@@ -210,7 +209,7 @@ class TypedGuard:
         name_or_ends = change.name_or_ends
         if isinstance(name_or_ends, tuple):
             return self._check_link(tx, scope, change, *name_or_ends)
-        if change.type_or_predicate in _META_TYPES:
+        if change.type_or_predicate in META_TYPES:
             _check_definition(change, name_or_ends)
             return None
         return self._check_concept(tx, scope, change, name_or_ends)
@@ -430,7 +429,7 @@ def check_removal(concept: Concept) -> None:
     Raises:
         ImmutableTarget: a schema declares it.
     """
-    declared = declaration(concept.attributes) if concept.type in _META_TYPES else None
+    declared = declaration(concept.attributes) if concept.type in META_TYPES else None
     if declared is not None:
         raise _declared(declared, concept.type, concept.name)
 

@@ -30,12 +30,11 @@ from mycel.errors import (
     UnknownReference,
 )
 from mycel.kip import ast
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.store.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
-_META_TYPES: Final = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
 _Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
 _Metadata: TypeAlias = JsonObject | None
@@ -138,7 +137,7 @@ class _Run:
             return found.id
         type_name, name = self._identity(matcher)
         attributes = self._attributes(block)
-        if block.expect_version is not None or type_name in _META_TYPES:
+        if block.expect_version is not None or type_name in META_TYPES:
             self._batch.write()
             made = self._tx.put_concept(
                 type_name, name, attributes, metadata, expect_version=self._version(block)

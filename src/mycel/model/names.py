@@ -9,10 +9,11 @@ from mycel.model.limits import ACTOR_BYTES_MAX, IDENTIFIER_BYTES_MAX, NAME_BYTES
 
 CONCEPT_TYPE = "$ConceptType"
 PROPOSITION_TYPE = "$PropositionType"
+META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
+"""The types of definitions."""
 SYSTEM_ACTOR = "$system"
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_META_TYPES = frozenset((CONCEPT_TYPE, PROPOSITION_TYPE))
 
 
 def check_identifier(name: object, what: str) -> str:
@@ -24,7 +25,7 @@ def check_identifier(name: object, what: str) -> str:
     """
     if not isinstance(name, str):
         raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
-    is_valid = _IDENTIFIER.fullmatch(name) or name in _META_TYPES
+    is_valid = _IDENTIFIER.fullmatch(name) or name in META_TYPES
     if len(name) > IDENTIFIER_BYTES_MAX or not is_valid:
         raise InvalidIdentifier(f"{shorten(name)!r} is not a valid name for a {what}.")
     return name if type(name) is str else str.__str__(name)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.model import ids
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.model.names import META_TYPES, check_identifier
 from mycel.model.records import canonical_weight
 from mycel.store.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
 from mycel.store.contents import NO_CONTENT, content, has_text
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mycel.store.transaction import Transaction
 
 DEFAULT_WEIGHT: Final = 1.0
-
-META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 Place = tuple[int, int, int, bytes, bytes]
 """Where a link is: subject, predicate, object, and the natural keys of subject and object."""

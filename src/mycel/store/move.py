@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from mycel.errors import DuplicateExists, ImmutableTarget, InvalidId
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_name, shorten
+from mycel.model.names import META_TYPES, check_name, shorten
 from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
@@ -30,8 +30,6 @@ from mycel.store.properties import NO_ENDS
 from mycel.store.rekey import hanging_on, settle, uproot
 from mycel.store.relink import Place, place_of, relink
 from mycel.store.rows import KEPT
-
-_META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 _MOVE: Final = (
     "UPDATE concept SET type = ?, name = ?, attributes = ?, version = ?, seq = ?, updated_at = ?"
@@ -100,7 +98,7 @@ def target_of(
         )
     wanted = element.type if type_name is None else type_name
     for each in (element.type, wanted):
-        if each in _META_TYPES:
+        if each in META_TYPES:
             raise ImmutableTarget(
                 f"A definition cannot be moved, and {each} holds nothing else.",
                 hint="Define the new type or predicate, move what uses the old one to it, and"

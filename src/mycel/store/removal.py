@@ -6,21 +6,19 @@ Links that refer to what goes, and links about those links, go with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_text
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text
 from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
 from mycel.store.journal import Kind
 from mycel.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from mycel.store.transaction import Transaction
-
-_META_TYPES: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
@@ -76,9 +74,9 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
         ImmutableTarget: it defines one of the two meta-types.
         ConstraintViolation: it defines a type or predicate that is still in use.
     """
-    if concept.type not in _META_TYPES:
+    if concept.type not in META_TYPES:
         return
-    if concept.type == CONCEPT_TYPE and concept.name in _META_TYPES:
+    if concept.type == CONCEPT_TYPE and concept.name in META_TYPES:
         raise ImmutableTarget(f"The meta-type {concept.name!r} cannot be removed.")
     table, column = (
         ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")

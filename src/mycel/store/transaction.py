@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_name
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name
 from mycel.model.records import (
     canonical_weight,
     concept_key,
@@ -29,7 +29,6 @@ from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.contents import expect, merged, with_reserved
 from mycel.store.creation import (
     DEFAULT_WEIGHT,
-    META_TYPES,
     Grave,
     Place,
     create_concept,
