@@ -80,10 +80,9 @@ def single(number: float) -> bytes:
 
 def moment(microseconds: int) -> bytes:
     """A time: whole seconds as an integer, anything finer as a decimal fraction (tag 4)."""
-    seconds, rest = divmod(microseconds, 1_000_000)
-    if not rest and seconds >= 0:
-        return uint(seconds)
-    return b"\xc4\x82\x25" + integer(microseconds)
+    if microseconds % 1_000_000 or microseconds < 0:
+        return b"\xc4\x82\x25" + integer(microseconds)
+    return uint(microseconds // 1_000_000)
 
 
 def integer(number: int) -> bytes:

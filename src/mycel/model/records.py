@@ -100,7 +100,7 @@ def concept_record(
     parts = [
         b"\x01" + cbor.text(type_name),
         b"\x02" + cbor.text(name),
-        *_stamp(created_us, created_by),
+        *_known_stamp(created_us, created_by),
     ]
     _add_common(
         parts, attributes, metadata, version=version, updated_us=updated_us, tombstone=tombstone
@@ -147,7 +147,7 @@ def edge_record(
         b"\x01" + cbor.uint(type_number),
         b"\x02\x50" + src[:RECORD_ID_BYTES],
         b"\x03\x50" + dst[:RECORD_ID_BYTES],
-        *_stamp(created_us, created_by),
+        *_known_stamp(created_us, created_by),
     ]
     if weight:
         parts.append(b"\x06\xfa" + _single.pack(weight))
@@ -198,7 +198,7 @@ class Recorder:
     """
 
     def __init__(self, created_us: int, created_by: str) -> None:
-        self._stamp = b"".join(_stamp.__wrapped__(created_us, created_by))  # None has its time yet.
+        self._stamp = b"".join(_stamp(created_us, created_by))
 
     def concept(
         self, type_name: str, name: str, content: tuple[bytes, bytes], number: int | None = None
@@ -256,10 +256,13 @@ def _predicate_parts(number: int, name: str) -> tuple[bytes, bytes]:
     return cbor.text(name) + b"\x58\x20", b"\x01" + cbor.uint(number) + b"\x02\x50"
 
 
-@lru_cache(maxsize=64)
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:
     """When and by whom: the same for everything that one transaction creates."""
     return b"\x04" + cbor.moment(created_us), b"\x05" + cbor.text(created_by)
+
+
+_known_stamp = lru_cache(maxsize=64)(_stamp)
+"""For elements that were created together, one after the other."""
 
 
 def _add_common(

@@ -15,6 +15,7 @@ Modules, in the order in which a write passes through them:
 - `refs`         how a caller names an element
 - `guards`       rules on every write, and whom a change concerns
 - `transaction`  the primitives of every change
+- `creation`     what is new: from what a caller sent to journal and live row
 - `contents`     what attributes and metadata become
 - `whole`        a step that fails halfway spoils its transaction
 - `bulk`         the same primitives for many rows at once

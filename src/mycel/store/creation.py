@@ -13,6 +13,7 @@ from mycel.model.names import META_TYPES, check_identifier
 from mycel.model.records import canonical_weight
 from mycel.store.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
 from mycel.store.contents import NO_CONTENT, content, has_text
+from mycel.store.guards import change_of
 from mycel.store.journal import Kind
 from mycel.store.properties import NO_ENDS
 from mycel.store.rows import KEPT
@@ -53,7 +54,8 @@ def create_concept(
     if type_name not in memory.free_types and tx.guards.concerned(tx, type_name, link=False):
         texts = attributes_text, metadata_text
         number_or_none = None if grave is None else grave.number
-        shaped = tx.guard("create", None, type_name, name, texts, number_or_none)
+        change = change_of("create", None, type_name, name, texts, number_or_none)
+        shaped = tx.guards.shape(tx, change)
         if shaped is not None:
             attributes_text, attributes_part = content(shaped, "attributes")
     key, record = ledger.recorder.concept(
@@ -110,7 +112,8 @@ def create_proposition(
         ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
         texts = attributes_text, metadata_text
         number_or_none = None if grave is None else grave.number
-        shaped = tx.guard("create", None, predicate, ends, texts, number_or_none)
+        change = change_of("create", None, predicate, ends, texts, number_or_none)
+        shaped = tx.guards.shape(tx, change)
         if shaped is not None:
             attributes_text, attributes_part = content(shaped, "attributes")
     key, record = ledger.recorder.edge(

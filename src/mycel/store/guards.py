@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from mycel.model.elements import Element, Proposition
-from mycel.model.values import JsonObject
+from mycel.model.values import JsonObject, parse_object
 from mycel.store.memory import Memory
 
 if TYPE_CHECKING:
@@ -45,6 +45,19 @@ class Change(NamedTuple):
     metadata: JsonObject
     number: int | None
     """The element's number; None for one that has none yet."""
+
+
+def change_of(
+    kind: ChangeKind,
+    before: Element | None,
+    type_or_predicate: str,
+    name_or_ends: str | tuple[str, str],
+    texts: tuple[str, str],
+    number: int | None,
+) -> Change:
+    """A change whose attributes and metadata are given as they are stored."""
+    attributes, metadata = map(parse_object, texts)
+    return Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
 
 
 class Guard(Protocol):

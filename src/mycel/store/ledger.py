@@ -79,10 +79,15 @@ class Ledger:
         now_us: int,
         memory: Memory | None = None,
     ) -> None:
-        self.actor: Final = check_actor(actor)
-        self.message: Final = check_text(message, "message", MESSAGE_BYTES_MAX)
         self.connection: Final = cursors.connection
         self.registry: Final = registry
+        self._actor_number = registry.actors.numbers.get(actor) if actor.__class__ is str else None
+        # Those who are known were checked when they came.
+        self.actor: Final = check_actor(actor) if self._actor_number is None else actor
+        self._is_new_actor = False
+        self.message: Final = (
+            "" if message == "" else check_text(message, "message", MESSAGE_BYTES_MAX)
+        )
         self.write: Final = cursors.write
         """Runs a statement that gives no rows."""
         self.write_many: Final = cursors.write_many
@@ -94,13 +99,6 @@ class Ledger:
         self.first_seq: Final = head.seq + 1
         self.recorder: Final = Recorder(self.time_us, self.actor)
         """Makes keys and records of what is new."""
-        known_actor = registry.actors.number(self.connection, self.actor)
-        self._is_new_actor: Final = known_actor is None
-        self.actor_number: Final = (
-            registry.add(self.connection, registry.actors, self.actor)
-            if known_actor is None
-            else known_actor
-        )
         self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed anew."""
@@ -136,10 +134,20 @@ class Ledger:
             reader.settle = self.properties.flush
         return reader
 
+    @property
+    def actor_number(self) -> int:
+        """The actor's number; an actor who changes nothing gets none."""
+        number = self._actor_number
+        if number is None:
+            actors = self.registry.actors
+            self._is_new_actor = actors.number(self.connection, self.actor) is None
+            number = self._actor_number = self.registry.add(self.connection, actors, self.actor)
+        return number
+
     def forget_actor(self) -> None:
         """Take back the number of an actor who is new, and in the end changed nothing."""
         if self._is_new_actor:
-            self.write("DELETE FROM actor WHERE id = ?", (self.actor_number,))
+            self.write("DELETE FROM actor WHERE id = ?", (self._actor_number,))
             self.registry.reset()
 
     @property

@@ -35,7 +35,7 @@ from mycel.store.creation import (
     create_proposition,
 )
 from mycel.store.ended import ENDED
-from mycel.store.guards import Change, ChangeKind, Guard, Guards
+from mycel.store.guards import Change, Guard, Guards, change_of
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.ledger import Ledger, missing
@@ -224,7 +224,8 @@ class Transaction:
             return False
         if self.guards.concerned(self, before.type, link=False):
             texts = attributes_text, metadata_text
-            shaped = self.guard("update", before, before.type, before.name, texts, number)
+            change = change_of("update", before, before.type, before.name, texts, number)
+            shaped = self.guards.shape(self, change)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
                 if (before.attributes_json, before.metadata_json) == (
@@ -382,6 +383,7 @@ class Transaction:
             refuse_self_link(subject, object_)
             raise
         if source == target:
+            refuse_self_link(subject, object_)
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key
 
@@ -401,7 +403,8 @@ class Transaction:
             return False
         if self.guards.concerned(self, before.predicate, link=True):
             ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
-            shaped = self.guard("update", before, before.predicate, ends, texts, number)
+            change = change_of("update", before, before.predicate, ends, texts, number)
+            shaped = self.guards.shape(self, change)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
                 if same == (attributes_text, metadata_text, weight):
@@ -457,7 +460,8 @@ class Transaction:
         if self.guards.concerned(self, link.predicate, link=True):
             outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
             texts = link.attributes_json, link.metadata_json
-            shaped = self.guard("update", link, link.predicate, outer, texts, link.number)
+            change = change_of("update", link, link.predicate, outer, texts, link.number)
+            shaped = self.guards.shape(self, change)
         attributes_text = (
             link.attributes_json if shaped is None else object_text(shaped, "attributes")
         )
@@ -520,7 +524,8 @@ class Transaction:
         if any(self.guards.concerned(self, kind, link=link) for kind in kinds):
             texts = attributes_text, element.metadata_json
             kind, to = target.type_or_predicate, target.name_or_ends
-            shaped = self.guard("update", element, kind, to, texts, element.number)
+            change = change_of("update", element, kind, to, texts, element.number)
+            shaped = self.guards.shape(self, change)
             if shaped is not None:
                 attributes_text = object_text(shaped, "attributes")
         moves.move(element, target, attributes_text)
@@ -638,23 +643,15 @@ class Transaction:
         if isinstance(element, Proposition):
             if self.guards.concerned(self, element.predicate, link=True):
                 ends = (element.subject, element.object)
-                self.guard("retire", element, element.predicate, ends, texts, element.number)
+                self.guards.shape(
+                    self,
+                    change_of("retire", element, element.predicate, ends, texts, element.number),
+                )
         elif self.guards.concerned(self, element.type, link=False):
-            self.guard("retire", element, element.type, element.name, texts, element.number)
-
-    def guard(
-        self,
-        kind: ChangeKind,
-        before: Element | None,
-        type_or_predicate: str,
-        name_or_ends: str | tuple[str, str],
-        texts: tuple[str, str],
-        number: int | None,
-    ) -> JsonObject | None:
-        """Ask the guards about a change. Returns the attributes to write, if it is others."""
-        attributes, metadata = map(parse_object, texts)
-        change = Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
-        return self.guards.shape(self, change)
+            self.guards.shape(
+                self,
+                change_of("retire", element, element.type, element.name, texts, element.number),
+            )
 
     def check(self) -> None:
         """Ask the guards about the transaction as a whole, as the commit will."""

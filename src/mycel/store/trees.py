@@ -198,7 +198,7 @@ class _Pages:
     def write(self) -> None:
         """Write what was put or deleted, and the branches above it, which have changed with it."""
         changed = self._changed
-        for page in self._buckets:
+        for page in (*self._buckets, *changed):
             above = page >> 4
             while above in self.branches and above not in changed:
                 changed.add(above)

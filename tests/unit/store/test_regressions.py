@@ -12,7 +12,13 @@ import apsw
 import pytest
 
 import mycel
-from mycel.errors import CommitUncertain, DatabaseError, ImmutableTarget, NotFound
+from mycel.errors import (
+    CommitUncertain,
+    DatabaseError,
+    ImmutableTarget,
+    NotFound,
+    SelfEdgeError,
+)
 from mycel.store import checkpoints
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
 
@@ -211,3 +217,13 @@ def test_interrupted_writes_among_those_of_other_threads_are_whole_or_not_there(
         assert db.get_concept(FACT, "half") is None
         assert [name for name in told if db.get_concept(FACT, name) is None] == []
         assert_sound(db)
+
+
+def test_an_element_that_is_linked_to_itself_is_named_by_its_id(db: mycel.Nexus) -> None:
+    """The message once held all of it, attributes and metadata included."""
+    (one,) = add_concepts(db, "one")
+    element = db.get(one)
+    for subject, object_ in ((element, element), (element, one), (one, element), (one, one)):
+        with db.transaction() as tx, pytest.raises(SelfEdgeError) as caught:
+            tx.put_proposition(subject, "references", object_)
+        assert caught.value.message == f"{one!r} cannot be linked to itself."

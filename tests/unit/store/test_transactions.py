@@ -1,10 +1,12 @@
 """Transactions: all or nothing, nothing for nothing, and the primitives in them."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import apsw
 import pytest
 
 import mycel
@@ -109,8 +111,11 @@ def test_the_next_transaction_after_a_failed_one_works_as_if_it_had_not_been(
 
 def test_a_transaction_that_changes_nothing_leaves_nothing(db: mycel.Nexus, path: Path) -> None:
     rows = dump(path)
-    with db.transaction(actor="visitor", message="just looking"):
-        pass
+    with closing(apsw.Connection(str(path))) as other:
+        version = other.pragma("data_version")
+        with db.transaction(actor="visitor", message="just looking"):
+            pass
+        assert other.pragma("data_version") == version
     assert dump(path) == rows
 
 
