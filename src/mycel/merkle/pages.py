@@ -51,8 +51,7 @@ class Branch:
 
     They are kept as they are hashed: in five positions, each the two bytes of a branching point and
     the hashes of its four ways. The first four lie two bits below the page and lead to its
-    children; the last is the page itself, and leads to those four. A branch is changed in place,
-    then put.
+    children; the last is the page itself, and leads to those four. A branch is changed in place.
     """
 
     __slots__ = ("_is_dense", "positions")

@@ -97,7 +97,7 @@ def _revive_links(tx: Transaction, drop: Drop, revived: set[int], predicates: se
     """Revive links of restored predicates, and those on what was revived, ends before links."""
     ledger = tx.ledger
     names = ledger.registry.predicates
-    defined = ledger.defined(names).values()
+    defined = set(ledger.defined(names).values())
     waiting = instances.retired_at(ledger.connection, "proposition", drop.time_us, DROPPED)
     while waiting:
         later = array("q")

@@ -280,9 +280,11 @@ def _add_common(
             parts.append(b"\x09" + cbor.text(tombstone.reason))
         parts.append(b"\x0a" + cbor.text(tombstone.by))
     if attributes:
-        parts.append(b"\x0b" + cbor.byte_string(cbor.encode_object(attributes)))
+        encoded = cbor.byte_string(cbor.encode_object(attributes))
+        parts.append(CONTENT_HEADS["attributes"] + encoded)
     if metadata:
-        parts.append(b"\x0c" + cbor.byte_string(cbor.encode_object(metadata)))
+        encoded = cbor.byte_string(cbor.encode_object(metadata))
+        parts.append(CONTENT_HEADS["metadata"] + encoded)
     if version > 1:
         parts += (b"\x0d" + cbor.uint(version), b"\x0e" + cbor.moment(updated_us))
 

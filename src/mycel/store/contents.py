@@ -86,8 +86,9 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
         if text == EMPTY_OBJECT:
             return NO_CONTENT
-        return text, CONTENT_HEADS[what] + cbor.byte_string(cbor.encode(dict(given)))
-    if what == "metadata":
-        check_metadata_keys(given)
-    text = orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
-    return text, CONTENT_HEADS[what] + cbor.byte_string(flat)
+        encoded = cbor.encode(dict(given))
+    else:
+        if what == "metadata":
+            check_metadata_keys(given)
+        text, encoded = orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), flat
+    return text, CONTENT_HEADS[what] + cbor.byte_string(encoded)

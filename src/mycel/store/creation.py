@@ -1,12 +1,13 @@
 """What is new in the graph: from what a caller sent to journal and live row.
 
-An element that was removed before is revived as if it were new, under the id that it had.
+An element that was removed before is revived as if it were new, under the id that it had: of its
+tombstone, the row begins with the id, and the fifth column is the entry that set it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from mycel.model import ids
 from mycel.model.names import META_TYPES, check_identifier
@@ -16,7 +17,7 @@ from mycel.store.contents import NO_CONTENT, content, has_text
 from mycel.store.guards import change_of
 from mycel.store.journal import Kind
 from mycel.store.properties import NO_ENDS
-from mycel.store.rows import KEPT
+from mycel.store.rows import KEPT, Row
 
 if TYPE_CHECKING:
     from mycel.store.transaction import Transaction
@@ -27,13 +28,6 @@ Place = tuple[int, int, int, bytes, bytes]
 """Where a link is: subject, predicate, object, and the natural keys of subject and object."""
 
 
-class Grave(NamedTuple):
-    """An element that is about to be revived: its id, and the entry that removed it."""
-
-    number: int
-    seq: int
-
-
 def create_concept(
     tx: Transaction,
     type_number: int,
@@ -42,7 +36,7 @@ def create_concept(
     attributes: Mapping[str, Any] | None,
     metadata: Mapping[str, Any] | None,
     *,
-    grave: Grave | None,
+    tombstone: Row | None = None,
 ) -> str:
     """Create a concept, or revive one as new. Returns the id."""
     ledger = tx.ledger
@@ -53,8 +47,8 @@ def create_concept(
     memory = ledger.memory
     if type_name not in memory.free_types and tx.guards.concerned(tx, type_name, link=False):
         texts = attributes_text, metadata_text
-        number_or_none = None if grave is None else grave.number
-        change = change_of("create", None, type_name, name, texts, number_or_none)
+        revived = None if tombstone is None else tombstone[0]
+        change = change_of("create", None, type_name, name, texts, revived)
         shaped = tx.guards.shape(tx, change)
         if shaped is not None:
             attributes_text, attributes_part = content(shaped, "attributes")
@@ -64,13 +58,13 @@ def create_concept(
         (attributes_part, metadata_part),
         ledger.define(type_number, name),
     )
-    if grave is None:
+    if tombstone is None:
         number = ledger.head.next_concept
         ledger.head.next_concept += ids.ID_STEP
         seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
         ledger.fresh.add(number)
     else:
-        number, before = grave.number, ledger.record_at(grave.seq)
+        number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
         ledger.end_tombstone("concept", number, seq)
     memory.keys[number] = key
@@ -99,7 +93,7 @@ def create_proposition(
     metadata: Mapping[str, Any] | None,
     weight: float | None,
     *,
-    grave: Grave | None,
+    tombstone: Row | None = None,
 ) -> str:
     """Create a link, or revive one as new. Returns the id."""
     ledger = tx.ledger
@@ -111,8 +105,8 @@ def create_proposition(
     if predicate not in memory.free_predicates and tx.guards.concerned(tx, predicate, link=True):
         ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
         texts = attributes_text, metadata_text
-        number_or_none = None if grave is None else grave.number
-        change = change_of("create", None, predicate, ends, texts, number_or_none)
+        revived = None if tombstone is None else tombstone[0]
+        change = change_of("create", None, predicate, ends, texts, revived)
         shaped = tx.guards.shape(tx, change)
         if shaped is not None:
             attributes_text, attributes_part = content(shaped, "attributes")
@@ -123,13 +117,13 @@ def create_proposition(
         (attributes_part, metadata_part),
         cost,
     )
-    if grave is None:
+    if tombstone is None:
         number = ledger.head.next_proposition
         ledger.head.next_proposition += ids.ID_STEP
         seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
         ledger.fresh.add(number)
     else:
-        number, before = grave.number, ledger.record_at(grave.seq)
+        number, before = tombstone[0], ledger.record_at(tombstone[4])
         seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
         ledger.end_tombstone("proposition", number, seq)
     memory.keys[number] = key
@@ -155,8 +149,7 @@ def create_proposition(
     if slots is None or slots.predicates:
         state = predicate_number, attributes_text, (subject, object_)
         ledger.properties.note(number, None, state)
-    if (subject | object_) & 1:
-        ledger.note_ends(predicate_number, subject, object_)
+    ledger.note_ends(predicate_number, subject, object_)
     if has_text(attributes_text):
         ledger.retext.add(number)
     return ids.proposition_id(number, predicate)

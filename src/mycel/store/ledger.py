@@ -21,7 +21,7 @@ from mycel.model.names import check_actor, check_text, shorten
 from mycel.model.records import Recorder, concept_key, proposition_key
 from mycel.store import link_ends, text
 from mycel.store.cursors import Cursors
-from mycel.store.journal import NO_RECORD, Head, Kind, entry_leaf, tx_bytes
+from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
 from mycel.store.layout import (
     CONCEPT_COLUMNS,
     CONCEPT_TYPE_NUMBER,
@@ -163,10 +163,7 @@ class Ledger:
         Raises:
             TypeMismatch: it is not defined, or its definition was removed.
         """
-        registry, definitions = self.registry, self.head.definitions
-        if registry.definitions != definitions:
-            registry.read_definitions(self.connection, definitions)
-        number = names.defined.get(name) if isinstance(name, str) else None
+        number = self.defined(names).get(name) if isinstance(name, str) else None
         if number is None:
             names.load(self.connection)
             raise undefined(what, name, names)
@@ -174,7 +171,9 @@ class Ledger:
 
     def defined(self, names: Names) -> dict[str, int]:
         """The types or predicates that may be used, and their numbers."""
-        self.registry.read_definitions(self.connection, self.head.definitions)
+        registry, definitions = self.registry, self.head.definitions
+        if registry.definitions != definitions:
+            registry.read_definitions(self.connection, definitions)
         return names.defined
 
     def names_defined_by(self, type_number: int) -> Names | None:
@@ -275,8 +274,9 @@ class Ledger:
         self._linked.add((subject, predicate, object_))
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
-        """A link on a link is written: remember which predicates lead to links."""
-        link_ends.note(self.connection, self.memory, predicate, subject, object_)
+        """A link is written between these elements: remember which predicates lead to links."""
+        if (subject | object_) & 1:
+            link_ends.note(self.connection, self.memory, predicate, subject, object_)
 
     # The journal.
 
@@ -290,13 +290,12 @@ class Ledger:
         key: bytes,
     ) -> int:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
-        before_hash = NO_RECORD if before is None else sha256(before).digest()
         after_hash = sha256(after).digest()
         self.changes[namespace].set(key, after_hash)
         head, entries = self.head, self._entries
         head.seq = seq = head.seq + 1
         entries.append((seq, kind, number, before, after))
-        self._leaves.append(entry_leaf(kind, number, before_hash, after_hash))
+        self._leaves.append(entry_leaf(kind, number, hash_of(before), after_hash))
         if len(entries) >= _ENTRIES_HELD_MAX:
             self.flush_entries()
         return seq

@@ -85,8 +85,6 @@ class Registry:
 
     def read_definitions(self, connection: apsw.Connection, definitions: int) -> None:
         """Find out which definitions are in force; for writers, who have read the head."""
-        if definitions == self.definitions:
-            return
         for meta, names in (
             (CONCEPT_TYPE_NUMBER, self.types),
             (PROPOSITION_TYPE_NUMBER, self.predicates),

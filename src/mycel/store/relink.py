@@ -89,8 +89,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place
     ledger.write_over(before, _MOVE, (*place, *written))
     state = place.predicate, after.attributes_json, (place.subject, place.object)
     ledger.properties.note(number, ledger.state_of(before), state)
-    if (place.subject | place.object) & 1:
-        ledger.note_ends(place.predicate, place.subject, place.object)
+    ledger.note_ends(place.predicate, place.subject, place.object)
     if before.attributes_json != after.attributes_json:
         ledger.retext.add(number)
 

@@ -29,7 +29,6 @@ from mycel.store.bulk import ConceptRow, PropositionRow
 from mycel.store.contents import expect, merged, with_reserved
 from mycel.store.creation import (
     DEFAULT_WEIGHT,
-    Grave,
     Place,
     create_concept,
     create_proposition,
@@ -137,7 +136,9 @@ class Transaction:
     def define_meta_types(self) -> None:
         """Write the definitions of the two meta-types, before which nothing is defined."""
         for name in META_TYPES:
-            create_concept(self, CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, grave=None)
+            create_concept(
+                self, CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, tombstone=None
+            )
 
     # Concepts.
 
@@ -169,9 +170,8 @@ class Transaction:
             if expect_version is not None:
                 expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
             if row is None or row[4] is not None:
-                grave = None if row is None else Grave(row[0], row[4])
                 return create_concept(
-                    self, type_number, type_name, name, attributes, metadata, grave=grave
+                    self, type_number, type_name, name, attributes, metadata, tombstone=row
                 )
             number, old_attributes, old_metadata, *_ = row
             self._change_concept(
@@ -299,9 +299,8 @@ class Transaction:
             if expect_version is not None:
                 expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
             if row is None or row[4] is not None:
-                grave = None if row is None else Grave(row[0], row[4])
                 return create_proposition(
-                    self, place, predicate, attributes, metadata, weight, grave=grave
+                    self, place, predicate, attributes, metadata, weight, tombstone=row
                 )
             number, old_attributes, old_metadata, _, _, old_weight = row
             self._change_proposition(
@@ -354,8 +353,7 @@ class Transaction:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
             return ids.proposition_id(row[0], predicate)
-        grave = None if row is None else Grave(row[0], row[4])
-        return create_proposition(self, place, predicate, data, metadata, weight, grave=grave)
+        return create_proposition(self, place, predicate, data, metadata, weight, tombstone=row)
 
     @whole
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:

@@ -140,10 +140,8 @@ class _Pages:
         self._delete = f"DELETE FROM {table} WHERE page = ?"
         self.branches: dict[int, Branch] = {}
         """Those in memory: the ones that stay there, and below them those that were changed."""
-        self._changed: set[int] = set()
-        """Branches that were put."""
         self._buckets: dict[int, bytes | None] = {}
-        """Buckets that were put; None for a page that was deleted."""
+        """Buckets that were put; None for a page that was deleted. What lies above has changed."""
         self._ahead: dict[int, bytes] = {}
         """Branches as they are stored, read with one beside them."""
         self._read_families: set[int] = set()
@@ -186,19 +184,17 @@ class _Pages:
         if isinstance(body, Branch):
             self.branches[page] = body
             self._buckets.pop(page, None)
-            self._changed.add(page)
         else:
             self._buckets[page] = body
 
     def delete(self, page: int) -> None:
         self.branches.pop(page, None)
-        self._changed.discard(page)
         self._buckets[page] = None
 
     def write(self) -> None:
         """Write what was put or deleted, and the branches above it, which have changed with it."""
-        changed = self._changed
-        for page in (*self._buckets, *changed):
+        changed: set[int] = set()
+        for page in self._buckets:
             above = page >> 4
             while above in self.branches and above not in changed:
                 changed.add(above)
@@ -212,12 +208,10 @@ class _Pages:
             if page >= _KEPT_PAGE_MAX:
                 self.branches.pop(page, None)
             self._ahead.pop(page, None)
-        self._changed.clear()
         self._buckets.clear()
 
     def forget(self) -> None:
         self.branches.clear()
-        self._changed.clear()
         self._buckets.clear()
         self._ahead.clear()
         self._read_families.clear()

@@ -232,7 +232,7 @@ class Writer:
     # Taking turns.
 
     def _refuse_nesting(self, hint: str = _WRITE_WITH_TX) -> None:
-        if self._owner == threading.get_ident():
+        if self.is_mine():
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
     def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
