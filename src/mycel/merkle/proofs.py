@@ -23,6 +23,7 @@ from mycel.errors import InvalidValueType
 from mycel.merkle import log, sparse
 from mycel.merkle.pages import KEY_BITS
 from mycel.model import cbor
+from mycel.model.digests import Hashed
 from mycel.model.names import kind_of
 from mycel.model.records import record_hash
 
@@ -97,7 +98,7 @@ class Snapshot:
 
 
 _STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
-_TREE_HASHES: dict[TreeHash, Callable[[bytes], sparse.Hashed]] = {
+_TREE_HASHES: dict[TreeHash, Callable[[bytes], Hashed]] = {
     "blake2s": blake2s,
     "sha256": sha256,
 }

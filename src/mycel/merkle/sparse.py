@@ -53,6 +53,7 @@ from mycel.merkle.pages import (
     Branch,
     Page,
 )
+from mycel.model.digests import Hashed
 
 ROOT_PAGE = 1
 OTHER_WAYS_BYTES = 3 * HASH_BYTES
@@ -74,12 +75,6 @@ class TreeNodes(Protocol):
 
 
 # Proofs.
-
-
-class Hashed(Protocol):
-    """What a hash function of `hashlib` gives."""
-
-    def digest(self) -> bytes: ...
 
 
 Step = tuple[int, bytes]

@@ -222,7 +222,7 @@ class Store:
             trees.catch_up(head.seq, head.folded_seq)
             trees.write(head)
             text.fold(connection)
-            head.write(connection.execute, b"", b"")
+            head.settle(connection.execute)
 
         return self._writer.maintain(work, wait=wait)
 

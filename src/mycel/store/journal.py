@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from hashlib import sha256
 from struct import Struct
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 import apsw
 
@@ -27,11 +26,25 @@ from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
+from mycel.model.digests import short_sha256
+from mycel.model.records import record_hash
 from mycel.store.registry import Registry
 from mycel.store.rows import KEPT, Row, every, first, only
 
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
+
+_SETTLE: Final = (
+    "UPDATE tx SET folded_seq = seq, pending = 0, changes = x'', texts = x'' WHERE seq = ?"
+)
+_FORGET_FOLDED: Final = (
+    "UPDATE tx SET next_concept = NULL, next_proposition = NULL, definitions = NULL,"
+    " folded_seq = NULL, pending = NULL, frontier = NULL, changes = NULL, texts = NULL"
+    " WHERE seq < ?1"
+    " AND seq >= (SELECT folded_seq FROM tx WHERE seq < ?1 ORDER BY seq DESC LIMIT 1)"
+)
+"""Of the rows before the newest, those that say where everything stood: the one that was folded
+last, and the pending ones after it."""
 
 
 class Kind(IntEnum):
@@ -53,7 +66,7 @@ class Kind(IntEnum):
 
 def hash_of(record: bytes | None) -> bytes:
     """The hash of a record, or of none."""
-    return NO_RECORD if record is None else sha256(record).digest()
+    return NO_RECORD if record is None else record_hash(record)
 
 
 def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
@@ -63,7 +76,7 @@ def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) 
 
 def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
     """The leaf hash of an entry."""
-    return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
+    return short_sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
 
 
 def tx_bytes(
@@ -117,6 +130,8 @@ class Head:
             "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
             " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1",
         )
+        if None in row:
+            raise DatabaseCorrupt("The head of the journal is incomplete.")
         try:
             frontier = log.Frontier.from_bytes(row[7])
         except ValueError as error:
@@ -124,28 +139,46 @@ class Head:
         numbers, roots = row[:7], row[8:]
         return cls(*numbers, frontier, *roots)  # type: ignore[call-arg]  # Ten columns, ten fields.
 
-    def write(self, execute: Execute, changes: bytes, texts: bytes) -> None:
-        """Write the row of a transaction, with what is to be folded into trees and index."""
+    def append(
+        self,
+        execute: Execute,
+        transaction: tuple[int, int, str],
+        changes: bytes,
+        texts: bytes,
+    ) -> None:
+        """Append the row of a transaction, with what is to be folded into trees and index.
+
+        The transaction is its first entry, the number of its actor, and its message.
+        """
+        first_seq, actor, message = transaction
         execute(
-            "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.seq,
+                first_seq,
                 self.time_us,
+                actor,
+                message,
+                self.concepts_root,
+                self.edges_root,
                 self.next_concept,
                 self.next_proposition,
                 self.definitions,
                 self.folded_seq,
                 self.pending,
                 self.frontier.to_bytes(),
-                self.concepts_root,
-                self.edges_root,
                 changes,
                 texts,
             ),
             prepare_flags=KEPT,
         )
         if self.folded_seq == self.seq:
-            execute("DELETE FROM head WHERE seq < ?", (self.seq,), prepare_flags=KEPT)
+            execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
+
+    def settle(self, execute: Execute) -> None:
+        """Note in the newest row that all changes have been folded."""
+        execute(_SETTLE, (self.seq,), prepare_flags=KEPT)
+        execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

@@ -5,16 +5,18 @@
     concept_past, proposition_past  superseded versions and tombstones, each with the range of the
                                   journal [from_seq, to_seq) in which it was true
     journal                       one row per change, with the records before and after it
-    tx                            one row per transaction: who, when, why, and the roots after it
+    tx                            one row per transaction: who, when, why, and the roots after it.
+                                  The newest row says where everything stands. It, and those of the
+                                  transactions whose changes are not yet folded into the trees and
+                                  the index, have more columns: which changes and texts they are
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index
     property_slot, property       which properties of which types are indexed, and the index of
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
-    head                          where everything stands: the newest row. The others are those of
-                                  the transactions whose changes are not yet folded into the trees
-                                  and the index; each row says which changes and texts they are
+
+`head` is a view on the rows of `tx` that have those columns. Up to format 4 it was a table.
 
 A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
 first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so
@@ -31,7 +33,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x4D59434C
 """`MYCL`, in the header of every file of ours."""
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
 
 OPEN_END: Final = 9223372036854775807
@@ -196,15 +198,6 @@ CREATE TABLE journal (
     purged INTEGER
 ) STRICT;
 CREATE INDEX journal_purge ON journal (element) WHERE kind = 6;
-CREATE TABLE tx (
-    seq INTEGER PRIMARY KEY,
-    first_seq INTEGER NOT NULL,
-    time INTEGER NOT NULL,
-    actor INTEGER NOT NULL,
-    message TEXT NOT NULL,
-    concepts_root BLOB NOT NULL,
-    edges_root BLOB NOT NULL
-) STRICT;
 CREATE TABLE log_node (
     level INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -214,6 +207,18 @@ CREATE TABLE log_node (
 CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 {FTS};
+"""
+
+_OLD_TX_AND_HEAD = """
+CREATE TABLE tx (
+    seq INTEGER PRIMARY KEY,
+    first_seq INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    actor INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    concepts_root BLOB NOT NULL,
+    edges_root BLOB NOT NULL
+) STRICT;
 CREATE TABLE head (
     seq INTEGER PRIMARY KEY,
     time INTEGER NOT NULL,
@@ -229,6 +234,32 @@ CREATE TABLE head (
     texts BLOB NOT NULL
 ) STRICT;
 """
+"""Transactions, and where everything stands, up to format 4."""
+
+TX: Final = """
+CREATE TABLE tx (
+    seq INTEGER PRIMARY KEY,
+    first_seq INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    actor INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    concepts_root BLOB NOT NULL,
+    edges_root BLOB NOT NULL,
+    next_concept INTEGER,
+    next_proposition INTEGER,
+    definitions INTEGER,
+    folded_seq INTEGER,
+    pending INTEGER,
+    frontier BLOB,
+    changes BLOB,
+    texts BLOB
+) STRICT;
+CREATE VIEW head AS
+SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending, frontier,
+       concepts_root, edges_root, changes, texts
+FROM tx WHERE frontier IS NOT NULL;
+"""
+"""Transactions, and where everything stands, since format 5."""
 
 # A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views. The
 # name of a resource may be a URI without slashes, such as urn:isbn:0.
@@ -287,7 +318,7 @@ that `nodes` does not have."""
 _RELINKS = "CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;"
 """An index that files of format 1 have, and nobody uses any more."""
 
-CREATE: Final = _TABLES + PROPERTIES + LINK_ENDS + VIEWS
+CREATE: Final = _TABLES + TX + PROPERTIES + LINK_ENDS + VIEWS
 """The statements that make an empty database."""
 
 
@@ -295,8 +326,10 @@ def created(format_: int) -> str:
     """The statements that made an empty database of a format."""
     match format_:
         case 1:
-            return _TABLES + _RELINKS + _OLD_VIEWS
+            return _TABLES + _OLD_TX_AND_HEAD + _RELINKS + _OLD_VIEWS
         case 2:
-            return _TABLES + PROPERTIES + VIEWS
+            return _TABLES + _OLD_TX_AND_HEAD + PROPERTIES + VIEWS
+        case 3 | 4:
+            return _TABLES + _OLD_TX_AND_HEAD + PROPERTIES + LINK_ENDS + VIEWS
         case _:
             return CREATE

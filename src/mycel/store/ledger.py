@@ -8,7 +8,6 @@ that the version before it is kept, and that state trees and indexes learn of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 from mycel.errors import NotFound, VersionConflict
@@ -18,7 +17,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text, shorten
-from mycel.model.records import Recorder, concept_key, proposition_key
+from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
 from mycel.store import link_ends, text
 from mycel.store.cursors import Cursors
 from mycel.store.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
@@ -290,7 +289,7 @@ class Ledger:
         key: bytes,
     ) -> int:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
-        after_hash = sha256(after).digest()
+        after_hash = record_hash(after)
         self.changes[namespace].set(key, after_hash)
         head, entries = self.head, self._entries
         head.seq = seq = head.seq + 1
@@ -400,16 +399,18 @@ class Ledger:
             text.fold(self.connection, self.retext)
         else:
             texts = text.pack(self.retext)
-        roots = head.concepts_root, head.edges_root
-        entry = tx_bytes(self.first_seq, self.time_us, self.actor, self.message, *roots)
+        entry = tx_bytes(
+            self.first_seq,
+            self.time_us,
+            self.actor,
+            self.message,
+            head.concepts_root,
+            head.edges_root,
+        )
         self._leaves.append(log.leaf_hash(entry))
         self.flush_entries()
-        self.write(
-            "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (head.seq, self.first_seq, self.time_us, self.actor_number, self.message, *roots),
-            prepare_flags=KEPT,
-        )
-        head.write(self.write, changes, texts)
+        transaction = self.first_seq, self.actor_number, self.message
+        head.append(self.write, transaction, changes, texts)
 
 
 def missing(ref: object) -> NotFound:

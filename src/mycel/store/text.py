@@ -36,7 +36,11 @@ def pending(connection: apsw.Connection) -> set[int]:
 
 def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]:
     """Pending elements, each with the transaction that changed it."""
-    rows = every(connection, "SELECT seq, texts FROM head WHERE texts != x''")
+    rows = every(
+        connection,
+        "SELECT seq, texts FROM head WHERE texts != x''"
+        " AND seq > (SELECT folded_seq FROM head ORDER BY seq DESC LIMIT 1)",
+    )
     return [
         (seq, int.from_bytes(packed[at : at + 8]))
         for seq, packed in rows

@@ -79,9 +79,8 @@ class Transaction:
 
         Returns whether it was a load, for which the page cache had to grow.
         """
-        was_load = self.ledger.is_load
-        self.ledger = ENDED
-        return was_load
+        ledger, self.ledger = self.ledger, ENDED
+        return ledger is not ENDED and ledger.is_load
 
     @property
     def actor(self) -> str:

@@ -1,9 +1,9 @@
 """From the format of an older file to the present one.
 
-Each step takes a file from one format to the next, and leaves what is written in the journal as it
-is. All steps that a file needs run in one transaction, with the number of the format, so a file
-that loses power on the way is still the old one. A file that is opened for reading only stays as it
-is: whoever reads has to cope with what it lacks.
+Each step brings what is new in one format, and leaves what is written in the journal as it is. All
+steps that a file needs run in one transaction, with the number of the format, so a file that loses
+power on the way is still the old one. A file that is opened for reading only stays as it is:
+whoever reads has to cope with what it lacks.
 
 Up to format 3 the state trees had other keys and hashes, so their roots cannot be compared with
 those of today. The step to format 4 plants them anew and appends a transaction without entries,
@@ -33,11 +33,12 @@ from mycel.store.rows import only
 from mycel.store.trees import FOLD_CHANGES_MAX, Changes, StateTrees
 
 _PRESENT_TREES_SINCE: Final = 4
+HEAD_IN_TX_SINCE: Final = 5
 _REPLANTED: Final = "state trees of format 4"
 
 
 def _add_the_index_of_properties(connection: apsw.Connection, _: int) -> None:
-    """1 to 2. No type has a slot yet, so there is nothing to fill; and one index has no use.
+    """No type has a slot yet, so there is nothing to fill; and one index has no use.
 
     The views leave concepts out that nobody has written yet.
     """
@@ -49,13 +50,26 @@ def _add_the_index_of_properties(connection: apsw.Connection, _: int) -> None:
 
 
 def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> None:
-    """2 to 3."""
     connection.execute(layout.LINK_ENDS)
     connection.execute(f"INSERT INTO link_end {link_ends.FOUND}")
 
 
+def _join_transactions_and_head(connection: apsw.Connection, _: int) -> None:
+    connection.execute("ALTER TABLE tx RENAME TO old_tx")
+    connection.execute("ALTER TABLE head RENAME TO old_head")
+    connection.execute(layout.TX)
+    connection.execute(
+        "INSERT INTO tx SELECT t.seq, t.first_seq, t.time, t.actor, t.message, t.concepts_root,"
+        " t.edges_root, h.next_concept, h.next_proposition, h.definitions, h.folded_seq, h.pending,"
+        " h.frontier, h.changes, h.texts FROM old_tx t LEFT JOIN old_head h ON h.seq = t.seq"
+        " ORDER BY t.seq"
+    )
+    connection.execute("DROP TABLE old_tx")
+    connection.execute("DROP TABLE old_head")
+
+
 def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
-    """3 to 4. What the leaves should be is read from the journal, which the log vouches for.
+    """What the leaves should be is read from the journal, which the log vouches for.
 
     Raises:
         DatabaseCorrupt: those of the older trees are others. They are what was vouched for so far.
@@ -99,12 +113,14 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
     ledger.close()
 
 
-STEPS: Final[tuple[Callable[[apsw.Connection, int], None], ...]] = (
-    _add_the_index_of_properties,
-    _note_links_at_the_ends_of_links,
-    _plant_the_trees_anew,
+STEPS: Final[tuple[tuple[int, Callable[[apsw.Connection, int], None]], ...]] = (
+    (2, _add_the_index_of_properties),
+    (3, _note_links_at_the_ends_of_links),
+    (HEAD_IN_TX_SINCE, _join_transactions_and_head),
+    (_PRESENT_TREES_SINCE, _plant_the_trees_anew),
 )
-"""The first takes a file of format 1 to format 2, and so on. Each is told what time it is."""
+"""What a file needs that is older than this format, in the order in which it is done: planting
+appends a transaction, as it is written today. Each step is told what time it is."""
 
 
 def upgrade(connection: apsw.Connection, now_us: int) -> None:
@@ -113,9 +129,10 @@ def upgrade(connection: apsw.Connection, now_us: int) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have been faster.
-        for step in STEPS[format_of(connection) - 1 :]:
-            step(connection, now_us)
+        found = format_of(connection)  # Another process may have been faster.
+        for format_, step in STEPS:
+            if found < format_:
+                step(connection, now_us)
         connection.execute(f"PRAGMA user_version = {layout.FORMAT}")
         connection.execute("COMMIT")
     except BaseException:

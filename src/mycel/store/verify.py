@@ -47,7 +47,7 @@ from mycel.store.reader import Reader
 from mycel.store.replay import replay_problems
 from mycel.store.rows import Row, every, only
 from mycel.store.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
-from mycel.store.upgrades import format_of, has_present_trees, roots_since
+from mycel.store.upgrades import HEAD_IN_TX_SINCE, format_of, has_present_trees, roots_since
 
 PROBLEMS_MAX: Final = 100
 """A damaged database is damaged; a thousand findings say no more than a hundred."""
@@ -457,8 +457,8 @@ class _Verification:
         pending = 0
         rows = every(
             self._connection,
-            "SELECT seq, folded_seq, pending, length(changes), length(texts) FROM head"
-            " ORDER BY seq",
+            "SELECT seq, folded_seq, coalesce(pending, -1), coalesce(length(changes), -1),"
+            " coalesce(length(texts), -1) FROM head ORDER BY seq",
         )
         folded = rows[-1][1] if rows else 0
         for seq, folded_seq, stated, changes, texts in rows:
@@ -467,6 +467,13 @@ class _Verification:
                 yield f"head {seq}", "counts pending changes wrongly"
             if seq == folded and (changes or texts):
                 yield f"head {seq}", "is folded, but has changes left"
+        if format_of(self._connection) >= HEAD_IN_TX_SINCE:
+            left = every(
+                self._connection,
+                "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
+                " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
+            )
+            yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
         yield from self._definitions()
 
     def _definitions(self) -> Findings:

@@ -35,6 +35,11 @@ def put(db: mycel.Nexus, name: str) -> None:
     db.write(lambda tx: tx.put_concept(FACT, name, {"text": "word"}))
 
 
+def put_in_block(db: mycel.Nexus, name: str) -> None:
+    with db.transaction() as tx:
+        tx.put_concept(FACT, name, {"text": "word"})
+
+
 def test_a_head_that_another_handle_folded_is_read_again(path: Path) -> None:
     with mycel.open(path) as one, mycel.open(path) as folding, mycel.open(path) as other:
         define(one, [FACT])
@@ -132,9 +137,13 @@ def interruptions() -> Iterator[Callable[[float], None]]:
 
 
 @needs_timer
+@pytest.mark.parametrize("way", [put, put_in_block])
 @pytest.mark.parametrize("pages", [2, checkpoints.CHECKPOINT_PAGES])
 def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
-    path: Path, monkeypatch: pytest.MonkeyPatch, pages: int
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pages: int,
+    way: Callable[[mycel.Nexus, str], None],
 ) -> None:
     """A timer interrupts writes at some hundred different places; none may wedge the writer."""
     monkeypatch.setattr(checkpoints, "CHECKPOINT_PAGES", pages)
@@ -146,7 +155,7 @@ def test_an_interruption_anywhere_in_a_write_leaves_the_graph_usable(
                 try:
                     set_timer(0.00005 * (1 + n % 40))
                     for each in range(20):
-                        put(db, f"{n} {each}")
+                        way(db, f"{n} {each}")
                     set_timer(0)
                 except InterruptionError:
                     interrupted += 1

@@ -167,6 +167,49 @@ def test_even_an_interruption_rolls_back_and_lets_others_write(
     assert concept(db, "three").version == 1
 
 
+def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_write(
+    db: mycel.Nexus,
+) -> None:
+    """As an interrupt leaves it that comes when the end is called, but has not begun."""
+    define(db, [FACT])
+    before = db.snapshot()
+    block = db.transaction()
+    tx = block.__enter__()
+    tx.put_concept(FACT, "one")
+    del block
+    assert db.snapshot() == before
+    with pytest.raises(ConstraintViolation, match="has ended"):
+        tx.put_concept(FACT, "two")
+    db.write(lambda tx: tx.put_concept(FACT, "three"))
+    assert_sound(db)
+
+
+def test_a_block_can_be_entered_only_once(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    block = db.transaction()
+    with block as tx:
+        tx.put_concept(FACT, "one")
+    with pytest.raises(ConstraintViolation, match="only once") as caught, block as tx:
+        tx.put_concept(FACT, "two")
+    assert "db.transaction()" in caught.value.hint
+    assert db.get_concept(FACT, "two") is None
+    db.write(lambda tx: tx.put_concept(FACT, "three"))
+
+
+def test_an_iterator_that_ends_inside_the_block_rolls_it_back(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    before = db.snapshot()
+
+    def run_dry() -> None:
+        with db.transaction() as tx:
+            tx.put_concept(FACT, "one")
+            next(iter(()))
+
+    with pytest.raises(StopIteration):
+        run_dry()
+    assert db.snapshot() == before
+
+
 def test_an_error_caught_inside_the_block_does_not_spoil_the_rest(db: mycel.Nexus) -> None:
     one, other = add_concepts(db, "one", "other")
     with db.transaction() as tx:

@@ -380,13 +380,13 @@ def _overwrite(path: Path, table: str, column: str, old: object, value: object) 
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM head",
         "DELETE FROM journal",
         "DELETE FROM tx",
         "DELETE FROM concept",
         "DELETE FROM actor",
         "DROP TABLE journal",
-        "DROP TABLE head",
+        "DROP VIEW head",
+        "UPDATE tx SET frontier = NULL",
         "DROP TABLE proposition",
         "DROP TABLE concept_tree",
         "DROP TABLE text",
