@@ -43,8 +43,8 @@ _FORGET_FOLDED: Final = (
     " WHERE seq < ?1"
     " AND seq >= (SELECT folded_seq FROM tx WHERE seq < ?1 ORDER BY seq DESC LIMIT 1)"
 )
-"""Of the rows before the newest, those that say where everything stood: the one that was folded
-last, and the pending ones after it."""
+"""Of the rows before the newest, those that say where everything stood: the one at which all was
+folded last, and the pending ones after it."""
 
 
 class Kind(IntEnum):
@@ -130,8 +130,8 @@ class Head:
             "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
             " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1",
         )
-        if None in row:
-            raise DatabaseCorrupt("The head of the journal is incomplete.")
+        if None in row or min(row[:7]) < 0:
+            raise DatabaseCorrupt("The head of the journal is damaged.")
         try:
             frontier = log.Frontier.from_bytes(row[7])
         except ValueError as error:

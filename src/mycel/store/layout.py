@@ -6,9 +6,9 @@
                                   journal [from_seq, to_seq) in which it was true
     journal                       one row per change, with the records before and after it
     tx                            one row per transaction: who, when, why, and the roots after it.
-                                  The newest row says where everything stands. It, and those of the
-                                  transactions whose changes are not yet folded into the trees and
-                                  the index, have more columns: which changes and texts they are
+                                  The newest row says where everything stands; so does the one at
+                                  which all was folded last into the trees and the index, and
+                                  those in between say which changes and texts are to be folded
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index
@@ -16,7 +16,8 @@
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
 
-`head` is a view on the rows of `tx` that have those columns. Up to format 4 it was a table.
+`head` is a view on these rows of `tx`: in all others the columns are NULL. Up to format 4 it was a
+table.
 
 A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
 first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so

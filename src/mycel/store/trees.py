@@ -257,6 +257,8 @@ class StateTrees:
         )
         gathered: dict[Namespace, dict[bytes, bytes | None]] = {name: {} for name in NAMESPACES}
         for (blob,) in rows:
+            if blob is None:
+                raise DatabaseCorrupt("A transaction does not say which changes are pending.")
             for at in range(0, len(blob), CHANGE_BYTES):
                 name, record_hash = _namespace(blob[at]), _unless_removed(blob[at + 33 : at + 65])
                 gathered[name][blob[at + 1 : at + 33]] = record_hash

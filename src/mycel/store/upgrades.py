@@ -55,8 +55,13 @@ def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> Non
 
 
 def _join_transactions_and_head(connection: apsw.Connection, _: int) -> None:
-    connection.execute("ALTER TABLE tx RENAME TO old_tx")
-    connection.execute("ALTER TABLE head RENAME TO old_head")
+    """Views that somebody else has added stay as they are, and go on with the new tables."""
+    connection.execute("PRAGMA legacy_alter_table = ON").fetchall()
+    try:
+        connection.execute("ALTER TABLE tx RENAME TO old_tx")
+        connection.execute("ALTER TABLE head RENAME TO old_head")
+    finally:
+        connection.execute("PRAGMA legacy_alter_table = OFF").fetchall()
     connection.execute(layout.TX)
     connection.execute(
         "INSERT INTO tx SELECT t.seq, t.first_seq, t.time, t.actor, t.message, t.concepts_root,"

@@ -1,5 +1,7 @@
 """Transactions: all or nothing, nothing for nothing, and the primitives in them."""
 
+import gc
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -167,8 +169,9 @@ def test_even_an_interruption_rolls_back_and_lets_others_write(
     assert concept(db, "three").version == 1
 
 
+@pytest.mark.parametrize("in_cycle", [False, True])
 def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_write(
-    db: mycel.Nexus,
+    db: mycel.Nexus, in_cycle: bool
 ) -> None:
     """As an interrupt leaves it that comes when the end is called, but has not begun."""
     define(db, [FACT])
@@ -176,7 +179,12 @@ def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_wri
     block = db.transaction()
     tx = block.__enter__()
     tx.put_concept(FACT, "one")
+    if in_cycle:
+        holding: list[object] = [block]
+        holding.append(holding)
+        del holding
     del block
+    gc.collect()
     assert db.snapshot() == before
     with pytest.raises(ConstraintViolation, match="has ended"):
         tx.put_concept(FACT, "two")
@@ -194,6 +202,32 @@ def test_a_block_can_be_entered_only_once(db: mycel.Nexus) -> None:
     assert "db.transaction()" in caught.value.hint
     assert db.get_concept(FACT, "two") is None
     db.write(lambda tx: tx.put_concept(FACT, "three"))
+
+
+def test_an_end_that_comes_too_often_or_too_soon_does_nothing(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    over, never_begun = db.transaction(), db.transaction()
+    with over as tx:
+        tx.put_concept(FACT, "one")
+    entered, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with db.transaction() as tx:
+            tx.put_concept(FACT, "two")
+            entered.set()
+            leave.wait(60)
+            tx.put_concept(FACT, "three")
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert entered.wait(60)
+    for block in (over, never_begun):
+        for error in (None, DeliberateError()):
+            block.__exit__(None if error is None else type(error), error, None)
+    leave.set()
+    thread.join()
+    assert [concept(db, name).version for name in ("one", "two", "three")] == [1, 1, 1]
+    assert_sound(db)
 
 
 def test_an_iterator_that_ends_inside_the_block_rolls_it_back(db: mycel.Nexus) -> None:

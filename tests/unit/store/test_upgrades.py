@@ -307,6 +307,38 @@ def test_a_graph_that_nobody_came_to_fill_is_filled_after_the_upgrade_too(path: 
         assert_sound(db)
 
 
+def test_views_of_others_stay_as_they_are_even_if_they_are_broken(path: Path) -> None:
+    old_file(path, 4)
+    with raw(path) as connection:
+        connection.execute("CREATE VIEW last AS SELECT max(tx.seq), max(h.seq) FROM tx, head h")
+        connection.execute("CREATE VIEW broken AS SELECT it FROM nowhere")
+        before = connection.execute("SELECT * FROM last").fetchall()
+        schema = schema_of(connection)
+    with mycel.open(path, bootstrap=False) as db:
+        assert db.get_concept(FACT, "one") is not None
+    with raw(path) as connection:
+        assert connection.execute("SELECT * FROM last").fetchall() == before
+        kept = {each for each in schema if each[1] in ("last", "broken")}
+        assert kept <= schema_of(connection)
+
+
+@pytest.mark.parametrize("column", ["changes", "texts", "next_concept", "pending"])
+def test_a_row_of_the_head_that_is_incomplete_is_damage_and_said_to_be(
+    path: Path, column: str
+) -> None:
+    old_file(path, 4)
+    mycel.open(path, bootstrap=False).close()
+    with raw(path) as connection:
+        connection.execute(f"UPDATE tx SET {column} = NULL WHERE frontier IS NOT NULL")
+    with mycel.open(path, readonly=True) as db:
+        found = problems(db.verify())
+        assert {"head", "journal"} & {each["check"] for each in found}
+        assert not any("NoneType" in each["what"] for each in found)
+        if column == "changes":
+            with pytest.raises(DatabaseCorrupt):
+                db.prove((FACT, "one"))
+
+
 def test_a_step_that_fails_leaves_the_file_as_it_was(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
