@@ -3,7 +3,8 @@
 That of `hashlib` comes from OpenSSL, which is made for long texts. It takes half a microsecond to
 begin, and touches memory that a writer has to fetch anew after every commit: the twenty hashes of a
 small transaction cost 3% of it. The interpreter brings one of its own that begins at once. Longer
-texts, or many in a row, go to `hashlib`: where the processor knows SHA-256, OpenSSL is faster.
+texts, and the records of a load, go to `hashlib`: where the processor knows SHA-256, OpenSSL is
+faster.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final, Protocol
 
-SHORT_MAX: Final = 512
+SHORT_MAX: Final = 256
 """Up to so many bytes, what begins sooner ends sooner."""
 
 

@@ -219,7 +219,7 @@ class Store:
 
         def work(connection: apsw.Connection, trees: StateTrees) -> None:
             head = Head.read(connection)
-            trees.catch_up(head.seq, head.folded_seq)
+            trees.follow(head, head.seq)
             trees.write(head)
             text.fold(connection)
             head.settle(connection.execute)

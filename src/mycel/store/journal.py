@@ -125,12 +125,13 @@ class Head:
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:
-        row = only(
+        *row, is_newest = only(
             connection,
             "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
-            " frontier, concepts_root, edges_root FROM head ORDER BY seq DESC LIMIT 1",
+            " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx) FROM head"
+            " ORDER BY seq DESC LIMIT 1",
         )
-        if None in row or min(row[:7]) < 0:
+        if None in row or min(row[:7]) < 0 or not is_newest:
             raise DatabaseCorrupt("The head of the journal is damaged.")
         try:
             frontier = log.Frontier.from_bytes(row[7])

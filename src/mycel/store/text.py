@@ -14,6 +14,7 @@ from typing import Final
 
 import apsw
 
+from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.search.analysis import document_text
@@ -38,9 +39,11 @@ def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]
     """Pending elements, each with the transaction that changed it."""
     rows = every(
         connection,
-        "SELECT seq, texts FROM head WHERE texts != x''"
+        "SELECT seq, texts FROM head WHERE texts IS NOT x''"
         " AND seq > (SELECT folded_seq FROM head ORDER BY seq DESC LIMIT 1)",
     )
+    if any(packed is None for _, packed in rows):
+        raise DatabaseCorrupt("A transaction does not say whose text is pending.")
     return [
         (seq, int.from_bytes(packed[at : at + 8]))
         for seq, packed in rows
@@ -49,7 +52,7 @@ def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]
 
 
 def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
-    """Bring the index up to date with the live state; the caller removes the rows of `head`."""
+    """Bring the index up to date with the live state; the caller settles the head."""
     numbers = sorted(pending(connection).union(more))
     connection.executemany(_DELETE, ((number,) for number in numbers))
     index(connection, ((number, live_text(connection, number)) for number in numbers))

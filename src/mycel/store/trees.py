@@ -267,15 +267,23 @@ class StateTrees:
                 self._on(name, sparse.update, *_sorted(latest))
         self._at = seq
 
+    def follow(self, head: Head, seq: int) -> None:
+        """Bring the pages in memory to the state after `seq`, whose roots the head has.
+
+        Raises:
+            DatabaseCorrupt: that is not where they lead.
+        """
+        self.catch_up(seq, head.folded_seq)
+        if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
+            raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
+
     def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
         """Take the trees from the state after `since` to that of `head`, and put the roots there.
 
         Returns what has to be remembered as pending; nothing, if the pages are written.
         """
         if self._at != since:
-            self.catch_up(since, head.folded_seq)
-            if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
-                raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
+            self.follow(head, since)
         count = changes["concepts"].count + changes["edges"].count
         many = count > FOLD_CHANGES_MAX
         if many:

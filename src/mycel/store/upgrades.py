@@ -55,22 +55,37 @@ def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> Non
 
 
 def _join_transactions_and_head(connection: apsw.Connection, _: int) -> None:
-    """Views that somebody else has added stay as they are, and go on with the new tables."""
+    """What the two tables say twice is said once from now on, so it is compared before.
+
+    Views that somebody else has added stay as they are, and go on with the new tables. Indexes and
+    triggers on the old ones go with them.
+
+    Raises:
+        DatabaseCorrupt: the two do not agree.
+    """
+    newest, stated, differing = only(
+        connection,
+        "SELECT (SELECT max(seq) FROM tx), (SELECT max(seq) FROM head), (SELECT count(*)"
+        " FROM head h LEFT JOIN tx t ON t.seq = h.seq WHERE t.time IS NOT h.time"
+        " OR t.concepts_root IS NOT h.concepts_root OR t.edges_root IS NOT h.edges_root)",
+    )
+    if stated is None or stated != newest or differing:
+        raise _not_upgraded("The head disagrees with the transactions")
     connection.execute("PRAGMA legacy_alter_table = ON").fetchall()
     try:
-        connection.execute("ALTER TABLE tx RENAME TO old_tx")
-        connection.execute("ALTER TABLE head RENAME TO old_head")
+        connection.execute("ALTER TABLE tx RENAME TO tx_before_format_5")
+        connection.execute("ALTER TABLE head RENAME TO head_before_format_5")
     finally:
         connection.execute("PRAGMA legacy_alter_table = OFF").fetchall()
     connection.execute(layout.TX)
     connection.execute(
         "INSERT INTO tx SELECT t.seq, t.first_seq, t.time, t.actor, t.message, t.concepts_root,"
         " t.edges_root, h.next_concept, h.next_proposition, h.definitions, h.folded_seq, h.pending,"
-        " h.frontier, h.changes, h.texts FROM old_tx t LEFT JOIN old_head h ON h.seq = t.seq"
-        " ORDER BY t.seq"
+        " h.frontier, h.changes, h.texts FROM tx_before_format_5 t"
+        " LEFT JOIN head_before_format_5 h ON h.seq = t.seq ORDER BY t.seq"
     )
-    connection.execute("DROP TABLE old_tx")
-    connection.execute("DROP TABLE old_head")
+    connection.execute("DROP TABLE tx_before_format_5")
+    connection.execute("DROP TABLE head_before_format_5")
 
 
 def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
@@ -109,13 +124,17 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
             ledger.changes[namespace].set(key, digest)
             had.set(natural_key(key), digest)
         if older.difference(namespace, had) is not None:
-            raise DatabaseCorrupt(
-                f"The {namespace} tree disagrees with the journal, so the file was not upgraded.",
-                hint="Verify it with the version that wrote it, or go back to a copy. It can be"
-                " opened for reading.",
-            )
+            raise _not_upgraded(f"The {namespace} tree disagrees with the journal")
         older.uproot(namespace)
     ledger.close()
+
+
+def _not_upgraded(why: str) -> DatabaseCorrupt:
+    return DatabaseCorrupt(
+        f"{why}, so the file was not upgraded.",
+        hint="Verify it with the version that wrote it, or go back to a copy. It can be opened for"
+        " reading.",
+    )
 
 
 STEPS: Final[tuple[tuple[int, Callable[[apsw.Connection, int], None]], ...]] = (

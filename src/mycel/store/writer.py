@@ -575,16 +575,16 @@ class _Block:
 
     def __exit__(
         self,
-        _kind: type[BaseException] | None,
+        kind: type[BaseException] | None,
         error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
         if not self._is_entered:
             return
-        if error is None:
+        if kind is None:
             next(self._steps, None)
             return
-        self._raised.append(error)
+        self._raised.append(kind() if error is None else error)
         try:
             next(self._steps, None)
         finally:

@@ -2,8 +2,9 @@
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ import mycel
 from mycel.errors import (
     ConstraintViolation,
     DatabaseClosed,
+    DiskFull,
     InvalidIdentifier,
     InvalidValueType,
     MycelError,
@@ -190,6 +192,66 @@ def test_a_block_that_is_left_without_its_end_is_rolled_back_and_lets_others_wri
         tx.put_concept(FACT, "two")
     db.write(lambda tx: tx.put_concept(FACT, "three"))
     assert_sound(db)
+
+
+def test_an_error_of_sqlite_inside_the_block_becomes_one_of_ours(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    full = apsw.FullError("no room")
+
+    def fill() -> None:
+        with db.transaction() as tx:
+            tx.put_concept(FACT, "one")
+            raise full
+
+    with pytest.raises(DiskFull) as caught:
+        fill()
+    assert caught.value.__cause__ is full
+    assert db.get_concept(FACT, "one") is None
+
+
+def test_what_a_block_wrote_is_forgotten_even_if_sqlite_has_rolled_it_back_itself(
+    db: mycel.Nexus,
+) -> None:
+    (one,) = add_concepts(db, "one")
+    lost: list[str] = []
+
+    def lose() -> None:
+        with db.transaction() as tx:
+            lost.append(tx.put_concept(FACT, "lost"))
+            tx.ledger.connection.execute("ROLLBACK")
+            raise DeliberateError
+
+    with pytest.raises(DeliberateError):
+        lose()
+    with pytest.raises(NotFound):
+        db.add_edge(one, "references", lost[0])
+    assert_sound(db)
+
+
+def test_a_block_that_is_over_holds_nothing_of_an_error(db: mycel.Nexus) -> None:
+    block = db.transaction()
+    error: DeliberateError | None = DeliberateError()
+    gone = weakref.ref(error)
+
+    def fail() -> None:
+        nonlocal error
+        failing, error = error, None
+        assert failing is not None
+        with block:
+            raise failing
+
+    with suppress(DeliberateError):
+        fail()
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_end_with_no_more_than_the_kind_of_an_error_rolls_back(db: mycel.Nexus) -> None:
+    define(db, [FACT])
+    block = db.transaction()
+    block.__enter__().put_concept(FACT, "one")
+    block.__exit__(DeliberateError, None, None)
+    assert db.get_concept(FACT, "one") is None
 
 
 def test_a_block_can_be_entered_only_once(db: mycel.Nexus) -> None:

@@ -322,21 +322,75 @@ def test_views_of_others_stay_as_they_are_even_if_they_are_broken(path: Path) ->
         assert kept <= schema_of(connection)
 
 
-@pytest.mark.parametrize("column", ["changes", "texts", "next_concept", "pending"])
-def test_a_row_of_the_head_that_is_incomplete_is_damage_and_said_to_be(
-    path: Path, column: str
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM head",
+        "DELETE FROM tx WHERE seq = (SELECT max(seq) FROM tx)",
+        "DELETE FROM head WHERE seq = (SELECT max(seq) FROM head)",
+        "UPDATE head SET time = time + 1 WHERE seq = (SELECT max(seq) FROM head)",
+        "UPDATE head SET edges_root = concepts_root WHERE seq = (SELECT min(seq) FROM head)",
+    ],
+)
+@pytest.mark.parametrize("format_", OLD)
+def test_a_file_whose_head_disagrees_with_its_transactions_is_not_upgraded(
+    path: Path, format_: int, damage: str
 ) -> None:
+    old_file(path, format_)
+    with raw(path) as connection:
+        connection.execute(damage)
+    rows = dump(path)
+    with pytest.raises(DatabaseCorrupt) as refused:
+        mycel.open(path, bootstrap=False)
+    assert refused.value.hint
+    assert dump(path) == rows
+    assert format_of(path) == format_
+
+
+@pytest.fixture
+def upgraded(path: Path) -> Path:
+    """A file of the present format in which changes and texts are pending."""
     old_file(path, 4)
     mycel.open(path, bootstrap=False).close()
-    with raw(path) as connection:
-        connection.execute(f"UPDATE tx SET {column} = NULL WHERE frontier IS NOT NULL")
-    with mycel.open(path, readonly=True) as db:
+    return path
+
+
+HEAD_COLUMNS = (
+    *("next_concept", "next_proposition", "definitions", "folded_seq", "pending"),
+    *("frontier", "changes", "texts"),
+)
+
+
+@pytest.mark.parametrize("column", HEAD_COLUMNS)
+def test_a_head_that_is_incomplete_is_found_and_never_built_upon(
+    upgraded: Path, column: str
+) -> None:
+    with raw(upgraded) as connection:
+        connection.execute(f"UPDATE tx SET {column} = NULL WHERE seq = (SELECT max(seq) FROM tx)")
+    rows = dump(upgraded)
+    with mycel.open(upgraded, bootstrap=False) as db:
         found = problems(db.verify())
         assert {"head", "journal"} & {each["check"] for each in found}
         assert not any("NoneType" in each["what"] for each in found)
-        if column == "changes":
+        with pytest.raises(DatabaseCorrupt):
+            db._store.fold()
+        if column != "texts":  # Only folding needs them.
             with pytest.raises(DatabaseCorrupt):
-                db.prove((FACT, "one"))
+                db.write(lambda tx: tx.define_type("New"))
+    assert dump(upgraded) == rows
+
+
+def test_pending_changes_that_are_missing_are_not_folded_over(upgraded: Path) -> None:
+    with raw(upgraded) as connection:
+        forgotten = connection.execute("SELECT max(seq) FROM tx WHERE pending = 24").get
+        names = ", ".join(f"{each} = NULL" for each in HEAD_COLUMNS)
+        connection.execute(f"UPDATE tx SET {names} WHERE seq = ?", (forgotten,))
+    rows = dump(upgraded)
+    with mycel.open(upgraded, bootstrap=False) as db:
+        for work in (db._store.fold, lambda: db.write(lambda tx: tx.define_type("New"))):
+            with pytest.raises(DatabaseCorrupt):
+                work()
+    assert dump(upgraded) == rows
 
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(
