@@ -370,12 +370,9 @@ class Transaction:
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
-        ends = ledger.memory.ends
         try:
-            known = ends.get(subject) if subject.__class__ is str else None
-            source, source_key = known or ledger.end(subject)
-            known = ends.get(object_) if object_.__class__ is str else None
-            target, target_key = known or ledger.end(object_)
+            source, source_key = ledger.end(subject)
+            target, target_key = ledger.end(object_)
         except MycelError:
             refuse_self_link(subject, object_)
             raise
