@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -21,6 +21,7 @@ from mycel.errors import (
     ConstraintViolation,
     InvalidId,
     InvalidValueType,
+    MycelError,
     NotFound,
 )
 from mycel.graph.adjacency import Adjacency
@@ -535,10 +536,15 @@ def open_nexus(
         memory=memory,
         bare=not bootstrap,
     )
-    if not readonly and store.is_expectant():
-        from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - for new graphs only
+    try:
+        if not readonly and store.is_expectant():
+            from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - if new only
 
-        begin(store)
+            begin(store)
+    except BaseException:
+        with suppress(MycelError):  # What went wrong first is what is to be known.
+            store.close()
+        raise
     return Nexus(store, actor=actor, timeout_s=timeout_s, embedder=embedder)
 
 
