@@ -415,7 +415,7 @@ class Nexus(GraphView):
             namespace, natural, record = _identify(reader, target)
             key = tree_key(natural)
             trees = StateTrees(reader.connection)
-            trees.catch_up(head.seq, head.folded_seq)
+            trees.follow(head, head.seq)
             return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
 
     def prove_entry(self, seq: int) -> EntryProof:
@@ -541,11 +541,11 @@ def open_nexus(
             from mycel.engine.bootstrap import bootstrap as begin  # noqa: PLC0415 - if new only
 
             begin(store)
+        return Nexus(store, actor=actor, timeout_s=timeout_s, embedder=embedder)
     except BaseException:
         with suppress(MycelError):  # What went wrong first is what is to be known.
             store.close()
         raise
-    return Nexus(store, actor=actor, timeout_s=timeout_s, embedder=embedder)
 
 
 def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:

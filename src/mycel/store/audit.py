@@ -6,7 +6,7 @@ Shared by `verify`, which compares them with the journal, and by `replay`, which
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -24,8 +24,9 @@ from mycel.model.records import (
 )
 from mycel.model.values import parse_object
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
+from mycel.store.nested import made_inside_out
 from mycel.store.registry import Registry
-from mycel.store.rows import every, first
+from mycel.store.rows import Row, every, first
 
 KEYS_REMEMBERED_MAX: Final = 1 << 18
 
@@ -188,6 +189,34 @@ class Auditor:
 
     def _link_key(self, number: int, seq: int) -> bytes:
         """Version by version: two links may each have been about the other, at different times."""
+        rows: dict[tuple[int, int], Row] = {}
+
+        def needs(asked: tuple[int, int]) -> list[tuple[int, int]]:
+            row = rows.get(asked)
+            if row is None:
+                row = rows[asked] = self._link(*asked)
+            version, subject, _, object_ = row
+            if version in self._link_keys:
+                return []
+            return [(end, version) for end in (subject, object_) if not ids.is_concept(end)]
+
+        def make(asked: tuple[int, int], made: Mapping[tuple[int, int], bytes]) -> bytes:
+            version, subject, predicate, object_ = rows[asked]
+            known = self._link_keys.get(version)
+            if known is None:
+                name = self._registry.predicates.name(self._connection, predicate)
+                ends = [
+                    made.get((end, version)) or self.key(end, version) for end in (subject, object_)
+                ]
+                known = proposition_key(ends[0], name, ends[1])
+                self._make_room()
+                self._link_keys[version] = known
+            return known
+
+        return made_inside_out((number, seq), needs, make)
+
+    def _link(self, number: int, seq: int) -> Row:
+        """The version that a link had: the entry that wrote it, subject, predicate, object."""
         row = first(
             self._connection,
             "SELECT seq, subject, predicate, object FROM proposition"
@@ -198,15 +227,7 @@ class Auditor:
         )
         if row is None:
             raise DatabaseCorrupt(f"A link refers to proposition {number}, which is not there.")
-        version, subject, predicate, object_ = row
-        known = self._link_keys.get(version)
-        if known is None:
-            name = self._registry.predicates.name(self._connection, predicate)
-            ends = self.key(subject, version), self.key(object_, version)
-            known = proposition_key(ends[0], name, ends[1])
-            self._make_room()
-            self._link_keys[version] = known
-        return known
+        return row
 
     def _make_room(self) -> None:
         if len(self._keys) + len(self._several) + len(self._link_keys) >= KEYS_REMEMBERED_MAX:

@@ -33,6 +33,8 @@ from mycel.store.rows import KEPT, Row, every, first, only
 
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
+_NUMBER_MAX: Final = 1 << 62
+"""What entries, elements and microseconds do not come to; a head that says more is damaged."""
 
 _SETTLE: Final = (
     "UPDATE tx SET folded_seq = seq, pending = 0, changes = x'', texts = x'' WHERE seq = ?"
@@ -131,7 +133,7 @@ class Head:
             " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx) FROM head"
             " ORDER BY seq DESC LIMIT 1",
         )
-        if None in row or min(row[:7]) < 0 or not is_newest:
+        if None in row or not is_newest or min(row[:7]) < 0 or max(row[:7]) > _NUMBER_MAX:
             raise DatabaseCorrupt("The head of the journal is damaged.")
         try:
             frontier = log.Frontier.from_bytes(row[7])

@@ -7,7 +7,7 @@ that the version before it is kept, and that state trees and indexes learn of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mycel.errors import NotFound, VersionConflict
@@ -29,6 +29,7 @@ from mycel.store.layout import (
     PROPOSITION_TYPE_NUMBER,
 )
 from mycel.store.memory import Memory
+from mycel.store.nested import made_inside_out
 from mycel.store.properties import NO_ENDS, Properties, State
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
@@ -221,16 +222,37 @@ class Ledger:
             if row is None:
                 return None
             key = concept_key(self.registry.types.name(self.connection, row[0]), row[1])
-        else:
-            row = self.row(
-                "SELECT subject, predicate, object FROM proposition WHERE id = ?", (number,)
-            )
-            if row is None:
-                return None
-            predicate = self.registry.predicates.name(self.connection, row[1])
-            key = proposition_key(self.live_key(row[0]), predicate, self.live_key(row[2]))
-        self.memory.remember(number, key)
-        return key
+            self.memory.remember(number, key)
+            return key
+        row = self._link(number)
+        return None if row is None else self._find_link_key(number, row)
+
+    def _link(self, number: int) -> Row | None:
+        query = "SELECT subject, predicate, object FROM proposition WHERE id = ?"
+        return self.row(query, (number,))
+
+    def _find_link_key(self, number: int, row: Row) -> bytes:
+        rows = {number: row}
+
+        def needs(link: int) -> list[int]:
+            if link not in rows:
+                found = self._link(link)
+                if found is None:
+                    raise missing(f"P:{link}")
+                rows[link] = found
+            subject, _, object_ = rows[link]
+            known = self.memory.keys
+            return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
+
+        def make(link: int, made: Mapping[int, bytes]) -> bytes:
+            subject, predicate, object_ = rows[link]
+            ends = [made.get(end) or self.live_key(end) for end in (subject, object_)]
+            name = self.registry.predicates.name(self.connection, predicate)
+            key = proposition_key(ends[0], name, ends[1])
+            self.memory.remember(link, key)
+            return key
+
+        return made_inside_out(number, needs, make)
 
     def end(self, ref: Ref) -> tuple[int, bytes]:
         """The inner id and the natural key of one end of a link.

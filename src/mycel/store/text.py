@@ -16,6 +16,7 @@ import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
 from mycel.search.analysis import document_text
 from mycel.store.layout import FTS
@@ -42,13 +43,16 @@ def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]
         "SELECT seq, texts FROM head WHERE texts IS NOT x''"
         " AND seq > (SELECT folded_seq FROM head ORDER BY seq DESC LIMIT 1)",
     )
-    if any(packed is None for _, packed in rows):
+    if any(packed is None or len(packed) % 8 for _, packed in rows):
         raise DatabaseCorrupt("A transaction does not say whose text is pending.")
-    return [
+    found = [
         (seq, int.from_bytes(packed[at : at + 8]))
         for seq, packed in rows
         for at in range(0, len(packed), 8)
     ]
+    if any(number > INTEGER_MAX for _, number in found):
+        raise DatabaseCorrupt("Text is pending of an element that cannot be.")
+    return found
 
 
 def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:

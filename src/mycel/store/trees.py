@@ -257,7 +257,7 @@ class StateTrees:
         )
         gathered: dict[Namespace, dict[bytes, bytes | None]] = {name: {} for name in NAMESPACES}
         for (blob,) in rows:
-            if blob is None:
+            if blob is None or len(blob) % CHANGE_BYTES:
                 raise DatabaseCorrupt("A transaction does not say which changes are pending.")
             for at in range(0, len(blob), CHANGE_BYTES):
                 name, record_hash = _namespace(blob[at]), _unless_removed(blob[at + 33 : at + 65])

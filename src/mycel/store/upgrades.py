@@ -120,6 +120,8 @@ def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
             " ON c.seq = j.seq"
         )
         for number, record in present:
+            if record is None:
+                raise _not_upgraded("An element has no record in the journal")
             key, digest = auditor.key(number), record_hash(record)
             ledger.changes[namespace].set(key, digest)
             had.set(natural_key(key), digest)

@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from mycel.engine.protection import ACTORS
-from mycel.errors import InternalError
+from mycel.errors import InternalError, ResourceExhausted
 from mycel.model import ids
 from mycel.model.elements import Proposition
+from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.values import JsonObject, parse_object
 from mycel.store import instances
@@ -115,8 +116,13 @@ class Unloading:
         rows = every(self._reader.connection, _NAMES, (wanted,))
         return {number: (type_name, name) for number, type_name, name in rows}
 
-    def _link(self, number: int) -> JsonObject:
+    def _link(self, number: int, depth: int = 0) -> JsonObject:
         """A link that another one is about, by its own ends."""
+        if depth == JSON_DEPTH_MAX:
+            raise ResourceExhausted(
+                f"Links about links nest deeper than {JSON_DEPTH_MAX} levels, and a row cannot.",
+                hint="Export other types alone with `types`, or copy the file of the graph.",
+            )
         link = self._reader.proposition(number)
         if not isinstance(link, Proposition):
             raise InternalError(f"The element {number} is gone from its own snapshot.")
@@ -125,8 +131,8 @@ class Unloading:
         edge = self._targets.edge(link.predicate)
         return {
             "edge": edge.label,
-            "from": self.end(edge.subject, names.get(ends[0]) or self._link(ends[0])),
-            "to": self.end(edge.object, names.get(ends[1]) or self._link(ends[1])),
+            "from": self.end(edge.subject, names.get(ends[0]) or self._link(ends[0], depth + 1)),
+            "to": self.end(edge.object, names.get(ends[1]) or self._link(ends[1], depth + 1)),
         }
 
     def end(self, target: NodeTarget | None, end: Name | JsonObject) -> object:

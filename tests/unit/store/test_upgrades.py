@@ -380,6 +380,57 @@ def test_a_head_that_is_incomplete_is_found_and_never_built_upon(
     assert dump(upgraded) == rows
 
 
+DAMAGED_HEADS = (
+    *(f"changes = substr(changes, 1, {size})" for size in (1, 2, 20, 32, 33, 64)),
+    *("texts = x'ffffffffffffffff'", "texts = x'00'"),
+    *("next_concept = 9223372036854775807", "next_proposition = 9223372036854775807"),
+    *("time = 9223372036854775807", "seq = 9223372036854775807", "seq = 9223372036854775806"),
+)
+
+
+@pytest.mark.parametrize("damage", DAMAGED_HEADS)
+def test_a_head_that_cannot_be_is_refused_by_all_who_need_it(upgraded: Path, damage: str) -> None:
+    with raw(upgraded) as connection:
+        connection.execute(f"UPDATE tx SET {damage} WHERE seq = (SELECT max(seq) FROM tx)")
+    rows = dump(upgraded)
+    with mycel.open(upgraded, bootstrap=False) as db:
+        assert not db.verify().ok
+        with pytest.raises(DatabaseCorrupt):
+            db._store.fold()
+        if damage.startswith("texts"):
+            with pytest.raises(DatabaseCorrupt):
+                db.search("words")
+        else:
+            with pytest.raises(DatabaseCorrupt):
+                db.write(lambda tx: tx.define_type("New"))
+            with pytest.raises(DatabaseCorrupt):
+                db.prove((FACT, "one"))
+    assert dump(upgraded) == rows
+
+
+def test_nothing_is_proven_by_trees_that_do_not_lead_to_their_roots(upgraded: Path) -> None:
+    with raw(upgraded) as connection:
+        connection.execute(
+            "UPDATE tx SET changes = substr(changes, 66) WHERE seq = (SELECT max(seq) FROM tx)"
+        )
+    with mycel.open(upgraded, bootstrap=False) as db, pytest.raises(DatabaseCorrupt):
+        db.prove((FACT, "one"))
+
+
+@pytest.mark.parametrize("format_", OLD_TREES)
+def test_a_file_whose_journal_lacks_a_record_is_not_upgraded(path: Path, format_: int) -> None:
+    old_file(path, format_)
+    with raw(path) as connection:
+        connection.execute(
+            "UPDATE journal SET after = NULL WHERE seq = (SELECT max(seq) FROM concept)"
+        )
+    rows = dump(path)
+    with pytest.raises(DatabaseCorrupt) as refused:
+        mycel.open(path, bootstrap=False)
+    assert refused.value.hint
+    assert dump(path) == rows
+
+
 def test_pending_changes_that_are_missing_are_not_folded_over(upgraded: Path) -> None:
     with raw(upgraded) as connection:
         forgotten = connection.execute("SELECT max(seq) FROM tx WHERE pending = 24").get
