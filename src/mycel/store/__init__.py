@@ -26,7 +26,7 @@ Modules, in the order in which a write passes through them:
 - `rekey`        links whose keys change because something that they are on has moved
 - `memory`       what a writer remembers from one transaction to the next
 - `ledger`       what they share: journal, past versions, keys, the closing
-- `nested`       links about links: what one is made of is made first
+- `nested`       links about links: what one is about comes before it
 - `ended`        what refuses to be used after a transaction has ended
 - `journal`      entries, the Merkle log over them, the head
 - `trees`        the two state trees on disk

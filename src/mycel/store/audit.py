@@ -6,7 +6,7 @@ Shared by `verify`, which compares them with the journal, and by `replay`, which
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -24,7 +24,7 @@ from mycel.model.records import (
 )
 from mycel.model.values import parse_object
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.nested import made_inside_out
+from mycel.store.nested import inside_out
 from mycel.store.registry import Registry
 from mycel.store.rows import Row, every, first
 
@@ -200,20 +200,20 @@ class Auditor:
                 return []
             return [(end, version) for end in (subject, object_) if not ids.is_concept(end)]
 
-        def make(asked: tuple[int, int], made: Mapping[tuple[int, int], bytes]) -> bytes:
+        keys: dict[tuple[int, int], bytes] = {}
+        for asked in inside_out((number, seq), needs):
             version, subject, predicate, object_ = rows[asked]
-            known = self._link_keys.get(version)
-            if known is None:
+            key = self._link_keys.get(version)
+            if key is None:
                 name = self._registry.predicates.name(self._connection, predicate)
-                ends = [
-                    made.get((end, version)) or self.key(end, version) for end in (subject, object_)
-                ]
-                known = proposition_key(ends[0], name, ends[1])
+                source, target = (
+                    keys.get((end, version)) or self.key(end, version) for end in (subject, object_)
+                )
+                key = proposition_key(source, name, target)
                 self._make_room()
-                self._link_keys[version] = known
-            return known
-
-        return made_inside_out((number, seq), needs, make)
+                self._link_keys[version] = key
+            keys[asked] = key
+        return keys[number, seq]
 
     def _link(self, number: int, seq: int) -> Row:
         """The version that a link had: the entry that wrote it, subject, predicate, object."""

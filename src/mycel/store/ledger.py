@@ -7,7 +7,7 @@ that the version before it is kept, and that state trees and indexes learn of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from mycel.errors import NotFound, VersionConflict
@@ -29,7 +29,7 @@ from mycel.store.layout import (
     PROPOSITION_TYPE_NUMBER,
 )
 from mycel.store.memory import Memory
-from mycel.store.nested import made_inside_out
+from mycel.store.nested import inside_out
 from mycel.store.properties import NO_ENDS, Properties, State
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
@@ -244,15 +244,14 @@ class Ledger:
             known = self.memory.keys
             return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
 
-        def make(link: int, made: Mapping[int, bytes]) -> bytes:
+        keys: dict[int, bytes] = {}  # What is remembered may be forgotten on the way.
+        for link in inside_out(number, needs):
             subject, predicate, object_ = rows[link]
-            ends = [made.get(end) or self.live_key(end) for end in (subject, object_)]
+            source, target = (keys.get(end) or self.live_key(end) for end in (subject, object_))
             name = self.registry.predicates.name(self.connection, predicate)
-            key = proposition_key(ends[0], name, ends[1])
-            self.memory.remember(link, key)
-            return key
-
-        return made_inside_out(number, needs, make)
+            keys[link] = proposition_key(source, name, target)
+            self.memory.remember(link, keys[link])
+        return keys[number]
 
     def end(self, ref: Ref) -> tuple[int, bytes]:
         """The inner id and the natural key of one end of a link.

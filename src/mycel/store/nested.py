@@ -1,41 +1,36 @@
-"""Links about links: what one is made of is made first, however deep they nest."""
+"""Links about links: what one is about comes before it, however deep they nest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from mycel.errors import DatabaseCorrupt
 
 Asked = TypeVar("Asked")
-Made = TypeVar("Made")
 
 
-def made_inside_out(
-    outermost: Asked,
-    needs: Callable[[Asked], Iterable[Asked]],
-    make: Callable[[Asked, Mapping[Asked, Made]], Made],
-) -> Made:
-    """Make something after all that it needs. Not by recursion: nesting has no bound, Python has.
+def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> Iterator[Asked]:
+    """Each once, after all that it needs; the outermost last.
 
-    `make` is given what was made before, and is called right after `needs` named nothing else.
+    Not by recursion: nesting has no bound, Python has. Each comes right after it was asked what it
+    needs, and nothing was missing.
 
     Raises:
         DatabaseCorrupt: something needs itself.
     """
-    made: dict[Asked, Made] = {}
-    waiting, begun = [outermost], set[Asked]()
+    waiting, begun, done = [outermost], set[Asked](), set[Asked]()
     while waiting:
         each = waiting[-1]
-        if each in made:
+        if each in done:
             waiting.pop()
             continue
-        missing = [inner for inner in needs(each) if inner not in made]
+        missing = [inner for inner in needs(each) if inner not in done]
         if not missing:
-            made[waiting.pop()] = make(each, made)
+            done.add(waiting.pop())
+            yield each
         elif each in begun:
             raise DatabaseCorrupt("A link is about itself.")
         else:
             begun.add(each)
             waiting += missing
-    return made[outermost]

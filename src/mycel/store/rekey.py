@@ -27,6 +27,7 @@ from mycel.store.journal import Kind
 from mycel.store.layout import OPEN_END
 from mycel.store.ledger import Ledger
 from mycel.store.marks import LinkMarks
+from mycel.store.nested import inside_out
 from mycel.store.rows import KEPT, every, only
 
 CHUNK_LINKS: Final = 2000
@@ -147,21 +148,16 @@ def _ends_first(
     ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, done: Container[int]
 ) -> Iterator[_Link]:
     """The link, unless it is done; before it those that it is about and that wait too."""
-    stack = [number]
-    while stack:
-        if stack[-1] in done:
-            stack.pop()
-            continue
-        if stack[-1] not in known:
-            known |= _links(ledger, [stack[-1]])
-        link = known[stack[-1]]
-        ends = (link.subject, link.object)
-        first = [end for end in ends if end & 1 and end in waiting and end not in done]
-        if first:
-            stack += first
-        else:
-            stack.pop()
-            yield link
+
+    def needs(link: int) -> list[int]:
+        if link not in known:
+            known.update(_links(ledger, [link]))
+        ends = (known[link].subject, known[link].object)
+        return [end for end in ends if end & 1 and end in waiting and end not in done]
+
+    if number not in done:
+        for each in inside_out(number, needs):
+            yield known[each]
 
 
 def present_key(ledger: Ledger, number: int) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 import mycel
 from mycel.errors import DatabaseCorrupt, ResourceExhausted
 from mycel.model.limits import JSON_DEPTH_MAX
-from mycel.store.nested import made_inside_out
+from mycel.store.nested import inside_out
 from tests.unit.store.given import FACT, assert_sound, raw
 
 DEEP = 1_200
@@ -60,7 +60,7 @@ def test_a_chain_that_is_too_deep_for_a_row_is_not_exported(path: Path, tmp_path
 
 
 def test_a_link_about_itself_is_damage(path: Path) -> None:
-    _, first, last = build(path, 3)
+    end, first, last = build(path, 3)
     with raw(path) as connection:
         number = int(first.split(":")[1])
         connection.execute("UPDATE proposition SET subject = id WHERE id = ?", (number,))
@@ -70,23 +70,18 @@ def test_a_link_about_itself_is_damage(path: Path) -> None:
             db.prove(last)
         with pytest.raises(DatabaseCorrupt):
             db.add_edge(last, "references", first)
+        with pytest.raises(DatabaseCorrupt):
+            db.write(lambda tx: tx.move(end, name="moved"))
 
 
-def test_what_several_need_is_made_once_and_before_them() -> None:
+def test_what_several_need_comes_once_and_before_them() -> None:
     needs = {"a": "bcd", "b": "d", "c": "bd", "d": ""}
-    order: list[str] = []
-
-    def make(each: str, made: object) -> str:
-        order.append(each)
-        return each.upper()
-
-    assert made_inside_out("a", lambda each: needs[each], make) == "A"
-    assert order == ["d", "b", "c", "a"]
+    assert list(inside_out("a", lambda each: needs[each])) == ["d", "b", "c", "a"]
 
 
 @pytest.mark.parametrize(
     "needs", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "bc", "b": "", "c": "a"}]
 )
-def test_what_needs_itself_is_never_made(needs: dict[str, str]) -> None:
+def test_what_needs_itself_never_comes(needs: dict[str, str]) -> None:
     with pytest.raises(DatabaseCorrupt):
-        made_inside_out("a", lambda each: needs[each], lambda each, _: each)
+        list(inside_out("a", lambda each: needs[each]))
