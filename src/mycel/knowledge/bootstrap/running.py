@@ -34,8 +34,11 @@ from mycel.knowledge.uris import parse
 from mycel.store import holdings
 from mycel.syntax.collecting import collector_paused
 
-VERSION: Final = 100 + FORMAT
-"""Changes with what is written for a file; files of another version are looked at again."""
+VERSION: Final = 200 + FORMAT
+"""Changes with what is written for a file; files of another version are looked at again.
+
+Below 200, runs of several transactions removed `defines` relations: those files are related anew.
+"""
 LACKING: Final = 0
 """The version of a file whose language could not be read, for want of an extra."""
 
@@ -237,20 +240,12 @@ class Bootstrap:
         plan.gone = sorted(step.gone)
         plan.gone_folders = sorted(above - below.keys(), reverse=True)
         for path in (*step.added, *step.changed):
-            found = edges.get(path, FileEdges(path))
-            nodes = self._file(step.reads[path], found)
-            if path not in step.known and path in step.facts:
-                symbols = step.facts[path].symbols
-                defines = tuple(graphing.defined_in(self._namer, path, symbols))
-                nodes = nodes._replace(defines=defines)
-            plan.files.append(nodes)
+            plan.files.append(self._file(step.reads[path], edges.get(path, FileEdges(path))))
         new = step.entries if not step.is_complete else step.added
         plan.contains = [*self._contains(folders & below.keys(), new)]
         for path, found in edges.items():
-            plan.related[path] = [*graphing.code_edges(self._namer, found, below)]
-            if path in step.known:
-                symbols = step.facts[path].symbols
-                plan.related[path] += graphing.defined_in(self._namer, path, symbols)
+            defines = graphing.defined_in(self._namer, path, step.facts[path].symbols)
+            plan.related[path] = [*defines, *graphing.code_edges(self._namer, found, below)]
         self._touch(plan, step, edges)
         return plan
 

@@ -4,7 +4,8 @@ What is there is looked up inside the transaction that changes it, so nothing th
 the meantime is overlooked. A small difference is one transaction. A large one is several, so that
 others have their turn; until the last of them the root of the workspace says that the relations are
 not complete, and a run that finds it saying so relates everything anew. A file and its symbols are
-always written together.
+always written together; their relations, `defines` among them, are compared and written by
+`relate` alone, so it makes no difference in which transaction a node was created.
 """
 
 from __future__ import annotations
@@ -56,12 +57,10 @@ class FileNodes(NamedTuple):
     path: str
     file: Wanted
     symbols: tuple[Wanted, ...]
-    defines: tuple[Edge, ...] = ()
-    """Where the file is new; otherwise they are among those that are compared."""
 
     @property
     def rows(self) -> int:
-        return 1 + len(self.symbols) + len(self.defines)
+        return 1 + len(self.symbols)
 
 
 class Touch(NamedTuple):
@@ -185,9 +184,7 @@ class _Work:
         self._summary = summary
         self._numbers: dict[str, int] = {}
         self._fresh: set[int] = set()
-        """What was created in this transaction: nothing of others can be on it yet."""
-        self._late: dict[str, tuple[Edge, ...]] = {}
-        """What files define that were thought to be new: somebody else was faster."""
+        """The nodes created in this transaction: they have no relations but those put here."""
 
     @property
     def _tx(self) -> Transaction:
@@ -248,10 +245,6 @@ class _Work:
                 wanted = {node.uri for node in nodes}
                 below = holdings.below(self._tx.ledger.connection, known)
                 self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
-            fresh = [each for each in group if each.file.uri not in held]
-            self._put_places(self._placed([edge for each in fresh for edge in each.defines]))
-            there = (each for each in group if each.file.uri in held)
-            self._late.update((each.path, each.defines) for each in there)
             self._count(sum(each.rows for each in group))
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
@@ -339,7 +332,7 @@ class _Work:
     def relate(self, related: Mapping[str, list[Edge]]) -> None:
         """Bring all relations that are written in some files to what they should be."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
-            edges = [e for path in group for e in (*related[path], *self._late.get(path, ()))]
+            edges = [edge for path in group for edge in related[path]]
             wanted = self._placed(edges)
             present = self._present(group)
             stale = [link for place, link in present.items() if _is_stale(link, wanted.get(place))]
@@ -350,22 +343,21 @@ class _Work:
             self._count(len(edges))
 
     def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
-        """The relations that are written in some files, as far as they were there before."""
-        tx = self._tx
-        connection = tx.ledger.connection
-        old = [path for path in paths if self._number_of(path) not in self._fresh]
+        """The stored relations that are written in these files."""
+        connection = self._tx.ledger.connection
+        uris = {path: self._namer.file(path) for path in paths}
+        numbers = self._find(uris.values())
+        old = {path: numbers.get(uri) for path, uri in uris.items()}
+        old = {path: number for path, number in old.items() if number not in self._fresh}
         if not old:
             return {}
-        files = [n for path in old if (n := self._number_of(path)) is not None]
+        files = [number for number in old.values() if number is not None]
         below = holdings.numbers_below(connection, [self._namer.folder(path) for path in old])
         leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
-        numbers = [*files, *(number for _, number in below)]
-        links = holdings.links_leaving(connection, numbers, leaving)
+        sources = [*files, *(number for _, number in below)]
+        links = holdings.links_leaving(connection, sources, leaving)
         links += holdings.links_reaching(connection, files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
-
-    def _number_of(self, path: str) -> int | None:
-        return self._find([self._namer.file(path)]).get(self._namer.file(path))
 
     def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
         """Edges by the numbers of their ends and predicate; those without both ends are dropped."""

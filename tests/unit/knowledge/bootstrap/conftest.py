@@ -2,8 +2,11 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import mycel
 
 Write = Callable[..., Path]
 
@@ -21,6 +24,21 @@ def git(folder: Path, *words: str) -> str:
         ["git", "-C", str(folder), *words], check=True, capture_output=True, env=environment
     )
     return done.stdout.decode()
+
+
+def state(shop: mycel.Knowledge) -> tuple[list[Any], list[Any]]:
+    """Everything that is in the graph, by names instead of numbers."""
+    with shop.db.reading() as reader:
+        concepts = reader.connection.execute(
+            "SELECT t.name, c.name, c.attributes, c.metadata FROM concept c"
+            " JOIN type t ON t.id = c.type WHERE c.name LIKE '%://%' ORDER BY 1, 2"
+        ).fetchall()
+        relations = reader.connection.execute(
+            "SELECT s.name, r.name, o.name, p.weight, p.metadata FROM proposition p"
+            " JOIN concept s ON s.id = p.subject JOIN concept o ON o.id = p.object"
+            " JOIN predicate r ON r.id = p.predicate WHERE s.name LIKE '%://%' ORDER BY 1, 2, 3"
+        ).fetchall()
+    return concepts, relations
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import writing as bootstrap_writing
 from mycel.knowledge.code import analysis
-from tests.unit.knowledge.bootstrap.conftest import CART, Write, git
+from tests.unit.knowledge.bootstrap.conftest import CART, Write, git, state
 
 
 def links(shop: mycel.Knowledge, uri: str, direction: str = "out") -> set[tuple[str, str, float]]:
@@ -20,21 +20,6 @@ def links(shop: mycel.Knowledge, uri: str, direction: str = "out") -> set[tuple[
         (each.relation, each.target if direction == "out" else each.source, round(each.weight, 3))
         for each in found
     }
-
-
-def state(shop: mycel.Knowledge) -> tuple[object, ...]:
-    """Everything that is in the graph, by names instead of numbers."""
-    with shop.db.reading() as reader:
-        concepts = reader.connection.execute(
-            "SELECT t.name, c.name, c.attributes, c.metadata FROM concept c"
-            " JOIN type t ON t.id = c.type WHERE c.name LIKE '%://%' ORDER BY 1, 2"
-        ).fetchall()
-        relations = reader.connection.execute(
-            "SELECT s.name, r.name, o.name, p.weight, p.metadata FROM proposition p"
-            " JOIN concept s ON s.id = p.subject JOIN concept o ON o.id = p.object"
-            " JOIN predicate r ON r.id = p.predicate WHERE s.name LIKE '%://%' ORDER BY 1, 2, 3"
-        ).fetchall()
-    return concepts, relations
 
 
 # What is written.
