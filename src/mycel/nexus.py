@@ -17,32 +17,19 @@ from mycel.engine.constraints import SchemaGuard
 from mycel.engine.healing import HealingGuard
 from mycel.engine.protection import ProtectionGuard
 from mycel.engine.typed import TypedGuard
-from mycel.errors import (
-    ConstraintViolation,
-    InvalidId,
-    InvalidValueType,
-    MycelError,
-    NotFound,
-)
+from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.view import GraphView, PastView
 from mycel.graph.walk import check_whole
 from mycel.merkle import log
-from mycel.merkle.proofs import (
-    ConsistencyProof,
-    EntryProof,
-    Namespace,
-    Snapshot,
-    StateProof,
-)
+from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
 from mycel.model import cbor
-from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
-from mycel.model.names import check_name, kind_of, shorten
-from mycel.model.records import concept_key, proposition_key, tree_key
+from mycel.model.names import kind_of
+from mycel.model.records import tree_key
 from mycel.store import chronicle
 from mycel.store import purge as purging
-from mycel.store.audit import Auditor
 from mycel.store.chronicle import LogEntry, Moment, Version
 from mycel.store.connections import Durability, MemoryUse
 from mycel.store.database import Store, wall_clock_us
@@ -50,6 +37,7 @@ from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref, resolve
+from mycel.store.targets import Target, identify
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_older_trees
@@ -73,9 +61,6 @@ TIMEOUT_S = 30.0
 LOG_PAGE = 500
 
 Written = TypeVar("Written")
-
-Target = Ref | tuple[str, str] | tuple[Ref, str, Ref]
-"""What can be proven: an element, or (type, name), or (source, predicate, target)."""
 
 
 class Nexus(GraphView):
@@ -403,16 +388,18 @@ class Nexus(GraphView):
     def prove(self, target: Target) -> StateProof:
         """Prove that an element is part of the state, or that there is none with this identity.
 
-        An element that was removed is proven by its tombstone.
+        An element that was removed is proven by its tombstone. Absence is proven for types and
+        predicates that were never defined as well, and for edges between (type, name) pairs.
 
         Raises:
             NotFound: an id that no element ever had (prove absence by identity instead).
+            InvalidIdentifier: no type or predicate can have this name.
             DatabaseReadOnly: a file of an older format that may only be read.
         """
         with self._store.reading() as reader:
             refuse_older_trees(reader.connection)
             head = Head.read(reader.connection)
-            namespace, natural, record = _identify(reader, target)
+            namespace, natural, record = identify(reader, target)
             key = tree_key(natural)
             trees = StateTrees(reader.connection)
             trees.follow(head, head.seq)
@@ -558,38 +545,3 @@ def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
             hint="Pass a dict, or bytes from cbor2.dumps(value, canonical=True).",
         )
     return value
-
-
-def _identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes | None]:
-    """Namespace, natural key and present record of what is to be proven."""
-    connection, registry = reader.connection, reader.registry
-    auditor = Auditor(connection, registry)
-    element: Element | None
-    match target:
-        case str() | Concept() | Proposition():
-            element = reader.element(resolve(target), tombstoned=True)
-            if element is None:
-                raise NotFound(f"There is no element {target!r}, live or removed.")
-        case (type_name, name):
-            number = registry.type_number(connection, type_name)
-            check_name(name)
-            element = reader.concept_named(number, name, tombstoned=True)
-            if element is None:
-                return "concepts", concept_key(type_name, name), None
-        case (src, predicate, dst):
-            number = registry.predicate_number(connection, predicate)
-            source, destination = resolve(src), resolve(dst)
-            for ref, end in ((src, source), (dst, destination)):
-                if not reader.was_ever(end):
-                    raise NotFound(f"There is no element {ref!r}, live or removed.")
-            element = reader.link(source, number, destination, tombstoned=True)
-            if element is None:
-                ends = auditor.key(source), auditor.key(destination)
-                return "edges", proposition_key(ends[0], predicate, ends[1]), None
-        case _:
-            raise InvalidId(
-                f"{shorten(repr(target))} names nothing that can be proven.",
-                hint="Pass an id, or (type, name), or (source, predicate, target).",
-            )
-    namespace: Namespace = "concepts" if isinstance(element, Concept) else "edges"
-    return namespace, auditor.key(element.number), reader.record_at(element.seq)

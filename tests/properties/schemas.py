@@ -90,15 +90,15 @@ def _text(name: str, text: str) -> ast.Annotation:
 
 
 @st.composite
-def type_annotations(draw: st.DrawFn, kip_name: str) -> tuple[ast.Annotation, ...]:
-    """Annotations of a node or an edge."""
+def type_annotations(draw: st.DrawFn, kip_name: str | None) -> tuple[ast.Annotation, ...]:
+    """Annotations of a node or an edge; without a name for KIP, of an interface."""
     found = draw(st.lists(custom_annotations, max_size=2))
     for name in ("description", "instruction", "rename_from"):
         if draw(st.booleans()):
             found.append(_text(name, draw(sentences)))
-    if draw(st.booleans()):
+    if kip_name is not None and draw(st.booleans()):
         found.append(ast.Annotation("open"))
-    if draw(st.booleans()):
+    if kip_name is not None and draw(st.booleans()):
         found.append(_text("kip", kip_name))
     return tuple(draw(st.permutations(found)))
 
@@ -246,7 +246,8 @@ def schema_trees(draw: st.DrawFn) -> ast.Schema:
     for name, _ in zip(names, range(kinds[0]), strict=False):
         # One key among all interfaces, or a node could get two.
         key = draw(st.none() | st.sampled_from(sorted(keys))) if keys and not interfaces else None
-        interfaces.append(ast.Interface(ast.Name(name), draw(_properties(pool, (), key))))
+        annotations, properties = draw(type_annotations(None)), draw(_properties(pool, (), key))
+        interfaces.append(ast.Interface(ast.Name(name), annotations, properties))
     nodes = [
         draw(_node(name, number, pool, interfaces))
         for number, name in zip(range(kinds[1]), names, strict=False)

@@ -90,12 +90,15 @@ def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
     exactly(words, 1, 3, form=_FORMS)
     if len(words) == 3:
         src, predicate, dst = words
-        return db.prove((resolve(db, src), predicate, resolve(db, dst)))
-    (word,) = words
+        return db.prove((_named(db, src), predicate, _named(db, dst)))
+    return db.prove(_named(db, words[0]))
+
+
+def _named(db: Nexus, word: str) -> str | tuple[str, str]:
+    """What a word names. A type and name stay as they are: absence can be proven too."""
     if is_uri(word) or ":" not in word:
-        return db.prove(resolve(db, word))
-    # A name is passed on as it is: that there is no such concept can be proven too.
-    return db.prove(type_and_name(word) or word)
+        return resolve(db, word)
+    return type_and_name(word) or word
 
 
 @click.command(cls=Command)

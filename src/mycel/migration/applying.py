@@ -28,7 +28,7 @@ from mycel.engine.typed import APPLYING
 from mycel.errors import ConstraintViolation
 from mycel.migration import catalogs, fitting, restoring, rewriting
 from mycel.migration.catalogs import identity_of
-from mycel.migration.definitions import Definitions, existing, kip_name, number_of, place_of
+from mycel.migration.definitions import Definitions, existing, number_of, place_of
 from mycel.migration.fitting import Findings
 from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restoring import Restored
@@ -285,7 +285,7 @@ class _Apply:
         found = existing(self._tx, before or declared)
         said = {} if found is None else found.attributes
         dropped = self._dropped(declared, said, self._tx.ledger.first_seq - 1)
-        if before is not None and kip_name(before) != kip_name(declared):
+        if before is not None and before.kip_name != declared.kip_name:
             self._definitions.rename(before, declared)
         elif before is None and found is not None and PG not in said:
             self._adopted.add(identity_of(declared))
@@ -335,7 +335,7 @@ class _Apply:
         renamed: dict[str, str] = {}
         for declared in self._catalog.types:
             before = self._before(declared)
-            if before is None or kip_name(before) == kip_name(declared):
+            if before is None or before.kip_name == declared.kip_name:
                 continue
             is_done = True
             if not isinstance(declared, Interface) and not isinstance(before, Interface):
@@ -345,7 +345,7 @@ class _Apply:
                 owner = number_of(self._tx, before)
                 self._tx.ledger.properties.define(owner, link=link, wanted=())
             if not isinstance(declared, EdgeType):
-                renamed[kip_name(before)] = kip_name(declared)
+                renamed[before.kip_name] = declared.kip_name
             if is_done:
                 self._definitions.retire(before, reason=_RENAMED, remember=False)
         self._definitions.follow(renamed)

@@ -88,10 +88,7 @@ def with_renames(before: Catalog, after: Catalog) -> Catalog:
             replace(declared, renamed_from=_other(names.get(declared.prop_id), declared.name))
             for declared in each.properties
         )
-        each = replace(each, properties=properties)
-        if isinstance(each, Interface):
-            return each
-        return replace(each, renamed_from=_other(was.name, each.name))
+        return replace(each, properties=properties, renamed_from=_other(was.name, each.name))
 
     return Catalog(
         {name: renamed(each) for name, each in after.interfaces.items()},

@@ -14,7 +14,7 @@ from mycel.errors import ResourceExhausted
 from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.catalog import Catalog
-from mycel.schema.model import DESCRIPTION, EdgeType, Interface, SchemaType
+from mycel.schema.model import DESCRIPTION, EdgeType, SchemaType
 from mycel.schema.stored import (
     OWNED,
     PG,
@@ -32,14 +32,8 @@ _ENDS: Final = ("subject_types", "object_types")
 
 def place_of(declared: SchemaType) -> tuple[str, str]:
     """The meta-type and the name of the concept that defines it."""
-    if isinstance(declared, EdgeType):
-        return PROPOSITION_TYPE, declared.kip_name
-    return CONCEPT_TYPE, kip_name(declared)
-
-
-def kip_name(declared: SchemaType) -> str:
-    """What a type is called in KIP."""
-    return declared.name if isinstance(declared, Interface) else declared.kip_name
+    meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
+    return meta_type, declared.kip_name
 
 
 def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
@@ -52,7 +46,7 @@ def number_of(tx: Transaction, declared: SchemaType) -> int:
     ledger = tx.ledger
     if isinstance(declared, EdgeType):
         return ledger.registry.predicate_number(ledger.connection, declared.kip_name)
-    return ledger.registry.type_number(ledger.connection, kip_name(declared))
+    return ledger.registry.type_number(ledger.connection, declared.kip_name)
 
 
 class Definitions:

@@ -4,7 +4,7 @@ An annotation that is not known here is kept as it is and means nothing to the e
 
     name            on                    value                        how often
     description     types, properties     text                         once
-    instruction     nodes, edges          text                         once
+    instruction     types                 text                         once
     rename_from     types, properties     the name before              once
     kip             nodes, edges          a name for KIP               once
     open            nodes, edges          none                         once
@@ -37,7 +37,8 @@ from mycel.schema.model import (
 from mycel.syntax.diagnostics import located
 
 _TEXTS: Final = frozenset((DESCRIPTION, INSTRUCTION, RENAME_FROM, KIP_NAME))
-_OF_TYPES: Final = frozenset((INSTRUCTION, KIP_NAME, OPEN))
+_OF_INSTANCES: Final = frozenset((KIP_NAME, OPEN))
+_OF_TYPES: Final = _OF_INSTANCES | {INSTRUCTION}
 _OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED))
 _INLINE: Final = frozenset(("key", "unique", "index"))
 _ONCE: Final = _TEXTS | _OF_TYPES | _OF_PROPERTIES | _INLINE
@@ -54,8 +55,8 @@ class Annotated(NamedTuple):
 _PLAIN: Final = Annotated((), None)
 
 
-def of_type(annotations: Iterable[ast.Annotation]) -> Annotated:
-    """The annotations of a node or an edge.
+def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
+    """The annotations of a type of this kind.
 
     Raises:
         SchemaError: one of them breaks a rule.
@@ -68,6 +69,12 @@ def of_type(annotations: Iterable[ast.Annotation]) -> Annotated:
                 each,
                 f"@{each.name} stands behind a property, not on a type.",
                 "Put it behind the type of the property it is about.",
+            )
+        if kind == "interface" and each.name in _OF_INSTANCES:
+            raise _wrong(
+                each,
+                f"@{each.name} is for nodes and edges; an interface has no instances.",
+                "Put it on the nodes that implement the interface.",
             )
     return _collected(annotations)
 
@@ -84,7 +91,7 @@ def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
         if each.name in _OF_TYPES:
             raise _wrong(
                 each,
-                f"@{each.name} stands on a node or an edge, not on a property.",
+                f"@{each.name} stands on a type, not on a property.",
                 "Use @description for what a property is."
                 if each.name == INSTRUCTION
                 else "Put it behind the name of the node, or behind the target of the edge.",

@@ -134,9 +134,10 @@ class Card:
 
 @node
 class Interface:
-    """`interface Name { … }`."""
+    """`interface Name @annotation { … }`."""
 
     name: Name
+    annotations: tuple[Annotation, ...] = ()
     members: tuple[Property, ...] = ()
     span: Span = _span()
 

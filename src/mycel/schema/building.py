@@ -107,7 +107,7 @@ def _check_kip_names(declarations: Iterable[ast.Declaration], catalog: Catalog) 
     for each in declarations:
         name = each.name.text
         declared = catalog.type(name)
-        kip_name = declared.kip_name if isinstance(declared, NodeType | EdgeType) else name
+        kip_name = name if declared is None else declared.kip_name
         other = taken.setdefault((isinstance(each, ast.Edge), kip_name), name)
         if other != name:
             raise wrong(
@@ -130,6 +130,7 @@ def _check_type_ids(declarations: Iterable[ast.Declaration], catalog: Catalog) -
 
 
 def _interface(declared: ast.Interface) -> Interface:
+    annotated = of_type(declared.annotations, "interface")
     body = Body("interface", declared.name, declared.members)
     constraints = body.constraints()
     body.check_keys(())
@@ -137,13 +138,15 @@ def _interface(declared: ast.Interface) -> Interface:
     return Interface(
         declared.name.text,
         type_id("interface", declared.name.text),
+        annotated.kept,
         tuple(body.properties.values()),
         constraints,
+        annotated.renamed_from,
     )
 
 
 def _node(declared: ast.Node, interfaces: dict[str, Interface]) -> NodeType:
-    annotated = of_type(declared.annotations)
+    annotated = of_type(declared.annotations, "node")
     body = Body("node", declared.name, declared.members)
     implemented = _implemented(declared, interfaces)
     inherited = list(_inherit(body, declared.implements, implemented))
@@ -168,7 +171,7 @@ def _edge(
     for end in (declared.from_type, declared.to_type):
         if end.text not in nodes:
             raise _unknown_end(end, nodes, interfaces)
-    annotated = of_type(declared.annotations)
+    annotated = of_type(declared.annotations, "edge")
     body = Body("edge", declared.name, declared.members)
     constraints = body.constraints()
     body.check_properties(constraints)

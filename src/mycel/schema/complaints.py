@@ -174,9 +174,7 @@ def no_body(tokens: Tokens, kind: str, name: str, *, implements: bool) -> Schema
     token = tokens.tokens[tokens.at]
     expected = "`{`" if kind == "interface" or implements else "`implements` or `{`"
     hint: str | None = f"Every {kind} has a body, if only an empty one: {kind} {name} {{}}."
-    if kind == "interface" and token == "@":
-        hint = "Interfaces take no annotations; put them on the nodes that implement it."
-    elif kind == "interface" and token in {*EXTENDING, "implements", ":"}:
+    if kind == "interface" and token in {*EXTENDING, "implements", ":"}:
         hint = "An interface implements no other; a node may implement several."
     elif token == "@":
         hint = "Annotations of a node stand before `implements`."
@@ -396,8 +394,10 @@ def misplaced_constraint(tokens: Tokens, name: str, kind: str) -> SchemaError:
         tokens,
         f"{said} is a constraint, and no annotation of a type.",
         f"Put it into the body: {said}({_arguments(name)})."
-        if kind == "node" or name in {"unique", "index"}
-        else "Edges take @unique and @index only, in their body.",
+        if kind == "node" or (kind == "edge" and name in {"unique", "index"})
+        else "Edges take @unique and @index only, in their body."
+        if kind == "edge"
+        else constraint_hint(name),
         length=2,
     )
 
@@ -419,11 +419,15 @@ def misplaced_card(tokens: Tokens, kind: str) -> SchemaError:
 
 def constraint_in_interface(tokens: Tokens, name: str) -> SchemaError:
     """A constraint stands in the body of an interface."""
+    message = "The body of an interface holds properties only."
+    return fail(tokens, message, constraint_hint(name), length=2)
+
+
+def constraint_hint(name: str) -> str:
+    """The place for a constraint that an interface is to bring along."""
     if name in {"key", "unique", "index"}:
-        hint = f"Put @{name} behind one of its properties: `name: String @{name}`."
-    else:
-        hint = "Put it into the nodes that implement the interface."
-    return fail(tokens, "The body of an interface holds properties only.", hint, length=2)
+        return f"Put @{name} behind one of its properties: `name: String @{name}`."
+    return "Put it into the nodes that implement the interface."
 
 
 def no_constraint(tokens: Tokens, kind: str) -> SchemaError:

@@ -84,8 +84,8 @@ def _declaration(declared: ast.Declaration) -> str:
 def head(declared: ast.Declaration) -> str:
     """What stands before the body of a declaration."""
     match declared:
-        case ast.Interface(name):
-            return f"interface {name.text}"
+        case ast.Interface(name, annotations):
+            parts = ["interface", name.text, *map(_annotation, annotations)]
         case ast.Node(name, annotations, implements):
             parts = ["node", name.text, *map(_annotation, annotations)]
             if implements:
@@ -152,7 +152,7 @@ def tree_of(declared: SchemaType, catalog: Catalog) -> ast.Declaration:
         case Interface():
             inline = _inline(declared)
             properties = (_property(inline, each) for each in declared.properties)
-            return ast.Interface(name, tuple(properties))
+            return ast.Interface(name, _annotations(declared), tuple(properties))
         case NodeType():
             implements = tuple(map(ast.Name, declared.implements))
             members = tuple(_members(declared, _brought(declared, catalog)))
@@ -230,7 +230,7 @@ def _written_type(type_: PropertyType) -> ast.Type:
     return ast.Scalar(type_.scalar, type_.is_list, type_.is_nullable)
 
 
-def _annotations(declared: NodeType | EdgeType | Property) -> tuple[ast.Annotation, ...]:
+def _annotations(declared: SchemaType | Property) -> tuple[ast.Annotation, ...]:
     written = map(_written_annotation, declared.annotations)
     if declared.renamed_from is None:
         return tuple(written)

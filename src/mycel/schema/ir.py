@@ -95,9 +95,12 @@ def without_ids(value: Any) -> Any:
 
 
 def interface_json(declared: Interface) -> dict[str, Any]:
+    """An interface. It has the key `annotations` only if it has any: IR v1 has no such key."""
+    annotations = annotations_json(declared.annotations)
     return {
         "name": declared.name,
         "type_id": declared.type_id,
+        **({"annotations": annotations} if annotations else {}),
         "properties": _properties(declared.properties),
     }
 

@@ -158,13 +158,13 @@ class _Matcher:
     def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
         held = _types_of(self._accepted, kind)
         pairing = _pair(
-            {name: _renamed_from(each) for name, each in wanted.items()},
+            {name: each.renamed_from for name, each in wanted.items()},
             held,
             remembered={name for name in wanted if self._memory.type(kind, name)},
             unknown=lambda source: self._unknown_type(kind, source),
         )
         for name, each in wanted.items():
-            source = _renamed_from(each)
+            source = each.renamed_from
             if _is_ignored(name, source, held) and (
                 source not in wanted or _shape(each) != _shape(held[name])
             ):
@@ -250,12 +250,17 @@ class _Matcher:
         }
         if isinstance(declared, NodeType) and isinstance(before, NodeType):
             own = set(sources.values())
-            for interface in sorted(set(declared.implements) & set(before.implements)):
+            implemented = self.renamed_names("interface", before.implements)
+            for interface in sorted(implemented.intersection(declared.implements)):
                 for name, source in self._interface_renames.get(interface, _NOTHING).items():
                     is_free = source in held and source not in sources and source not in own
                     if is_free and sources.get(name, source) is None:
                         sources[name] = source
         return sources
+
+    def renamed_names(self, kind: TypeKind, names: Iterable[str]) -> set[str]:
+        """Names of types that were compared already, as they are called now."""
+        return {self.renamed[kind].get(each, each) for each in names}
 
     def _unknown_type(self, kind: TypeKind, source: str) -> str:
         shown = quoted(source)
@@ -365,10 +370,6 @@ def _several(source: str, names: Iterable[str]) -> str:
         f'{", ".join(sorted(names))} all say @rename_from("{source}"), which can become only one of'
         " them. Keep @rename_from on that one."
     )
-
-
-def _renamed_from(declared: SchemaType) -> str | None:
-    return None if isinstance(declared, Interface) else declared.renamed_from
 
 
 def _article(kind: TypeKind) -> str:

@@ -153,9 +153,16 @@ class Interface:
 
     name: str
     type_id: int
+    annotations: tuple[Annotation, ...] = ()
     properties: tuple[Property, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     """From `@key`, `@unique` and `@index` on its properties; nodes take them over."""
+    renamed_from: str | None = None
+
+    @property
+    def kip_name(self) -> str:
+        """The name of its definition in KIP."""
+        return self.name
 
 
 class _Instances:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Final, Literal, cast
 
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, complaints
 from mycel.schema.complaints import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.schema.lexer import Tokens, read
@@ -63,10 +63,11 @@ def _interface(tokens: Tokens) -> ast.Interface:
     at = tokens.at
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an interface")
+    annotations = _type_annotations(tokens, "interface")
     if tokens.tokens[tokens.at] != "{":
         raise complaints.no_body(tokens, "interface", name.text, implements=False)
     members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
-    return ast.Interface(name, members, tokens.span(at))
+    return ast.Interface(name, annotations, members, tokens.span(at))
 
 
 def _node(tokens: Tokens) -> ast.Node:
@@ -386,10 +387,10 @@ def _whole(tokens: Tokens, hint: str) -> int:
         raise unexpected(tokens, "a whole number", hint)
     if token[0] == "0" and token != "0":
         raise complaints.bad_number(tokens, tokens.at)
-    return cast(int, _number(tokens))
+    return cast(int, _number(tokens, INTEGER_MAX))
 
 
-def _number(tokens: Tokens) -> int | float:
+def _number(tokens: Tokens, whole_max: int = JSON_INTEGER_MAX) -> int | float:
     at = tokens.at
     token = tokens.tokens[at]
     if token[0] not in "-+.0123456789" or token == "..":
@@ -403,8 +404,8 @@ def _number(tokens: Tokens) -> int | float:
         raise complaints.bad_number(tokens, at)
     is_whole = match.lastindex is None
     is_long = len(token) > (20 if is_whole else _NUMBER_CHARACTERS_MAX)
-    value: int | float = INTEGER_MAX + 1 if is_long else int(token) if is_whole else float(token)
-    is_held = INTEGER_MIN <= value <= INTEGER_MAX if is_whole else not is_long and isfinite(value)
+    value: int | float = whole_max + 1 if is_long else int(token) if is_whole else float(token)
+    is_held = INTEGER_MIN <= value <= whole_max if is_whole else not is_long and isfinite(value)
     if not is_held:
         raise fail(tokens, "The number is too large.", "Numbers here fit 64 bits; leave it out.")
     tokens.at = at + 1

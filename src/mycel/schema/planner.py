@@ -155,7 +155,12 @@ class _Planner:
         if declared.name != before.name:
             yield RenameType(declared, before)
         if isinstance(declared, NodeType) and isinstance(before, NodeType):
-            yield from _interfaces(declared, before)
+            renamed = self._matching.renamed["interface"]
+            before = replace(
+                before, implements=tuple(renamed.get(each, each) for each in before.implements)
+            )
+            if set(declared.implements) != set(before.implements):
+                yield ChangeInterfaces(declared, before)
         yield from _properties(found)
         yield from _constraints(found, before)
         if isinstance(declared, EdgeType) and isinstance(before, EdgeType):
@@ -180,15 +185,9 @@ class _Planner:
             yield ChangeCardinality(declared, before)
 
 
-def _interfaces(declared: NodeType, before: NodeType) -> Iterator[Step]:
-    if set(declared.implements) != set(before.implements):
-        yield ChangeInterfaces(declared, before)
-
-
 def _kip_place(declared: SchemaType) -> tuple[bool, str]:
     """A name in KIP: concepts and predicates have each their own."""
-    name = declared.name if isinstance(declared, Interface) else declared.kip_name
-    return isinstance(declared, EdgeType), name
+    return isinstance(declared, EdgeType), declared.kip_name
 
 
 def _name_taken(found: Match, holder: SchemaType) -> Step:
@@ -327,16 +326,15 @@ def _contains(outer: Constraint, inner: Constraint) -> bool:
 
 def _metadata(found: Match, before: SchemaType) -> Iterator[Step]:
     declared = found.declared
-    if not isinstance(declared, Interface) and not isinstance(before, Interface):
-        if declared.name == before.name and declared.kip_name != before.kip_name:
-            yield UnsupportedChange(
-                entity(found.kind, declared.name),
-                f"What a type is called in KIP cannot change from {quoted(before.kip_name)} to"
-                f" {quoted(declared.kip_name)}. Leave @{KIP_NAME} as it was, or rename the type"
-                f' instead: give it another name and @rename_from("{declared.name}").',
-            )
-        elif _annotated(declared.annotations) != _annotated(before.annotations):
-            yield UpdateTypeMetadata(declared, before)
+    if declared.name == before.name and declared.kip_name != before.kip_name:
+        yield UnsupportedChange(
+            entity(found.kind, declared.name),
+            f"What a type is called in KIP cannot change from {quoted(before.kip_name)} to"
+            f" {quoted(declared.kip_name)}. Leave @{KIP_NAME} as it was, or rename the type"
+            f' instead: give it another name and @rename_from("{declared.name}").',
+        )
+    elif _annotated(declared.annotations) != _annotated(before.annotations):
+        yield UpdateTypeMetadata(declared, before)
     renamed = found.renamed
     for each in sorted(declared.properties, key=_name):
         old = found.properties.get(each.name)

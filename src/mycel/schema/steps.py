@@ -147,8 +147,8 @@ class UpdateTypeMetadata:
     """The annotations of a type change. Whether it may do without `@open`, its instances say."""
 
     kind: ClassVar[str] = "update_type_metadata"
-    declared: NodeType | EdgeType
-    before: NodeType | EdgeType
+    declared: SchemaType
+    before: SchemaType
 
     @property
     def needs_data(self) -> bool:

@@ -104,8 +104,6 @@ def attributes_of(
 
 def stated_description(declared: SchemaType) -> str:
     """What `@description` says, if anything."""
-    if isinstance(declared, Interface):
-        return ""
     return annotation(declared.annotations, DESCRIPTION) or ""
 
 
@@ -148,7 +146,7 @@ def encode(declared: SchemaType) -> dict[str, Any]:
         said["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
     if isinstance(declared, NodeType) and declared.implements:
         said["implements"] = list(declared.implements)
-    if not isinstance(declared, Interface) and declared.annotations:
+    if declared.annotations:
         said["annotations"] = _annotations(declared.annotations)
     said["properties"] = [encode_property(each) for each in declared.properties]
     said["constraints"] = [_constraint(each) for each in declared.constraints]
@@ -238,7 +236,7 @@ def decode(said: Mapping[str, Any]) -> SchemaType:
     annotations = _decode_annotations(said.get("annotations", ()))
     match said["kind"]:
         case "interface":
-            return Interface(name, type_id, properties, constraints)
+            return Interface(name, type_id, annotations, properties, constraints)
         case "node":
             implements = tuple(said.get("implements", ()))
             return NodeType(name, type_id, annotations, implements, properties, constraints)

@@ -43,6 +43,7 @@ Modules, in the order in which a write passes through them:
 - `chronicle`    what happened when: transactions, versions, moments of the past
 - `purge`        forgetting for good
 - `audit`        rows turned back into records
+- `targets`      what can be proven, by id or by identity
 - `property_audit`  the index of properties against what it is derived from
 - `verify`       checking everything against everything
 - `replay`       rebuilding the state from the journal alone

@@ -58,6 +58,16 @@ def check(run: Run, graph: Path, proof: Path) -> Any:
             "there is no edge Drug:Ibuprofen treats Symptom:Fever (key ",
             "there is no edge with the key",
         ),
+        (
+            ("NoType:x",),
+            "there is no concept NoType:x (key ",
+            "there is no concept with the key",
+        ),
+        (
+            ("Drug:Nothing", "unknown", "NoType:x"),
+            "there is no edge Drug:Nothing unknown NoType:x (key ",
+            "there is no edge with the key",
+        ),
         (("--entry", "5"), "entry 5 stands in the journal", "entry 5 stands in the journal"),
     ],
 )

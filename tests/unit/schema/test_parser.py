@@ -34,7 +34,23 @@ def test_an_empty_text_is_an_empty_schema(text: str) -> None:
 
 def test_an_interface_has_properties() -> None:
     assert declared("interface Named { name: String }") == ast.Interface(
-        name("Named"), (ast.Property(name("name"), ast.Scalar("String")),)
+        name("Named"), (), (ast.Property(name("name"), ast.Scalar("String")),)
+    )
+
+
+def test_an_interface_has_annotations_before_its_body() -> None:
+    assert declared('interface Named @description("x") @custom(1) { }') == ast.Interface(
+        name("Named"),
+        (
+            ast.Annotation("description", ast.Literal("x", True)),
+            ast.Annotation("custom", ast.Literal("1", False)),
+        ),
+    )
+
+
+def test_a_range_reaches_all_of_64_bits_signed_or_not() -> None:
+    assert member("@range(a, -9223372036854775808..18446744073709551615)") == ast.Range(
+        name("a"), -(1 << 63), (1 << 64) - 1
     )
 
 
@@ -190,7 +206,9 @@ REFUSED = [
     ("node P implements ‹{› }", "name of an interface", "capital letter"),
     ("node P implements I ‹J› { }", "found `J`", "Put a comma"),
     ("node P implements I ‹@›open { }", "found `@`", "before `implements`"),
-    ('interface I ‹@›description("x") { }', "found `@`", "Interfaces take no annotations"),
+    ("interface I ‹@unique›(a) { a: I32 }", "is a constraint", "Put @unique behind"),
+    ("interface I ‹@range›(a, 0..) { }", "is a constraint", "Put it into the nodes"),
+    ("interface I ‹@card›(0..1) { }", "@card is for edges only", "how many edges"),
     ("interface I ‹implements› J { }", "found `implements`", "implements no other"),
     # Edges.
     ("edge E ‹A› -> B", "Expected `:`", "edge E: From -> To"),
@@ -211,6 +229,7 @@ REFUSED = [
     ("edge E: A -> B @card(‹x›..1)", "Expected a whole number", "@card(0..1)"),
     ("edge E: A -> B @card(0..‹01›)", "`01` is no number", "no leading zeros"),
     ("edge E: A -> B @card(0..‹99999999999999999999›)", "too large", "64 bits"),
+    ("edge E: A -> B @card(0..‹9223372036854775808›)", "too large", "64 bits"),
     ("edge E: A -> B { ‹@range›(a, 0..1) }", "@range is for nodes only", "@unique and @index"),
     ('edge E: A -> B { ‹@check›(a, "x") }', "@check is for nodes only", "@unique and @index"),
     ("edge E: A -> B { ‹@key›(a) }", "@key is for nodes only", "@unique and @index"),
@@ -301,7 +320,7 @@ REFUSED = [
     ("node P { @range(a, ..‹)› }", "Expected a number", "@range(a, 0..100)"),
     ("node P { @range(a, 0..5‹,› 6) }", "Expected `)`", "@range(a, 0..100)"),
     ("node P { @range(a, ..‹1e999›) }", "too large", "64 bits"),
-    ("node P { @range(a, ..‹9223372036854775808›) }", "too large", "64 bits"),
+    ("node P { @range(a, ..‹18446744073709551616›) }", "too large", "64 bits"),
     ("node P { @check(a, ‹x›) }", "Expected a pattern", "double quotes"),
     ("node P { @check(a, ‹'›x') }", "Expected a pattern", "double quotes"),
     # Strings and comments.

@@ -11,7 +11,7 @@ import cbor2
 import pytest
 
 import mycel
-from mycel.errors import MycelError, NotFound, TypeMismatch
+from mycel.errors import InvalidIdentifier, MycelError, NotFound
 from mycel.store.journal import tx_bytes
 from tests.unit.store.given import (
     FACT,
@@ -91,6 +91,19 @@ def test_live_removed_and_absent_elements_are_proven(grown: mycel.Nexus) -> None
         ((one, "references", other), edge_tree_key(keys["one"], "references", keys["other"]), None),
         ((live, "likes", other), edge_tree_key(there, "likes", keys["other"]), None),
         ((gone, "likes", one), edge_tree_key(keys["gone"], "likes", keys["one"]), None),
+        (("Unknown", "one"), concept_key("Unknown", "one"), None),
+        ((one, "unknown", other), edge_tree_key(keys["one"], "unknown", keys["other"]), None),
+        (((FACT, "never"), "likes", one), edge_tree_key(keys["never"], "likes", keys["one"]), None),
+        (
+            (one, "likes", ("Unknown", "x")),
+            edge_tree_key(keys["one"], "likes", concept_key("Unknown", "x")),
+            None,
+        ),
+        (
+            ((FACT, "one"), "likes", (FACT, "other")),
+            edge_tree_key(keys["one"], "likes", keys["other"]),
+            False,
+        ),
     ):
         proof = db.prove(target)
         assert proof.key == key
@@ -164,10 +177,9 @@ def test_what_cannot_be_proven_is_said_clearly(db: mycel.Nexus) -> None:
     for unknown in ("C:999998", "P:999999:references"):
         with pytest.raises(NotFound):
             db.prove(unknown)
-    with pytest.raises(TypeMismatch):
-        db.prove(("Unknown", "one"))
-    with pytest.raises(TypeMismatch):
-        db.prove((one, "unknown", one))
+    for no_names in (("No type", "one"), (one, "no predicate", one), (("", "one"), "likes", one)):
+        with pytest.raises(InvalidIdentifier):
+            db.prove(no_names)
     for ends in ((one, "C:999998"), ("C:999998", one), ("P:999999:references", one)):
         with pytest.raises(NotFound):
             db.prove((ends[0], "references", ends[1]))
