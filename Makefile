@@ -1,6 +1,6 @@
 # Everything a developer or CI does. Needs only make and Python 3.11 or later: each target
-# creates .venv and installs into it first. Another interpreter: `make PYTHON=python3.12 test`
-# (after `make clean` if .venv exists already).
+# creates .venv and installs what it needs into it, with uv where that is installed and with pip
+# otherwise. Another interpreter: `make PYTHON=python3.12 test` (after `make clean` if .venv exists).
 
 PYTHON ?= python3
 # How many processes run the tests.
@@ -15,8 +15,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Where `make run` keeps its graph. What was written to it stays, `make clean` included.
 GRAPH := .mycel
-# Renewed when pyproject.toml changes; until then an install is not repeated.
-STAMP := $(VENV)/.installed
+# Stamps of what is installed: an extra of pyproject.toml each. They are renewed when that file
+# changes; until then an install is not repeated.
+RUNS := $(VENV)/.with-code
+TESTS := $(VENV)/.with-test
+CHECKS := $(VENV)/.with-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -26,57 +29,67 @@ help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
 		while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
-install: $(STAMP) ## Create .venv with Mycel (editable) and the development tools
+install: $(RUNS) ## Create .venv with Mycel (editable) and all that it needs to run
 
-$(STAMP): pyproject.toml
+$(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
 		"Mycel needs Python 3.11 or later: make PYTHON=<interpreter>")'
-	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@if command -v uv >/dev/null; then \
+		uv venv --quiet --seed --python $(PYTHON) $(VENV); \
+	else \
+		$(PYTHON) -m venv $(VENV); \
+	fi
+
+$(VENV)/.with-%: pyproject.toml | $(PY)
+	@if command -v uv >/dev/null; then \
+		uv pip install --quiet --python $(PY) --editable '.[$*]'; \
+	else \
+		$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'; \
+	fi
 	@touch $@
 
-test: $(STAMP) ## Run all tests
+test: $(TESTS) ## Run all tests
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-run: $(STAMP) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
+run: $(RUNS) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
 	@mkdir -p $(GRAPH)
 	@exec $(PY) -m mycel serve --db $(GRAPH)/graph.db --bootstrap . $(ARGS)
 
 check: lint types layers wheel smoke ## Check style, types, layers, the built wheel and `make run`
 
-lint: $(STAMP) ## Check style and formatting
+lint: $(CHECKS) ## Check style and formatting
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
-types: $(STAMP) ## Check types
+types: $(CHECKS) ## Check types
 	$(PY) -m mypy
 
-layers: $(STAMP) ## Check that every layer imports only from those below it
+layers: $(CHECKS) ## Check that every layer imports only from those below it
 	$(VENV)/bin/lint-imports --no-logo
 
-wheel: $(STAMP) ## Build the wheel, install it bare elsewhere and run it
+wheel: $(CHECKS) ## Build the wheel, install it bare elsewhere and run it
 	$(PY) tools/wheel_smoke.py
 
-smoke: $(STAMP) ## Start what `make run` starts, ask it something, stop it
+smoke: $(RUNS) ## Start what `make run` starts, ask it something, stop it
 	$(PY) tools/run_smoke.py
 
-bench: $(STAMP) ## Run the benchmarks (graphs of 10k and 100k concepts)
+bench: $(TESTS) ## Run the benchmarks (graphs of 10k and 100k concepts)
 	$(PY) -m benchmarks $(ARGS)
 
-soak: $(STAMP) ## Run the long randomised tests; SEED=<n> replays a run
+soak: $(TESTS) ## Run the long randomised tests; SEED=<n> replays a run
 	@seed=$(or $(SEED),$$($(PY) -c 'import secrets; print(secrets.randbelow(2**32))')); \
 	echo "seed $$seed (to replay: make soak SEED=$$seed)"; \
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "soak or hypothesis" \
 		-o faulthandler_timeout=0 \
 		--hypothesis-profile=soak --hypothesis-seed=$$seed --seed=$$seed $(ARGS)
 
-coverage: $(STAMP) ## Run all tests and show what they leave out
+coverage: $(TESTS) $(CHECKS) ## Run all tests and show what they leave out
 	$(PY) -m coverage erase
 	$(PY) -m coverage run -m pytest $(ARGS)
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report
 
-format: $(STAMP) ## Format the code and fix what can be fixed safely
+format: $(CHECKS) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
