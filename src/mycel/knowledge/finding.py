@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
-from mycel.engine.healing import MISSING, SCHEME, is_placeholder
+from mycel.engine.healing import MISSING, MISSING_ENTITY, is_placeholder, keeps_place
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
 from mycel.knowledge.nodes import Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
@@ -45,7 +45,7 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.named(reader.connection, names) if names else ():
         type_name = reader.registry.types.name(reader.connection, type_number)
-        new = Found(number, type_name, type_name == MISSING and name.startswith(SCHEME))
+        new = Found(number, type_name, keeps_place(type_name, name))
         found[name] = min(found.get(name, new), new, key=_rank)
     for uri in uris:
         if uri.is_kip:
@@ -181,7 +181,8 @@ def concepts_page(
             "This is no cursor of this list.", hint="Pass next_cursor of the page before."
         )
     types = reader.registry.types
-    hidden = {types.number(reader.connection, name) for name in (MISSING, *without)} - {None}
+    unlisted = (MISSING, MISSING_ENTITY, *without)
+    hidden = {types.number(reader.connection, name) for name in unlisted} - {None}
     rows = [] if cursor else lookup.named(reader.connection, [root])
     rows = [row for row in rows if row[1] not in hidden] + lookup.named_below(
         reader.connection,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from mycel.engine.healing import MISSING, SCHEME, is_placeholder
+from mycel.engine.healing import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import InvalidSyntax, InvalidValueType, SelfEdgeError
 from mycel.knowledge.finding import (
     Found,
@@ -180,10 +180,11 @@ def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
 
 
 def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
-    """Remove those placeholders on which no link is left."""
+    """Remove those placeholders on which no link is left, and that say nothing of themselves."""
     for number in sorted(placeholders):
         reader = tx.ledger.reader
-        if reader.concept(number) is not None and not reader.touching(number):
+        concept = reader.concept(number)
+        if concept is not None and not concept.attributes and not reader.touching(number):
             tx.retire(ids.concept_id(number), reason="nothing links to it any more")
 
 
@@ -241,11 +242,14 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     """Relations to or from concepts that nobody has written yet."""
     if cursor is not None and not _is_number(cursor):
         raise bad_cursor(cursor)
-    type_number = reader.registry.types.number(reader.connection, MISSING)
-    if type_number is None:
-        return Page(())
+    types = reader.registry.types
+    beginnings = {
+        number: beginning
+        for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
+        if (number := types.number(reader.connection, name)) is not None
+    }
     after = int(cursor or 0)
-    numbers = lookup.links_at_named(reader.connection, type_number, SCHEME, after, limit + 1)
+    numbers = lookup.links_at_named(reader.connection, beginnings, after, limit + 1)
     links = [reader.proposition(number) for number in numbers[:limit]]
     items = tuple(as_relation(reader, link) for link in links if link is not None)
     return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)

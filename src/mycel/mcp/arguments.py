@@ -2,7 +2,7 @@
 
 The caller is a model that will try again, so what is wrong is said with the name of the argument
 and what would be right. What is plainly meant is taken: one text where a list of texts is wanted,
-an object or a list that was written as JSON in a text, 5.0 for 5.
+an object or a list that was written as JSON in a text, a number written as a text, 5.0 for 5.
 
 Only what the schemas here use is known: types, `enum`, `minimum`, `maximum`, `items`, `properties`,
 `required`; a `default` is for the reader. Objects without `properties` are free, and so are items
@@ -12,7 +12,7 @@ without a `type`; other objects take no keys but their own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -29,6 +29,9 @@ from mycel.model.values import JsonObject
 
 Schema = Mapping[str, Any]
 
+NUMBER_CHARACTERS_MAX: Final = 40
+"""A longer text is no number that somebody meant."""
+
 _NOUNS: Final = {
     "string": "a text",
     "integer": "a whole number",
@@ -39,8 +42,10 @@ _NOUNS: Final = {
 }
 
 
-def check(tool: str, schema: Schema, given: Mapping[str, Any]) -> JsonObject:
-    """The arguments as the tool takes them.
+def check(
+    tool: str, schema: Schema, given: Mapping[str, Any], *, exact: bool = False
+) -> JsonObject:
+    """The arguments as the tool takes them; `exact`, only those that are of the schema's types.
 
     Raises:
         InvalidSyntax: one is missing or unknown.
@@ -48,7 +53,14 @@ def check(tool: str, schema: Schema, given: Mapping[str, Any]) -> JsonObject:
         ResourceExhausted: there is too much of it.
     """
     _check_size(tool, given)
-    return _object(schema, given, tool, "")
+    return _object(schema, given, _Call(tool, exact), "")
+
+
+class _Call(NamedTuple):
+    """The tool that is called, and whether its arguments have to be of the schema's types."""
+
+    tool: str
+    is_exact: bool
 
 
 def _check_size(tool: str, given: Mapping[str, Any]) -> None:
@@ -66,7 +78,8 @@ def _check_size(tool: str, given: Mapping[str, Any]) -> None:
         )
 
 
-def _object(schema: Schema, given: Mapping[str, Any], tool: str, place: str) -> JsonObject:
+def _object(schema: Schema, given: Mapping[str, Any], call: _Call, place: str) -> JsonObject:
+    tool = call.tool
     known: Mapping[str, Schema] = schema["properties"]
     for key in given:
         if key not in known:
@@ -82,15 +95,15 @@ def _object(schema: Schema, given: Mapping[str, Any], tool: str, place: str) -> 
                 hint=f"Pass {place}{key}: {known[key].get('description', _said(known[key]))}",
             )
     return {
-        key: _value(known[key], value, tool, place + key)
+        key: _value(known[key], value, call, place + key)
         for key, value in given.items()
         if value is not None
     }
 
 
-def _value(schema: Schema, given: Any, tool: str, place: str) -> Any:
-    wanted = schema.get("type")
-    value = _as_meant(schema, given)
+def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
+    tool, wanted = call.tool, schema.get("type")
+    value = given if call.is_exact else _as_meant(schema, given)
     if not _is_of(wanted, value):
         raise InvalidValueType(
             f"The argument {place!r} of {tool} is {_said(schema)}, not {kind_of(given)}.",
@@ -109,10 +122,10 @@ def _value(schema: Schema, given: Any, tool: str, place: str) -> Any:
         )
     if wanted == "array" and "items" in schema:
         return [
-            _value(schema["items"], each, tool, f"{place}[{at}]") for at, each in enumerate(value)
+            _value(schema["items"], each, call, f"{place}[{at}]") for at, each in enumerate(value)
         ]
     if wanted == "object" and "properties" in schema:
-        return _object(schema, value, tool, f"{place}.")
+        return _object(schema, value, call, f"{place}.")
     return value
 
 
@@ -131,7 +144,23 @@ def _as_meant(schema: Schema, given: Any) -> Any:
             return [given]
         case "integer", float() if given.is_integer():
             return int(given)
+        case ("integer" | "number") as wanted, str() if len(given) <= NUMBER_CHARACTERS_MAX:
+            return _number(wanted, given)
+        case "boolean", "true" | "false":
+            return given == "true"
     return given
+
+
+def _number(wanted: str, given: str) -> Any:
+    """The number that a text is, or else the text."""
+    try:
+        read = orjson.loads(given)
+    except ValueError:
+        return given
+    read = (
+        int(read) if wanted == "integer" and isinstance(read, float) and read.is_integer() else read
+    )
+    return read if _is_of(wanted, read) else given
 
 
 def _is_of(wanted: str | None, value: Any) -> bool:

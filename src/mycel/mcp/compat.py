@@ -25,6 +25,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolResult,
     ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     ReadResourceResult,
     Resource,
@@ -35,7 +36,7 @@ from mcp_types import (
 )
 
 from mycel import __version__
-from mycel.errors import ConstraintViolation, MycelError, did_you_mean
+from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 from mycel.knowledge.memory.entities import Entity, Relation
 from mycel.knowledge.memory.graph import WHOLE_CHARACTERS_MAX, Graph, Memory
 from mycel.mcp import arguments
@@ -49,8 +50,6 @@ from mycel.service.leftovers import Leftovers
 from mycel.service.presence import Presence
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
-QUERY_CHARACTERS_MAX: Final = 2048
-"""As there."""
 CALLS_AT_ONCE: Final = 16
 """How many requests work on the graph at the same time; the others wait."""
 _NAMES_TOLD: Final = 20
@@ -190,13 +189,7 @@ def _read_graph(memory: Memory, _given: JsonObject) -> Told:
 
 
 def _search_nodes(memory: Memory, given: JsonObject) -> Told:
-    query = given["query"]
-    if len(query) > QUERY_CHARACTERS_MAX:
-        raise ConstraintViolation(
-            f"The query has {len(query)} characters; at most {QUERY_CHARACTERS_MAX} are taken.",
-            hint="Search for a name, or for a few words of an observation.",
-        )
-    return _graph(memory.search_nodes(query))
+    return _graph(memory.search_nodes(given["query"]))
 
 
 def _open_nodes(memory: Memory, given: JsonObject) -> Told:
@@ -242,8 +235,8 @@ TOOLS: Final = (
     MemoryTool(
         "create_relations",
         "Create Relations",
-        "Create relations between entities of the knowledge graph, in active voice. Both entities"
-        " have to exist; relations that exist are left as they are.",
+        "Create relations between entities of the knowledge graph, in active voice. The entities"
+        " may be created later; relations that exist are left as they are.",
         _object(relations=_list(_RELATION)),
         _object(relations=_list(_RELATION)),
         _create_relations,
@@ -297,10 +290,7 @@ TOOLS: Final = (
         "Search Nodes",
         "Search the knowledge graph for entities whose name, type or observations hold a text."
         " They come with all their relations.",
-        _object(
-            query=_text("What to look for, in names, types and observations")
-            | {"maxLength": QUERY_CHARACTERS_MAX}
-        ),
+        _object(query=_text("What to look for, in names, types and observations")),
         _GRAPH,
         _search_nodes,
         reads=True,
@@ -344,8 +334,14 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     async def call_tool(_ctx: Any, params: Any) -> CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
+            # A result and no error of the protocol, as there.
             close = did_you_mean(shorten(params.name), list(tools))
-            raise MCPError(INVALID_PARAMS, f"There is no tool {shorten(params.name)!r}. {close}")
+            return _failed(
+                InvalidSyntax(
+                    f"There is no tool {shorten(params.name)!r}. {close}".rstrip(),
+                    hint=f"There are {', '.join(tools)}.",
+                )
+            )
         try:
             return await in_thread(partial(call, memory, tool, params.arguments or {}))
         except MycelError as error:
@@ -353,6 +349,9 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
 
     async def list_resources(_ctx: Any, _params: Any) -> ListResourcesResult:
         return ListResourcesResult(resources=[_RESOURCE])
+
+    async def list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[])
 
     async def read_resource(_ctx: Any, params: Any) -> ReadResourceResult:
         if str(params.uri) != RESOURCE_URI:
@@ -372,6 +371,7 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
     server.middleware.append(worded)
@@ -401,7 +401,8 @@ def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> CallTool
     Raises:
         MycelError: what was passed is not what it takes, or it failed.
     """
-    told = tool.run(memory, arguments.check(tool.name, tool.takes, _known(tool.takes, given)))
+    known = _known(tool.takes, given)
+    told = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
     texts = [told.text] if told.remark is None else [told.text, told.remark]
     return CallToolResult(
         content=[TextContent(type="text", text=each) for each in texts],

@@ -6,7 +6,7 @@ end, the caller decides; from here it gets BM25 and the share of the question's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakSet
@@ -160,15 +160,22 @@ def had_name(connection: apsw.Connection, number: int, name: str) -> bool:
 
 
 def twins(
-    connection: apsw.Connection, type_number: int, names: Collection[str]
+    connection: apsw.Connection,
+    type_number: int,
+    names: Collection[str],
+    *,
+    other: int | None = None,
 ) -> list[tuple[int, int]]:
-    """Pairs of concepts with one of these names: one of the type, and one of another."""
+    """Pairs of concepts with one of these names: one of the type, and one of another.
+
+    `other` is the type of the second one, if that matters.
+    """
     found = every(
         connection,
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
         " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
-        " GROUP BY m.id",
-        (type_number, orjson.dumps(list(names)).decode()),
+        " AND coalesce(c.type = ?3, 1) GROUP BY m.id",
+        (type_number, orjson.dumps(list(names)).decode(), other),
     )
     return [(one, other) for one, other in found]
 
@@ -258,21 +265,22 @@ def links_between(
 
 
 def links_at_named(
-    connection: apsw.Connection, type_number: int, beginning: str, after: int, limit: int
+    connection: apsw.Connection, beginnings: Mapping[int, str], after: int, limit: int
 ) -> list[int]:
-    """Links that leave or reach concepts of a type whose names begin so.
+    """Links that leave or reach concepts of some types, whose names begin as stated for the type.
 
     By number, after one that was seen before.
     """
     at = (
-        "SELECT p.id FROM concept c CROSS JOIN proposition p ON p.{end} = c.id"
-        " WHERE c.type = ?1 AND substr(c.name, 1, length(?4)) = ?4"
+        "SELECT p.id FROM json_each(?1) j CROSS JOIN concept c ON c.type = j.value ->> 0"
+        " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
+        " CROSS JOIN proposition p ON p.{end} = c.id"
     )
     found = every(
         connection,
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
-        (type_number, after, limit, beginning),
+        (orjson.dumps(list(beginnings.items())).decode(), after, limit),
     )
     return [link for (link,) in found]
 

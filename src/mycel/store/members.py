@@ -27,7 +27,7 @@ class Member(NamedTuple):
 
 
 class MemberLink(NamedTuple):
-    """A link between two concepts of the type."""
+    """A link between two concepts."""
 
     number: int
     subject: str
@@ -41,8 +41,8 @@ _COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at"
 _LINKS: Final = (
     "SELECT p.id, s.name, coalesce(d.attributes ->> ?3, r.name), o.name, p.created_at"
     " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
-    " CROSS JOIN concept s ON s.id = p.subject AND s.type = ?2"
-    " CROSS JOIN concept o ON o.id = p.object AND o.type = ?2"
+    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?4)"
+    " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?4)"
     " CROSS JOIN predicate r ON r.id = p.predicate"
     f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
 )
@@ -104,17 +104,18 @@ def containing(connection: apsw.Connection, type_number: int, text: str) -> Iter
 
 def links(
     connection: apsw.Connection,
-    type_number: int,
+    types: tuple[int | None, int | None],
     numbers: Collection[int],
     said_as: str,
     *,
     both_ways: bool,
 ) -> list[MemberLink]:
-    """Links from these concepts of the type to others of it; `both_ways`, those to them as well.
+    """Links from these concepts to others of two types; `both_ways`, those to them as well.
 
     `said_as` is the attribute of a predicate's definition that says what it is called outside.
     """
-    wanted = (orjson.dumps(list(numbers)).decode(), type_number, f"$.{said_as}")
+    one, other = types
+    wanted = (orjson.dumps(list(numbers)).decode(), one, f"$.{said_as}", other)
     query = _LINKS.format(near="subject")
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object')}"

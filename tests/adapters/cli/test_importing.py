@@ -14,6 +14,7 @@ LINES = [
     {"type": "entity", "name": "Bob", "entityType": "person", "observations": []},
     {"type": "relation", "from": "Ada", "to": "Bob", "relationType": "knows"},
     {"type": "relation", "from": "Ada", "to": "Nobody", "relationType": "knows"},
+    {"type": "relation", "from": "Ada", "to": "Bob"},
 ]
 TEXT = "".join(json.dumps(line) + "\n" for line in LINES)
 
@@ -33,11 +34,11 @@ def test_a_file_is_imported_and_what_was_skipped_is_said(
     assert done.status == 0
     assert done.lines == [
         "2 entities created, 0 updated (0 observations added), 0 unchanged.",
-        "1 relation created, 0 unchanged.",
+        "2 relations created, 0 unchanged.",
     ]
-    assert done.stderr == "Warning: Skipped line 4: there is no entity named 'Nobody'.\n"
+    assert done.stderr == "Warning: Skipped line 5: its relationType is missing.\n"
     with mycel.open(db) as graph:
-        assert len(Memory(graph).open_nodes(["Ada"]).relations) == 1
+        assert len(Memory(graph).open_nodes(["Ada"]).relations) == 2
 
 
 def test_standard_input_will_do(run: Run, db: Path) -> None:
@@ -45,7 +46,7 @@ def test_standard_input_will_do(run: Run, db: Path) -> None:
     assert told["entities"]["created"] == 2
     assert told["skipped"] == {
         "count": 1,
-        "lines": [{"place": "line 4", "why": "there is no entity named 'Nobody'"}],
+        "lines": [{"place": "line 5", "why": "its relationType is missing"}],
     }
 
 

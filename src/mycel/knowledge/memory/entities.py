@@ -9,6 +9,10 @@
 
 A proposition never leads from a concept to itself. What an entity is to itself stands in its
 attribute `selfRelations`.
+
+A relation may name an entity that nobody has created. It then leads to a placeholder, a concept of
+type `MissingEntity` with that name; when the entity is created, `engine.healing` gives it the
+placeholder's relations.
 """
 
 from __future__ import annotations
@@ -20,13 +24,14 @@ from hashlib import sha256
 from typing import Any, Final
 from unicodedata import normalize
 
+from mycel.engine.healing import ENTITY, MISSING_ENTITY
 from mycel.errors import InvalidIdentifier
 from mycel.model.elements import Concept
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
+from mycel.store.bulk import ConceptRow
 from mycel.store.transaction import Transaction
 
-ENTITY: Final = "Entity"
 TYPE_KEY: Final = "entityType"
 OBSERVATIONS_KEY: Final = "observations"
 SELF_KEY: Final = "selfRelations"
@@ -43,6 +48,10 @@ _DEFINITION: Final[dict[str, Any]] = {
             "description": "What is known about it, one fact each.",
         },
     },
+}
+_MISSING_DEFINITION: Final[dict[str, Any]] = {
+    "description": "An entity that relations name and that nobody has created yet. An Entity that"
+    " is created under this name gets these relations.",
 }
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]+")
 _ROOM_FOR_A_NUMBER: Final = 12
@@ -115,6 +124,25 @@ def require_entities(tx: Transaction) -> None:
     """See to it that the type of entities is defined."""
     if tx.get_concept(CONCEPT_TYPE, ENTITY) is None:
         tx.define_type(ENTITY, _DEFINITION)
+
+
+def find_end(tx: Transaction, name: str) -> Concept | None:
+    """The entity of a name, or else its placeholder, at which relations end."""
+    types = tx.ledger.registry.types
+    for kind in (ENTITY, MISSING_ENTITY):
+        if types.number(tx.ledger.connection, kind) is not None:
+            found = tx.get_concept(kind, name)
+            if found is not None:
+                return found
+    return None
+
+
+def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
+    """Create placeholders for entities that are not there. Returns their ids."""
+    wanted = list(names)
+    if wanted and tx.get_concept(CONCEPT_TYPE, MISSING_ENTITY) is None:
+        tx.define_type(MISSING_ENTITY, _MISSING_DEFINITION)
+    return tx.put_concepts(ConceptRow(MISSING_ENTITY, name) for name in wanted)
 
 
 def predicate_of(tx: Transaction, relation_type: str) -> str | None:

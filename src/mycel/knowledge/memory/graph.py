@@ -17,19 +17,22 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.engine.healing import ENTITY, MISSING_ENTITY
 from mycel.errors import NotFound
+from mycel.knowledge.links import placeholders_of, sweep
 from mycel.knowledge.memory.entities import (
-    ENTITY,
     OBSERVATIONS_KEY,
     RELATION_KEY,
     SELF_KEY,
     Entity,
     Relation,
     entity_of,
+    find_end,
     listed,
     observe,
     predicate_of,
     require_entities,
+    require_placeholders,
     require_predicate,
     texts,
 )
@@ -110,13 +113,15 @@ class Memory:
     def create_relations(self, relations: Iterable[Relation]) -> list[Relation]:
         """Create relations; those that are there are ignored. Returns the new ones.
 
-        Raises:
-            NotFound: an end of one of them is not there. Nothing was created then.
+        An end that is not there gets a placeholder until somebody creates it.
         """
         wanted = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> list[Relation]:
-            ends = {name: _require(tx, name) for each in wanted for name in _ends(each)}
+            found = {name: find_end(tx, name) for each in wanted for name in _ends(each)}
+            ends = {name: end.id for name, end in found.items() if end is not None}
+            absent = [name for name in found if name not in ends]
+            ends |= zip(absent, require_placeholders(tx, absent), strict=True)
             return [each for each in wanted if _relate(tx, each, ends)]
 
         return self._db.write(work, message="create_relations") if wanted else []
@@ -137,16 +142,20 @@ class Memory:
         return self._db.write(work, message="add_observations") if wanted else []
 
     def delete_entities(self, names: Iterable[str]) -> Deleted:
-        """Delete entities and all their relations; names that lead nowhere are ignored."""
+        """Delete entities and all their relations; names that lead nowhere are ignored.
+
+        Relations that only name an entity which is not there are deleted as well.
+        """
         wanted = list(dict.fromkeys(names))
 
         def work(tx: Transaction) -> Deleted:
-            found = {name: _find(tx, name) for name in wanted}
-            for concept in found.values():
-                if concept is not None:
-                    tx.retire(concept, reason="delete_entities")
-            there = tuple(name for name in wanted if found[name] is not None)
-            return Deleted(there, tuple(name for name in wanted if found[name] is None))
+            found = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
+            for end in found.values():
+                others = _placeholders_near(tx, end)
+                tx.retire(end, reason="delete_entities")
+                sweep(tx, others)
+            there = [name for name in wanted if name in found and found[name].type == ENTITY]
+            return Deleted(tuple(there), tuple(name for name in wanted if name not in there))
 
         return self._db.write(work, message="delete_entities") if wanted else Deleted((), ())
 
@@ -190,7 +199,7 @@ class Memory:
         with self._db.reading() as reader:
             return self._answer(
                 reader,
-                _every_member(reader),
+                _every_member(reader, ENTITY),
                 both_ways=False,
                 more="There are more: find them with search_nodes, or open_nodes by name.",
                 characters_max=characters_max,
@@ -258,8 +267,10 @@ class Memory:
             shown, left, _ = _fitting(shown, int(room * _ENTITIES_SHARE), _size_of_member)
             left += room - int(room * _ENTITIES_SHARE)
         shown.sort(key=_by_creation)
+        # All relations are asked for: those that leave a placeholder, too.
+        near = shown if both_ways else [*shown, *_every_member(reader, MISSING_ENTITY)]
         relations, _, has_all = _fitting(
-            _relations(reader, shown, both_ways=both_ways), left, _size_of_relation
+            _relations(reader, near, both_ways=both_ways), left, _size_of_relation
         )
         entities = tuple(_entity(each) for each in shown)
         cut = None
@@ -276,9 +287,8 @@ class Memory:
 
 
 def _find(tx: Transaction, name: str) -> Concept | None:
-    if _type_number(tx.ledger.reader) is None:
-        return None
-    return tx.get_concept(ENTITY, name)
+    found = find_end(tx, name)
+    return found if found is not None and found.type == ENTITY else None
 
 
 def _require(tx: Transaction, name: str) -> Concept:
@@ -295,11 +305,19 @@ def _ends(relation: Relation) -> tuple[str, str]:
     return relation.source, relation.target
 
 
-def _relate(tx: Transaction, relation: Relation, ends: dict[str, Concept]) -> bool:
-    """Write a relation. False if it is there."""
+def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
+    """The placeholders at the other ends of a concept's relations, by number."""
+    reader = tx.ledger.reader
+    links = (reader.proposition(number) for number in reader.touching(concept.number))
+    near = placeholders_of(reader, (link for link in links if link is not None))
+    return near - {concept.number}
+
+
+def _relate(tx: Transaction, relation: Relation, ends: dict[str, str]) -> bool:
+    """Write a relation between elements with these ids. False if it is there."""
     source, target = ends[relation.source], ends[relation.target]
-    if source.number == target.number:
-        return _relate_to_itself(tx, source.id, relation.relation_type)
+    if source == target:
+        return _relate_to_itself(tx, source, relation.relation_type)
     predicate = require_predicate(tx, relation.relation_type)
     if tx.get_edge(source, predicate, target) is not None:
         return False
@@ -315,31 +333,38 @@ def _relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
 
 
 def _unrelate(tx: Transaction, relation: Relation) -> bool:
-    source, target = _find(tx, relation.source), _find(tx, relation.target)
+    source, target = find_end(tx, relation.source), find_end(tx, relation.target)
     if source is None or target is None:
         return False
     if source.number == target.number:
-        there = texts(source.attributes, SELF_KEY)
-        kept = [each for each in there if each != relation.relation_type]
-        if kept == list(there):
-            return False
-        if kept:
-            return tx.update(source, attributes={SELF_KEY: kept})
-        return tx.update(source, drop_attributes=(SELF_KEY,))
-    predicate = predicate_of(tx, relation.relation_type)
-    return predicate is not None and tx.remove_edge(source, predicate, target)
+        done = _unrelate_from_itself(tx, source, relation.relation_type)
+    else:
+        predicate = predicate_of(tx, relation.relation_type)
+        done = predicate is not None and tx.remove_edge(source, predicate, target)
+    sweep(tx, {end.number for end in (source, target) if end.type == MISSING_ENTITY})
+    return done
+
+
+def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str) -> bool:
+    there = texts(concept.attributes, SELF_KEY)
+    kept = [each for each in there if each != relation_type]
+    if kept == list(there):
+        return False
+    if kept:
+        return tx.update(concept, attributes={SELF_KEY: kept})
+    return tx.update(concept, drop_attributes=(SELF_KEY,))
 
 
 # What is read.
 
 
-def _type_number(reader: Reader) -> int | None:
-    """The number of the type of entities; None as long as there never was one."""
-    return reader.registry.types.number(reader.connection, ENTITY)
+def _type_number(reader: Reader, name: str = ENTITY) -> int | None:
+    """The number of the type of entities or placeholders; None as long as there never was one."""
+    return reader.registry.types.number(reader.connection, name)
 
 
-def _every_member(reader: Reader) -> Iterator[Member]:
-    kind = _type_number(reader)
+def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
+    kind = _type_number(reader, type_name)
     after = -1
     while kind is not None:
         rows = members.page(reader.connection, kind, after, _PAGE)
@@ -351,11 +376,11 @@ def _every_member(reader: Reader) -> Iterator[Member]:
 
 def _relations(reader: Reader, shown: Sequence[Member], *, both_ways: bool) -> Iterator[Relation]:
     """The relations of entities, those that were created first before others."""
-    kind = _type_number(reader)
-    if kind is None:
-        return
+    kind, missing = _type_number(reader), _type_number(reader, MISSING_ENTITY)
     numbers = [each.number for each in shown]
-    found = members.links(reader.connection, kind, numbers, RELATION_KEY, both_ways=both_ways)
+    found = members.links(
+        reader.connection, (kind, missing), numbers, RELATION_KEY, both_ways=both_ways
+    )
     for link in sorted(found, key=lambda each: (each.created_us, each.number)):
         yield Relation(link.subject, link.object, link.predicate)
     for member in shown:

@@ -5,8 +5,8 @@ with two lists instead. It is read twice, first for entities, then for relations
 order nor the size of the file matters; only a single object has to fit into memory.
 
 An entity that exists gets the observations that it lacks, and a relation that exists stays: to
-import a file twice changes nothing. A line that says nothing usable is skipped, as that server
-skips it; which ones, and why, is part of the result.
+import a file twice changes nothing. An end of a relation that is no entity gets a placeholder. A
+line that says nothing usable is skipped; which ones, and why, is part of the result.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from mycel.engine.healing import ENTITY, MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
-    ENTITY,
     SELF_KEY,
     Entity,
     Relation,
     observe,
     require_entities,
+    require_placeholders,
     require_predicate,
     texts,
 )
@@ -37,7 +38,6 @@ from mycel.model.values import object_text
 from mycel.nexus import Nexus
 from mycel.store import lookup, members
 from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.members import Member
 from mycel.store.transaction import Transaction
 
 BATCH: Final = 2_000
@@ -232,7 +232,7 @@ class _Import:
         self._done = done
         self._predicates: dict[str, str] = {}
         ledger = tx.ledger
-        self._kind = ledger.registry.type_number(ledger.connection, ENTITY)
+        self._types = ledger.registry.types
 
     def entities(self, items: Iterable[Item]) -> Iterator[PlacedEntity]:
         """The entities among the items; what is no item at all is noted here, once."""
@@ -257,7 +257,7 @@ class _Import:
         """Create entities, and add observations to those that are there."""
         new: dict[str, Entity] = {}
         again: list[Entity] = []
-        there = {each.name for each in self._named(entity.name for _, entity in batch)}
+        there = self._named(ENTITY, {entity.name for _, entity in batch})
         for _, entity in batch:
             if entity.name in there or entity.name in new:
                 again.append(entity)
@@ -283,17 +283,12 @@ class _Import:
     def put_relations(self, batch: list[PlacedRelation]) -> None:
         """Create the relations that are not there."""
         ledger = self._tx.ledger
-        names = {name for _, each in batch for name in (each.source, each.target)}
-        found = {each.name: each for each in self._named(names)}
+        ends = self._ends({name for _, each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
-        for place, relation in batch:
-            missing = [name for name in (relation.source, relation.target) if name not in found]
-            if missing:
-                self._done.skip(place, f"there is no entity named {shorten(missing[0])!r}")
-                continue
-            source, target = found[relation.source].number, found[relation.target].number
+        for _, relation in batch:
+            source, target = ends[relation.source], ends[relation.target]
             if source == target:
-                self._put_self_relation(found[relation.source], relation.relation_type)
+                self._put_self_relation(source, relation.relation_type)
                 continue
             predicate = self._predicate(relation.relation_type)
             number = ledger.registry.predicate_number(ledger.connection, predicate)
@@ -307,8 +302,18 @@ class _Import:
         self._done.relations_created += len(new)
         self._done.relations_unchanged += len(there)
 
-    def _put_self_relation(self, member: Member, relation_type: str) -> None:
-        concept = self._tx.get(ids.concept_id(member.number))
+    def _ends(self, names: set[str]) -> dict[str, int]:
+        """The numbers of entities or of their placeholders, which are created where needed.
+
+        The placeholder of an entity that is new has its relations until the commit.
+        """
+        ends = self._named(ENTITY, names) | self._named(MISSING_ENTITY, names)
+        absent = sorted(names - ends.keys())
+        made = require_placeholders(self._tx, absent)
+        return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
+
+    def _put_self_relation(self, number: int, relation_type: str) -> None:
+        concept = self._tx.get(ids.concept_id(number))
         there = texts(concept.attributes, SELF_KEY)
         if relation_type in there:
             self._done.relations_unchanged += 1
@@ -322,8 +327,13 @@ class _Import:
             known = self._predicates[relation_type] = require_predicate(self._tx, relation_type)
         return known
 
-    def _named(self, names: Iterable[str]) -> list[Member]:
-        return members.named(self._tx.ledger.connection, self._kind, list(names))
+    def _named(self, type_name: str, names: set[str]) -> dict[str, int]:
+        """The numbers of the concepts of a type that have one of these names."""
+        connection = self._tx.ledger.connection
+        kind = self._types.number(connection, type_name)
+        if kind is None or not names:
+            return {}
+        return {each.name: each.number for each in members.named(connection, kind, names)}
 
 
 def _kind_of(item: Any) -> str:
@@ -347,7 +357,8 @@ def _entity(item: dict[str, Any]) -> Entity:
 
 
 def _relation(item: dict[str, Any]) -> Relation:
-    return Relation(_text(item, "from"), _text(item, "to"), _text(item, "relationType"))
+    source, target = check_name(_text(item, "from")), check_name(_text(item, "to"))
+    return Relation(source, target, _text(item, "relationType"))
 
 
 def _text(item: dict[str, Any], key: str, default: str | None = None) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.entities import Entity, Relation
 from mycel.knowledge.memory.graph import Memory
 
@@ -45,15 +46,65 @@ def test_entities_are_created_once_whatever_their_type(memory: Memory) -> None:
     assert memory.open_nodes(["Ada"]).entities == (ADA,)
 
 
-def test_relations_are_created_once_and_need_both_ends(memory: Memory) -> None:
+def test_relations_are_created_once(memory: Memory) -> None:
     relation = Relation("Babbage", "Analytical_Engine", "designed")
     assert memory.create_relations([relation, relation]) == [relation]
     assert memory.create_relations([relation]) == []
-    with pytest.raises(NotFound, match="no entity named 'Nobody'"):
-        memory.create_relations(
-            [Relation("Ada", "Babbage", "knows"), Relation("Ada", "Nobody", "x")]
-        )
     assert memory.read_graph().relations == (relation,)
+
+
+def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
+    db: mycel.Nexus, memory: Memory
+) -> None:
+    knows, between = Relation("Ada", "Nobody", "knows"), Relation("X", "Y", "knows")
+    itself, last = Relation("Nobody", "Nobody", "is"), Relation("Nobody", "Babbage", "knows")
+    relations = [knows, between, last, itself]
+    assert memory.create_relations(relations) == relations
+    assert memory.create_relations(relations) == []
+    everything = memory.read_graph()
+    assert everything.relations == tuple(relations)
+    assert [each.name for each in everything.entities] == ["Ada", "Babbage", "Analytical_Engine"]
+    assert memory.open_nodes(["Ada"]).relations == (knows,)
+    for found in (memory.open_nodes(["Nobody"]), memory.search_nodes("nobod")):
+        assert (found.entities, found.relations) == ((), ())
+    with pytest.raises(NotFound, match="no entity named 'Nobody'"):
+        memory.add_observations([("Nobody", ["is there"])])
+    # Whichever way it is created, the relations are its own.
+    db.execute('UPSERT { CONCEPT { {type: "Entity", name: "Nobody"} } }')
+    assert memory.create_entities([Entity("X", "thing")]) == [Entity("X", "thing")]
+    assert memory.open_nodes(["Nobody"]).relations == (knows, last, itself)
+    assert memory.open_nodes(["X"]).relations == (between,)
+    assert memory.read_graph().relations == tuple(relations)
+
+
+def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: Memory) -> None:
+    def placeholders() -> list[str]:
+        found = db.execute('FIND(?e.name) WHERE { ?e {type: "MissingEntity"} } ORDER BY ?e.name')
+        return list(found.value)
+
+    relations = [Relation("Ada", "A", "r"), Relation("B", "C", "r"), Relation("D", "D", "r")]
+    memory.create_relations([*relations, Relation("D", "A", "r"), Relation("Babbage", "E", "r")])
+    assert placeholders() == ["A", "B", "C", "D", "E"]
+    assert memory.delete_relations([*relations[:2], Relation("D", "A", "r")]) == 3
+    assert placeholders() == ["D", "E"]  # D is still related to itself.
+    assert memory.delete_relations(relations) == 1
+    assert memory.delete_entities(["Babbage"]).deleted == ("Babbage",)
+    assert placeholders() == []
+    memory.create_relations(relations)
+    assert memory.delete_entities(["C", "D"]) == ((), ("C", "D"))
+    assert memory.read_graph().relations == (relations[0],)
+    assert placeholders() == ["A"]
+
+
+def test_relations_that_wait_are_listed_among_the_broken_links(
+    db: mycel.Nexus, memory: Memory
+) -> None:
+    knowledge = Knowledge(db, workspace="w")
+    memory.create_relations([Relation("Ada", "Nobody", "knows")])
+    (link,) = knowledge.broken_links()
+    assert (link.source, link.missing) == ("kip:Entity/Ada", (link.target,))
+    memory.create_entities([Entity("Nobody", "person")])
+    assert not knowledge.broken_links().items
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -
             {"type": "entity", "name": "x", "entityType": 3, "observations": []},
             {"type": "entity", "name": "x", "entityType": "x", "observations": [1]},
             {"type": "entity", "name": "x", "entityType": "x", "observations": ["y" * (1 << 20)]},
-            {"type": "relation", "from": "Ada", "to": "Nobody", "relationType": "knows"},
+            {"type": "relation", "from": "Ada", "to": "", "relationType": "knows"},
             {"type": "relation", "from": "Ada", "to": "Bob"},
             {"type": "note"},
             {"type": "entity", "name": "Bob"},
@@ -107,8 +107,21 @@ def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -
     assert (done.entities_created, done.relations_created) == (2, 0)
     places = sorted(int(each.place.removeprefix("line ")) for each in done.skipped)
     assert places == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-    assert ("line 10", "there is no entity named 'Nobody'") in done.skipped
     assert [each.name for each in graph(db)[0]] == ["Ada", "Bob"]
+
+
+def test_relations_of_entities_that_are_not_there_are_taken_in(db: mycel.Nexus, path: Path) -> None:
+    loose = [KNOWS | {"to": "Cy"}, KNOWS | {"from": "Cy"}, KNOWS | {"from": "Cy", "to": "Cy"}]
+    done = import_memory(db, write(path, ADA, *loose, *loose))
+    assert (done.relations_created, done.relations_unchanged, done.skipped_count) == (3, 3, 0)
+    entities, relations = graph(db)
+    assert [each.name for each in entities] == ["Ada"]
+    expected = {("Ada", "Cy"), ("Cy", "Bob"), ("Cy", "Cy")}
+    assert {(each.source, each.target) for each in relations} == expected
+    done = import_memory(db, write(path, BOB, ADA | {"name": "Cy"}, *loose))
+    assert (done.entities_created, done.relations_created, done.relations_unchanged) == (2, 0, 3)
+    assert set(graph(db)[1]) == set(relations)
+    assert db.execute('FIND(COUNT(?e)) WHERE { ?e {type: "MissingEntity"} }').value == 0
 
 
 def test_long_lists_of_skipped_lines_are_counted_and_not_told(db: mycel.Nexus, path: Path) -> None:
