@@ -162,6 +162,12 @@ ATTEMPTS: dict[str, tuple[int, Callable[[mycel.Nexus, int], object]]] = {
         limits.TRAVERSE_COST_MAX,
         lambda db, n: db.traverse(("Person", "$self"), max_cost=n),
     ),
+    "a regular expression": (
+        limits.PATTERN_BYTES_MAX,
+        lambda db, n: db.execute(
+            'FIND(?p.name) WHERE { ?p {type: "Person"} FILTER(REGEX(?p.name, :p)) }', p="x" * n
+        ),
+    ),
     "nesting of a command": (limits.NESTING_DEPTH_MAX, nest),
     "commands in a request": (limits.BATCH_COMMANDS_MAX, send),
     "bound on hops": (limits.HOP_BOUND_MAX, walk),

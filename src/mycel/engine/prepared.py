@@ -21,7 +21,7 @@ from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.schema.values import moment_to_compare
 from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
 from mycel.store.reader import Reader
-from mycel.syntax.regex import compiled
+from mycel.syntax.regex import matcher
 
 COMMANDS_CACHED_MAX: Final = 512
 PLANS_PER_COMMAND_MAX: Final = 16
@@ -159,7 +159,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
         )
     match conversion:
         case "pattern":
-            compiled(value)
+            matcher(value)
             return value
         case "moment":
             return moment_to_compare(value)

@@ -61,6 +61,9 @@ LINE_BYTES_MAX = 16 << 20
 NESTING_DEPTH_MAX = 64
 """How deep the blocks, patterns and conditions of a command may nest. A JSON value counts anew."""
 
+PATTERN_BYTES_MAX = 8 << 10
+"""A regular expression, in UTF-8."""
+
 BATCH_COMMANDS_MAX = 256
 """How many commands one request may hold."""
 

@@ -20,6 +20,7 @@ from mycel.errors import (
     InvalidId,
     InvalidSyntax,
     InvalidValueType,
+    ResourceExhausted,
     TypeMismatch,
     UnknownReference,
     did_you_mean,
@@ -30,7 +31,7 @@ from mycel.model import ids
 from mycel.plan.catalog import Catalog, PredicateFacts, Values
 from mycel.plan.moments import spell_moments
 from mycel.syntax.diagnostics import located
-from mycel.syntax.regex import compiled
+from mycel.syntax.regex import matcher
 
 Role = Literal["name", "kind", "list"]
 """How a parameter shapes a plan: by its value, by what kind of value it is, or, in IN, by what kind
@@ -509,8 +510,8 @@ def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
         return replace(operand, conversion="pattern")
     if isinstance(operand, ir.Known) and operand.kind == "text":
         try:
-            compiled(operand.value)
-        except InvalidSyntax as error:
+            matcher(operand.value)
+        except (InvalidSyntax, ResourceExhausted) as error:
             raise located(error, node.span) from None
     return operand
 

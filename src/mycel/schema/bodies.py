@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple, cast
 
-from mycel.errors import InvalidSyntax, SchemaError, did_you_mean
+from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_mean
 from mycel.model.names import shorten
 from mycel.schema import ast
 from mycel.schema.annotating import of_property
@@ -34,7 +34,7 @@ from mycel.schema.model import (
 )
 from mycel.schema.values import BadValue, parse_default
 from mycel.syntax.diagnostics import located
-from mycel.syntax.regex import compiled
+from mycel.syntax.regex import matcher
 from mycel.syntax.source import Span
 
 VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
@@ -235,8 +235,8 @@ class Body:
                 else None,
             )
         try:
-            compiled(declared.pattern.text)
-        except InvalidSyntax as error:
+            matcher(declared.pattern.text)
+        except (InvalidSyntax, ResourceExhausted) as error:
             raise wrong(
                 declared.pattern.span,
                 error.message.replace("REGEX", "@check"),
@@ -366,7 +366,7 @@ def _broken(constraint: Constraint, value: Any) -> str:
             if (low is not None and value < low) or (high is not None and value > high):
                 return f"@range({name}, {_bound(low)}..{_bound(high)})"
         case Check(name, pattern):
-            if compiled(pattern).search(value) is None:
+            if not matcher(pattern)(value):
                 return f'@check({name}, "{shorten(pattern)}")'
     return ""
 

@@ -16,7 +16,7 @@ import orjson
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.sql.sources import Sources
-from mycel.syntax.regex import compiled
+from mycel.syntax.regex import matcher
 
 
 def register(connection: apsw.Connection) -> None:
@@ -173,14 +173,15 @@ def _added(found: list[Any]) -> Any:
 
 
 def matches(pattern: str | None, text: str | None) -> bool:
-    """Whether a regular expression matches somewhere in a text. Null matches nothing.
+    """True if a regular expression matches somewhere in a text. Null matches nothing.
 
     Raises:
         InvalidSyntax: the pattern cannot be compiled.
+        ResourceExhausted: the pattern is too large, by itself or for that text.
     """
     if pattern is None or text is None:
         return False
-    return compiled(pattern).search(text) is not None
+    return matcher(pattern)(text)
 
 
 class _Way(NamedTuple):

@@ -1,64 +1,91 @@
-"""Regular expressions that take time linear in the text, whatever the pattern (RE2)."""
+"""Regular expressions that take time linear in the text, whatever the pattern (RE2).
+
+Patterns come from strangers, so everything about them is bounded: their length, the program that
+they compile to (and with it the time and memory of compiling), the memory of matching, and the work
+of matching one text. No groups are captured: with captures, RE2 keeps the bounds of every group for
+each state of the program, which is quadratic in the pattern.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from mycel.errors import InvalidSyntax
+from mycel.errors import InvalidSyntax, ResourceExhausted
+from mycel.model.limits import PATTERN_BYTES_MAX
 from mycel.model.names import shorten
 
-PATTERNS_CACHED_MAX: Final = 256
-PROGRAM_BYTES_MAX: Final = 8 << 20
-"""What a compiled pattern may take."""
+PATTERNS_CACHED_MAX: Final = 64
+PROGRAM_BYTES_MAX: Final = 2 << 20
+"""Memory of one compiled pattern with its states; about 21,000 instructions fit.
 
+RE2 compiles some patterns in time quadratic in their instructions: at most half a second here.
+"""
 
-@lru_cache(PATTERNS_CACHED_MAX)
-def compiled(pattern: str) -> Any:
-    """A pattern, compiled once.
-
-    Raises:
-        InvalidSyntax: it cannot be compiled.
-    """
-    import re2  # noqa: PLC0415 - few commands need it, and starting should be quick.
-
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = PROGRAM_BYTES_MAX
-    try:
-        return re2.compile(pattern, options=options)
-    except re2.error as error:
-        said = error.args[0] if error.args else ""
-        said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-        raise InvalidSyntax(
-            f"REGEX cannot use the pattern {shorten(pattern)!r}: {said}.",
-            hint="Write it in RE2 syntax: no look-around and no back-references.",
-        ) from None
+WORK_MAX: Final = 1 << 30
+"""Instructions of a program, times the characters of a text to match: at worst some ten seconds,
+during which no deadline is looked at."""
 
 
 @lru_cache(PATTERNS_CACHED_MAX)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text has a match of a pattern anywhere, for very many texts.
+    """A function that says if a text has a match of a pattern anywhere; compiled once.
 
-    A set of one pattern says no more than yes or no, in a seventh of the time that a match takes.
-    It may run out of memory and say no, so a no is asked for again.
+    A set of one pattern says no more than yes or no, in a seventh of the time that a search takes.
+    It may run out of memory and say no, so a no is asked for again. The search needs no more
+    memory: it follows all states of the program at once. Either may look at the whole program for
+    each byte, so the function raises ResourceExhausted for a text too long for a large program.
 
     Raises:
-        InvalidSyntax: the pattern cannot be compiled.
+        InvalidSyntax: the pattern is not RE2.
+        ResourceExhausted: the pattern is too long, or compiles to too much.
     """
-    search = compiled(pattern).search
+    import re2  # noqa: PLC0415 - few commands need it, and starting should be quick.
 
-    import re2  # noqa: PLC0415 - as above
-
+    if len(pattern.encode(errors="replace")) > PATTERN_BYTES_MAX:
+        raise ResourceExhausted(
+            f"The pattern {shorten(pattern)!r} has more than {PATTERN_BYTES_MAX:,} bytes.",
+            hint="Look for several shorter patterns, joined with ||.",
+        )
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True
     options.max_mem = PROGRAM_BYTES_MAX
+    try:
+        searched = re2.compile(pattern, options=options)
+    except re2.error as error:
+        raise _refusal(pattern, error) from None
+    search, length_max = searched.search, WORK_MAX // searched.programsize
     quick = re2.Set.SearchSet(options)
     try:
         quick.Add(pattern)
         quick.Compile()
+        match = quick.Match
     except re2.error:  # Sets need a little more memory.
-        return lambda text: search(text) is not None
-    match = quick.Match
-    return lambda text: match(text) is not None or search(text) is not None
+        match = search
+
+    def matches(text: str) -> bool:
+        if len(text) > length_max:
+            raise ResourceExhausted(
+                f"A text of {len(text):,} characters is too long for the pattern "
+                f"{shorten(pattern)!r}; {length_max:,} are the most for a pattern of that size.",
+                hint="Use fewer or smaller repetitions and classes, or filter on a shorter text.",
+            )
+        return match(text) is not None or search(text) is not None
+
+    return matches
+
+
+def _refusal(pattern: str, error: Exception) -> InvalidSyntax | ResourceExhausted:
+    said = error.args[0] if error.args else ""
+    said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    if "too large" in said:
+        return ResourceExhausted(
+            f"The pattern {shorten(pattern)!r} compiles to more than {PROGRAM_BYTES_MAX:,} bytes.",
+            hint="Use fewer or smaller repetitions ({n,m}) and classes.",
+        )
+    return InvalidSyntax(
+        f"REGEX cannot use the pattern {shorten(pattern)!r}: {said}.",
+        hint="Write it in RE2 syntax: no look-around and no back-references.",
+    )

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
-from mycel.errors import InvalidSyntax
 from mycel.store.functions import (
     compare,
     digits,
@@ -23,7 +22,6 @@ from mycel.store.functions import (
     register,
     same,
 )
-from mycel.syntax.regex import PATTERNS_CACHED_MAX, compiled
 
 JSON = st.recursive(
     st.none()
@@ -111,19 +109,6 @@ def test_a_pattern_is_looked_for_anywhere_and_null_matches_nothing() -> None:
     assert not matches("^b", "abba")
     assert not matches(None, "a")
     assert not matches("a", None)
-
-
-@pytest.mark.parametrize("pattern", ["(", "a{2,1}", r"(a)\1", "(?=a)", "[z-a]", "*", "a{1001}"])
-def test_a_pattern_that_cannot_be_used_is_refused(pattern: str) -> None:
-    with pytest.raises(InvalidSyntax) as caught:
-        compiled(pattern)
-    assert "RE2" in (caught.value.hint or "")
-
-
-def test_patterns_are_kept_up_to_a_bound() -> None:
-    for n in range(PATTERNS_CACHED_MAX + 50):
-        compiled(f"pattern {n}")
-    assert compiled.cache_info().currsize == PATTERNS_CACHED_MAX
 
 
 def test_a_pattern_that_would_explode_elsewhere_is_linear_here() -> None:

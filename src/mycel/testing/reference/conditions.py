@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, assert_never
 
-import re2
-
-from mycel.errors import InvalidSyntax
 from mycel.kip import ast
+from mycel.syntax.regex import matcher
 from mycel.testing.reference.graph import Graph
 from mycel.testing.reference.json_values import comparable, same
 from mycel.testing.reference.parameters import Parameters
@@ -91,21 +88,6 @@ def _test(function: ast.TextFunction, value: Any, argument: Any) -> bool:
         case "ENDS_WITH":
             return value.endswith(argument)
         case "REGEX":
-            return expression(argument).search(value) is not None
+            return matcher(argument)(value)
         case _:
             assert_never(function)
-
-
-@cache
-def expression(pattern: str) -> Any:
-    """A regular expression, compiled: RE2 is what the language speaks, so RE2 it is.
-
-    Raises:
-        InvalidSyntax: it is none.
-    """
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options=options)
-    except re2.error:
-        raise InvalidSyntax(f"{pattern!r} is no regular expression of RE2.") from None

@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from mycel.errors import ConstraintViolation, TypeMismatch, UnknownReference, did_you_mean
 from mycel.kip import ast
 from mycel.model import ids
-from mycel.testing.reference.conditions import expression
+from mycel.syntax.regex import matcher
 from mycel.testing.reference.graph import Graph
 from mycel.testing.reference.parameters import Parameters
 
@@ -235,7 +235,7 @@ def _check_values(condition: ast.Condition, parameters: Parameters) -> None:
             _value(operand, parameters)
             pattern = _value(argument, parameters)
             if function == "REGEX" and isinstance(pattern, str):
-                expression(pattern)
+                matcher(pattern)
         case _:
             assert_never(condition)
 
