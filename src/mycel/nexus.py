@@ -36,7 +36,7 @@ from mycel.store.database import Store, wall_clock_us
 from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
 from mycel.store.reader import Reader
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref
 from mycel.store.targets import Target, identify
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
@@ -377,7 +377,7 @@ class Nexus(GraphView):
             NotFound: there never was such an element.
         """
         with self._store.reading() as reader:
-            return chronicle.versions(reader, resolve(ref))
+            return chronicle.versions(reader, ref)
 
     # Proofs and checks.
 

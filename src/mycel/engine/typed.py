@@ -578,7 +578,7 @@ def card_violation(
 
 def shown_element(tx: Transaction, number: int) -> str:
     """An element as people know it: a concept by its name, a link by those of its ends."""
-    link = tx.ledger.reader.proposition(number) if number & 1 else None
+    link = None if ids.is_concept(number) else tx.ledger.reader.proposition(number)
     if link is None:
         return shown(_name_of(tx, number))
     return shown(
@@ -588,7 +588,7 @@ def shown_element(tx: Transaction, number: int) -> str:
 
 def _name_of(tx: Transaction, number: int) -> str:
     reader = tx.ledger.reader
-    concept = None if number & 1 else reader.concept(number)
+    concept = reader.concept(number) if ids.is_concept(number) else None
     return reader.outer_id(number) if concept is None else concept.name
 
 
@@ -598,7 +598,7 @@ def _plain(value: object) -> str:
 
 def is_actor(tx: Transaction, number: int) -> bool:
     """Whether it is one of the two that are outside every schema."""
-    concept = None if number & 1 else tx.ledger.reader.concept(number)
+    concept = tx.ledger.reader.concept(number) if ids.is_concept(number) else None
     return concept is not None and (concept.type, concept.name) in ACTORS
 
 

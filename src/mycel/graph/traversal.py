@@ -38,7 +38,7 @@ from mycel.graph.adjacency import (
 )
 from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
-from mycel.model.ids import concept_id
+from mycel.model.ids import concept_id, is_concept
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.store.layout import CONCEPT_COLUMNS
@@ -354,7 +354,7 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
     found: dict[int, Element] = {}
     alone = numbers
     if reader.seq is None:
-        concepts = orjson.dumps([each for each in numbers if not each & 1]).decode()
+        concepts = orjson.dumps(list(filter(is_concept, numbers))).decode()
         types, actors = reader.registry.types, reader.registry.actors
         connection, make = reader.connection, tuple.__new__
         for row in connection.execute(_CONCEPTS, (concepts,)):
@@ -374,7 +374,7 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
                 updated,
             )
             found[number] = make(Concept, told + _LIVE)
-        alone = [each for each in numbers if each & 1]
+        alone = [each for each in numbers if not is_concept(each)]
     for number in alone:
         element = reader.element(number)
         if element is not None:
@@ -410,8 +410,9 @@ def _nodes(
             if left < 0 and nodes:
                 break
         path: tuple[Step, ...] = ()
-        id_ = element.id if number & 1 else concept_id(number)
-        name = id_ if number & 1 else element[2]  # A concept's name.
+        is_link = element.__class__ is not Concept
+        id_ = element.id if is_link else concept_id(number)
+        name = id_ if is_link else element[2]  # A concept's name.
         if hops:
             relation = predicates.names.get(predicate) or predicates.name(connection, predicate)
             way = "in" if against else "out"

@@ -24,7 +24,7 @@ from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.ledger import missing
 from mycel.store.reader import Direction, PastReader, Reader
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref, resolve, shown_ref
 
 FIND_LIMIT_DEFAULT: Final = 100
 
@@ -227,11 +227,11 @@ class GraphView:
             NotFound: the start is not there.
             ConstraintViolation: more hops than the cap of 6, or another bound is broken.
         """
-        number = resolve(start)
         reader = self._take()
         try:
             reader.execute("BEGIN")
             try:
+                number = _start(reader, start)
                 return walk.find(
                     reader, number, follow or walk.Follow(), types=types, limit=limit, form=form
                 )
@@ -269,9 +269,19 @@ class PastView(GraphView):
 
 
 def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:
-    """The number of the element to start from, which may be named by its type and name."""
+    """The number of the element to start from, which may be named by its type and name.
+
+    Raises:
+        NotFound: there never was such an element.
+    """
     if not isinstance(start, tuple) or isinstance(start, Concept | Proposition):
-        return resolve(start)
+        number = resolve(start)
+        if not reader.was_ever(number):
+            raise NotFound(
+                f"There is no live element {shown_ref(start)} to start from.",
+                hint="Find it again with SEARCH or FIND: it may have been removed.",
+            )
+        return number
     if len(start) != 2:
         raise InvalidId(
             f"{shorten(repr(start))} names no element.", hint="Pass an id, or (type, name)."

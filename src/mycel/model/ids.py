@@ -18,8 +18,12 @@ FIRST_CONCEPT = 2
 FIRST_PROPOSITION = 1
 ID_STEP = 2
 
-_CONCEPT = re.compile(r"C:([1-9][0-9]{0,18})", re.ASCII)
-_PROPOSITION = re.compile(r"P:([1-9][0-9]{0,18}):\$?[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
+NO_CONCEPT = 0
+NO_PROPOSITION = -1
+"""Numbers that no element ever has: those of well-formed ids that were never given out."""
+
+_CONCEPT = re.compile(r"C:([0-9]+)", re.ASCII)
+_PROPOSITION = re.compile(r"P:([0-9]+):\$?[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
 
 
 def is_concept(number: int) -> bool:
@@ -44,27 +48,36 @@ def proposition_id(number: int, predicate: str) -> str:
 def parse_id(text: object) -> int:
     """The inner id of either kind of element.
 
+    Every id of the right form is one, also where the store never gives out such a number: then it
+    is `NO_CONCEPT` or `NO_PROPOSITION`, which nothing has.
+
+    >>> parse_id("C:12"), parse_id("C:13"), parse_id("P:12:treats")
+    (12, 0, -1)
+
     Raises:
-        InvalidId: it is no id at all, or a number of the other kind.
+        InvalidId: it is no id.
     """
     if isinstance(text, str):
         digits = text[2:]
         if text[:2] == "C:" and digits.isdecimal() and digits.isascii() and len(digits) < 19:
             number = int(digits)  # The usual case, without a regular expression.
-            if number and not number & 1 and digits[0] != "0":
-                return number
-        elif found := _CONCEPT.fullmatch(text):
-            number = int(found[1])
-            if is_concept(number) and number <= INTEGER_MAX:
-                return number
-        elif found := _PROPOSITION.fullmatch(text):
-            number = int(found[1])
-            if not is_concept(number) and number <= INTEGER_MAX:
-                return number
+            return number if not number & 1 and digits[0] != "0" else NO_CONCEPT
+        if found := _CONCEPT.fullmatch(text):
+            number = _number(found[1])
+            return number if is_concept(number) else NO_CONCEPT
+        if found := _PROPOSITION.fullmatch(text):
+            number = _number(found[1])
+            return NO_PROPOSITION if is_concept(number) else number
     raise InvalidId(
         f"{shown(text)} is not the id of a concept or proposition.",
-        hint="Ids look like C:12 (concepts have even numbers) and P:13:predicate (odd ones).",
+        hint="Ids look like C:12 for a concept and P:13:predicate for a link.",
     )
+
+
+def _number(digits: str) -> int:
+    """The number that digits say as the store writes it, or 0 where it never writes them so."""
+    number = int(digits) if len(digits) < 20 and digits[0] != "0" else 0
+    return number if number <= INTEGER_MAX else 0
 
 
 def parse_concept_id(text: object) -> int:

@@ -18,6 +18,7 @@ from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import PastReader, Reader
+from mycel.store.refs import Ref, resolve, shown_ref
 from mycel.store.rows import Row, every, first, only
 
 Moment = int | str | datetime
@@ -93,13 +94,13 @@ def transactions(
     return (_entry(reader, row) for row in rows)
 
 
-def versions(reader: Reader, number: int) -> list[Version]:
+def versions(reader: Reader, ref: Ref) -> list[Version]:
     """Every version of an element, oldest first.
 
     Raises:
         NotFound: there never was such an element.
     """
-    connection = reader.connection
+    connection, number = reader.connection, resolve(ref)
     table = "concept" if ids.is_concept(number) else "proposition"
     rows = every(
         connection,
@@ -115,7 +116,7 @@ def versions(reader: Reader, number: int) -> list[Version]:
         reason = PurgeFields.decode(purge[1]).reason
         found.append(Version(purge[0], "purge", _transaction_of(reader, purge[0]), None, reason))
     if not found:
-        raise NotFound(f"There never was an element {reader.outer_id(number)!r}.")
+        raise NotFound(f"There never was an element {shown_ref(ref)}.")
     return found
 
 

@@ -14,9 +14,9 @@ from mycel.errors import NotFound, VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.elements import Concept, Element
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
-from mycel.model.names import check_actor, check_text, shorten
+from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
 from mycel.store import link_ends, text
 from mycel.store.cursors import Cursors
@@ -32,7 +32,7 @@ from mycel.store.memory import Memory
 from mycel.store.nested import inside_out
 from mycel.store.properties import NO_ENDS, Properties, State
 from mycel.store.reader import Reader
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref, resolve, shown_ref
 from mycel.store.registry import Names, Registry, undefined
 from mycel.store.rows import KEPT, Row
 from mycel.store.trees import Changes, StateTrees
@@ -436,5 +436,4 @@ class Ledger:
 
 def missing(ref: object) -> NotFound:
     """The error for an element that is not there."""
-    shown = ref.id if isinstance(ref, (Concept, Proposition)) else ref
-    return NotFound(f"There is no live element {shorten(repr(shown))}.")
+    return NotFound(f"There is no live element {shown_ref(ref)}.")

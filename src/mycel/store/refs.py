@@ -5,6 +5,7 @@ from __future__ import annotations
 from mycel.errors import SelfEdgeError
 from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_id
+from mycel.model.names import shorten
 
 Ref = str | Concept | Proposition
 
@@ -19,6 +20,11 @@ def refuse_self_link(subject: Ref, object_: Ref) -> None:
     other = object_ if isinstance(object_, str) else getattr(object_, "id", None)
     if one is not None and one == other:
         raise SelfEdgeError(f"{one!r} cannot be linked to itself.")
+
+
+def shown_ref(ref: object) -> str:
+    """The id that a caller used, for a message."""
+    return shorten(repr(ref.id if isinstance(ref, (Concept, Proposition)) else ref))
 
 
 def resolve(ref: object) -> int:

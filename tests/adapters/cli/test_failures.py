@@ -50,7 +50,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "neither id nor name": (("history", "Aspirin"), 2, "InvalidId"),
     "an id of the other kind": (("concept", "get", "P:1:treats"), 2, "InvalidId"),
     "a concept as an edge": (("edge", "get", "C:42"), 2, "InvalidId"),
-    "an odd id": (("history", "C:43"), 2, "InvalidId"),
+    "an id never given out": (("history", "C:43"), 1, "NotFound"),
     "an unknown name": (("history", "Drug:Nothing"), 1, "NotFound"),
     "an unknown id": (("edge", "out", "C:4200"), 1, "NotFound"),
     "an edge that never was": (

@@ -179,10 +179,11 @@ def test_data_in_other_bytes_is_refused(
         ("source", "references", "source", SelfEdgeError),
         (ABSENT, "references", ABSENT, SelfEdgeError),
         (ZERO, "references", ZERO, SelfEdgeError),
-        # … then ids: zero, of the wrong kind, or not there.
-        (ZERO, "references", "target", InvalidId),
-        ("source", "references", ZERO, InvalidId),
-        ("P:0:references", "references", "target", InvalidId),
+        # … then ids: of no element.
+        ("nonsense", "references", "target", InvalidId),
+        (ZERO, "references", "target", NotFound),
+        ("source", "references", ZERO, NotFound),
+        ("P:0:references", "references", "target", NotFound),
         (ABSENT, "references", "target", NotFound),
         ("source", "references", ABSENT, NotFound),
         ("source", "references", "P:999999:references", NotFound),
@@ -202,8 +203,8 @@ def test_checks_come_in_the_order_of_the_document(
 
 
 NO_IDS: list[Any] = [
-    *("", "C", "C:", "C:0", "C:3", "C:-2", "C:02", "C:2 ", " C:2", "c:2", "C:2.0", "C:٢", "C:2\n"),
-    *("P:1", "P:1:", "P:2:references", "P:1:not a name", f"C:{2**63}", f"C:{'9' * 5000}"),
+    *("", "C", "C:", "C:-2", "C:2 ", " C:2", "c:2", "C:2.0", "C:٢", "C:2\n"),
+    *("P:1", "P:1:", "P:1:not a name", f"C{'9' * 5000}"),
     *("Fact:source", "\ud800", 2, 2.0, None, True, b"C:2", ["C:2"], object()),
 ]
 
@@ -235,6 +236,41 @@ def test_what_is_no_id_is_refused_everywhere(
         with pytest.raises(InvalidId) as caught:
             use(db, ends[0], bad)
         assert len(str(caught.value)) < 500, "the message does not repeat what is too long to read"
+    assert db.snapshot() == before
+
+
+NEVER_GIVEN = ["C:0", "C:3", "C:02", f"C:{2**63}", "P:2:references", "P:0:references"]
+
+
+def test_an_id_that_was_never_given_out_is_missing_everywhere_and_named_as_it_was_written(
+    db: mycel.Nexus, ends: tuple[str, str]
+) -> None:
+    before = db.snapshot()
+    for absent in NEVER_GIVEN:
+        uses: list[Callable[[], object]] = [
+            lambda absent=absent: db.add_edge(absent, "references", ends[0]),
+            lambda absent=absent: db.add_edge(ends[0], "references", absent),
+            lambda absent=absent: db.get_edge(ends[0], "references", absent),
+            lambda absent=absent: list(db.edges_out(absent)),
+            lambda absent=absent: list(db.edges_in(absent)),
+            lambda absent=absent: db.find(absent),
+            lambda absent=absent: db.traverse(absent),
+            lambda absent=absent: db.get(absent),
+            lambda absent=absent: db.history(absent),
+            lambda absent=absent: db.prove(absent),
+            lambda absent=absent: db.purge(absent, "why"),
+            lambda absent=absent: db.write(lambda tx: tx.retire(absent)),
+            lambda absent=absent: db.write(lambda tx: tx.update(absent, attributes={})),
+            lambda absent=absent: db.write(
+                lambda tx: tx.put_propositions(
+                    [mycel.PropositionRow(absent, "references", ends[0])]
+                )
+            ),
+        ]
+        for use in uses:
+            with pytest.raises(NotFound) as caught:
+                use()
+            assert repr(absent) in caught.value.message
     assert db.snapshot() == before
 
 

@@ -7,6 +7,8 @@ from mycel.model.ids import (
     FIRST_CONCEPT,
     FIRST_PROPOSITION,
     ID_STEP,
+    NO_CONCEPT,
+    NO_PROPOSITION,
     concept_id,
     is_concept,
     parse_concept_id,
@@ -21,11 +23,8 @@ NO_IDS = [
     "",
     "C",
     "C:",
-    "C:0",
     "C:-2",
     "C:+2",
-    "C:02",
-    "C:0002",
     "C: 2",
     " C:2",
     "C:2 ",
@@ -42,18 +41,12 @@ NO_IDS = [
     "C:²",
     "Ｃ:2",
     "C:2\0",
-    "C:9223372036854775808",
-    "C:99999999999999999998",
-    "C:" + "8" * 1_000_000,
     "P:1",
     "P:1:",
-    "P:0:treats",
-    "P:01:treats",
     "P:-1:treats",
     "p:1:treats",
     "P::treats",
     "P:١:treats",
-    "P:9223372036854775809:treats",
     "P:1:treats\n",
     "P:1:tre ats",
     "P:1:treats:twice",
@@ -123,10 +116,15 @@ def test_a_value_that_cannot_be_printed_is_refused_like_any_other() -> None:
         parse_id(deeply_nested())
 
 
-@pytest.mark.parametrize("text", ["C:1", "C:13", f"C:{LARGEST}", "P:2:treats", "P:12:treats"])
-def test_a_number_of_the_other_kind_is_refused(text: str) -> None:
-    with pytest.raises(InvalidId):
-        parse_id(text)
+def test_an_id_that_is_never_given_out_is_well_formed_and_the_id_of_nothing() -> None:
+    for digits in ("1", "13", str(LARGEST), "0", "02", str(LARGEST + 1), "9" * 20, "8" * 1_000_000):
+        assert parse_id(f"C:{digits}") == parse_concept_id(f"C:{digits}") == NO_CONCEPT
+    for digits in ("2", "12", "0", "01", str(LARGEST + 2), "9" * 20):
+        assert parse_id(f"P:{digits}:treats") == NO_PROPOSITION
+        assert parse_proposition_id(f"P:{digits}:treats") == NO_PROPOSITION
+    assert is_concept(NO_CONCEPT)
+    assert not is_concept(NO_PROPOSITION)
+    assert NO_PROPOSITION < NO_CONCEPT < min(FIRST_CONCEPT, FIRST_PROPOSITION)
 
 
 def test_an_id_of_the_wrong_kind_is_refused_where_only_one_kind_will_do() -> None:

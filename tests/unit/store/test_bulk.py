@@ -262,7 +262,8 @@ def test_rows_are_taken_from_any_iterable(db: mycel.Nexus) -> None:
         (mycel.PropositionRow("C:999998", "likes", "C:2"), NotFound),
         (mycel.PropositionRow("C:2", "likes", "C:2"), ConstraintViolation),
         (mycel.PropositionRow("C:2", "unknown", "C:4"), TypeMismatch),
-        (mycel.PropositionRow("C:3", "likes", "C:4"), InvalidId),
+        (mycel.PropositionRow("C:3", "likes", "C:4"), NotFound),
+        (mycel.PropositionRow("C-2", "likes", "C:4"), InvalidId),
         (mycel.PropositionRow("C:2", "likes", "C:4", {}, {}, 7.0), ConstraintViolation),
     ],
 )
