@@ -1,4 +1,4 @@
-"""Starting: `import mycel`, and the command with `--help`, each in new processes.
+"""Starting: `import mycel`, the command with `--help`, and a first answer, each in new processes.
 
 With bytecode at hand, as in any installed package, even where the environment says not to write
 it: the processes share a cache of their own.
@@ -15,7 +15,7 @@ from statistics import median
 from time import perf_counter
 from typing import Final
 
-from benchmarks.databases import Databases, say
+from benchmarks.databases import Databases, Pair, say
 from benchmarks.loads import package_folder
 from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Summary
@@ -24,12 +24,33 @@ RUNS: Final = 11
 _NOTHING: Final = ("-c", "pass")
 _IMPORT: Final = ("-c", "import mycel")
 _HELP: Final = ("-m", "mycel", "--help")
+_FIRST: Final = """
+import sys, mycel
+with mycel.open(sys.argv[1], create=False) as db:
+    db.execute('FIND(?a.name) WHERE { ?a {type: "Scholar"} } LIMIT 3').value
+"""
+"""A program that opens a graph and asks one question."""
 
 
-def measure(_databases: Databases) -> Iterator[Line]:
-    say("starting")
+def measure(databases: Databases) -> Iterator[Line]:
     with tempfile.TemporaryDirectory(prefix="mycel-bench-") as cache:
-        yield from _measure(_environment(cache))
+        environment = _environment(cache)
+        say("starting")
+        yield from _measure(environment)
+        for pair in databases.pairs():
+            say(f"first answer: {pair.size}")
+            yield _measure_first(pair, environment)
+
+
+def _measure_first(pair: Pair, environment: dict[str, str]) -> Measure:
+    """A first answer, the start of Python included."""
+    command = ("-c", _FIRST, str(pair.ours))
+    failure = _failure(command, environment)  # Also fills the caches.
+    if failure:
+        raise RuntimeError(f"The program that asks one question failed: {failure}")
+    took = [_start_s(command, environment) for _ in range(RUNS)]
+    bar = Bar(0.25, "ours")
+    return Measure("open, first FIND, in a new process", pair.size, "s", Summary.of(took), bar=bar)
 
 
 def _measure(environment: dict[str, str]) -> Iterator[Line]:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from importlinter.cli import lint_imports
 
+import mycel
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "mycel"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -213,6 +215,28 @@ def test_importing_the_package_loads_nothing_that_is_meant_to_load_late() -> Non
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert set(done.stdout.split()) & LATE_MODULES == set()
+
+
+def test_a_first_answer_loads_neither_guards_nor_schemas_nor_other_statements(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.db"
+    mycel.open(path, durability="off").close()
+    code = (
+        "import sys, mycel\n"
+        "with mycel.open(sys.argv[1], create=False) as db:\n"
+        "    db.execute('FIND(?a.name) WHERE { ?a {type: \"Domain\"} }').value\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    late = {
+        *(f"mycel.engine.{name}" for name in ("constraints", "typed", "upsert", "describe")),
+        *("mycel.schema.model", "mycel.schema.steps", "mycel.store.verify"),
+        *("logging", "tempfile"),
+    }
+    assert set(done.stdout.split()) & (late | LATE_MODULES) == set()
 
 
 def test_no_group_is_repeated_possessively() -> None:

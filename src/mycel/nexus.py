@@ -13,10 +13,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
-from mycel.engine.constraints import SchemaGuard
-from mycel.engine.healing import HealingGuard
-from mycel.engine.protection import ProtectionGuard
-from mycel.engine.typed import TypedGuard
+from mycel.engine.guards import GraphGuards
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.view import GraphView, PastView
@@ -41,7 +38,6 @@ from mycel.store.targets import Target, identify
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_older_trees
-from mycel.store.verify import Report, verify
 
 if TYPE_CHECKING:
     from mycel.engine.engine import Engine
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.migration.door import Schema
     from mycel.search.embedding import Embedder
+    from mycel.store.verify import Report
     from mycel.transfer.exporting import Exported
     from mycel.transfer.formats import Format
     from mycel.transfer.loading import Loaded, Progress
@@ -433,6 +430,8 @@ class Nexus(GraphView):
 
     def verify(self, *, replay: bool = False) -> Report:
         """Check everything against everything; with `replay`, rebuild all from the journal too."""
+        from mycel.store.verify import verify  # noqa: PLC0415 - as above
+
         return verify(self._store, replay=replay)
 
     # Words.
@@ -512,13 +511,7 @@ def open_nexus(
         durability=durability,
         busy_timeout_s=busy_timeout_s,
         clock_us=clock_us,
-        guards=(
-            HealingGuard(),  # Before those that look at what the transaction leaves behind.
-            ProtectionGuard(),
-            TypedGuard(),
-            SchemaGuard(strict=strict),
-            *guards,
-        ),
+        guards=GraphGuards(guards, strict=strict),
         vfs=vfs,
         memory=memory,
         bare=not bootstrap,

@@ -18,6 +18,7 @@ Modules, in the order in which a command passes through them:
 - `delete`       DELETE
 - `update`       UPDATE
 - `merge`        MERGE
+- `guards`       the guards of every graph, in order
 - `definitions`  definitions as guards read them
 - `constraints`  the guard of flexible definitions
 - `typed`        the guard of what a schema declares

@@ -47,13 +47,6 @@ _Types = Mapping[str, str]
 """Of each variable whose type a clause says, that type."""
 
 
-def is_count_of_nothing(find: ast.Find, totals: Any) -> bool:
-    """Whether the totals of a FIND, or its only one, say that there was nothing to count."""
-    expression = find.expressions[0]
-    first = totals[0] if len(find.expressions) > 1 else totals
-    return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and first == 0
-
-
 def advice(reader: Reader, find: ast.Find, values: Values) -> tuple[str, ...]:
     """What the author of a FIND without rows should know."""
     found: dict[str, None] = {}

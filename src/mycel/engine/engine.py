@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
 
-from mycel.engine.explain import analyzed, explain
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import Commands, Prepared
 from mycel.engine.rehearsal import VALID, Rehearsal
 from mycel.engine.result import Result
-from mycel.engine.search import fold_text
 from mycel.engine.statements import introspect, manipulate, statement_name
 from mycel.engine.values import Values
 from mycel.errors import ImmutableTarget, InvalidSyntax, MycelError
@@ -151,9 +149,11 @@ class Engine:
                 return self._write(command, values, actor=actor, dry_run=dry_run)
             case _:
                 if isinstance(command, ast.Search):
+                    from mycel.engine.search import fold_text  # noqa: PLC0415 - see `statements`
+
                     fold_text(self._store)
                 with self._reading() as reader:
-                    outcome = introspect(reader, command, values, self._adjacency)
+                    outcome = introspect(reader, command, values, self._adjacency, self._planner)
                 return Outcome(VALID) if dry_run else outcome
 
     @contextmanager
@@ -165,6 +165,8 @@ class Engine:
     def _explain(
         self, command: ast.Explain, values: Values, *, actor: str, dry_run: bool
     ) -> Outcome:
+        from mycel.engine.explain import analyzed, explain  # noqa: PLC0415 - see `statements`
+
         with self._reading() as reader:
             told = explain(reader, command.command, values)
         if command.analyze:

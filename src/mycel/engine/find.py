@@ -10,7 +10,6 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -20,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from mycel.engine.advice import advice, is_count_of_nothing
 from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import FindPlan, Prepared, Usual, usual_of
@@ -44,8 +42,6 @@ from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
 from mycel.store.rows import KEPT
-
-_log = logging.getLogger(__name__)
 
 _NOTHING: Final[dict[str, int]] = {}
 _CELL: Final = itemgetter(0)
@@ -122,7 +118,7 @@ class Finder:
                 page = _Page(prepared, find, values, reader.newest)
                 return self._page(reader, plan, plan.live, cells, limit, page)
             ask = None
-            if not cells or (plan.is_scalar and is_count_of_nothing(find, cells[0])):
+            if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
                 ask = partial(self._advice, find, values or Values(parameters))
             columns, kinds = plan.columns, plan.live.json_columns
             return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
@@ -157,14 +153,18 @@ class Finder:
         return plan
 
     def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
-        """What the author of a command without an answer should know, as the graph is by now."""
+        """Hints for the author of a command that found nothing, on the present graph."""
+        from mycel.engine.advice import advice  # noqa: PLC0415 - few answers need it
+
         try:
             with self._store.reading() as reader:
                 return advice(reader, find, values)
         except MycelError:  # Closed or busy meanwhile, perhaps. The answer stands without it.
             return ()
-        except Exception:  # noqa: BLE001 - An answer that was given must not fail for its advice.
-            _log.exception("Advice on an empty answer failed.")
+        except Exception:
+            import logging  # noqa: PLC0415 - as above
+
+            logging.getLogger(__name__).exception("Advice on an empty answer failed.")
             return ()
 
     def _page(
@@ -287,6 +287,13 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     text, nodes = prepared.bare
     given = {node.name: values.value(node) for node in nodes}
     return f"{text}\0{canonical(given)}"
+
+
+def _counts_nothing(find: ast.Find, totals: Any) -> bool:
+    """True if the first total of a FIND is a COUNT of 0."""
+    expression = find.expressions[0]
+    first = totals[0] if len(find.expressions) > 1 else totals
+    return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and first == 0
 
 
 def _usual(find: ast.Find, plan: FindPlan, values: Values) -> Usual | None:

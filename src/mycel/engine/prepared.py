@@ -18,7 +18,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.plan.bind import Role, list_kind, value_kind
-from mycel.schema.values import moment_to_compare
+from mycel.plan.moments import as_moment
 from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
 from mycel.store.reader import Reader
 from mycel.syntax.regex import matcher
@@ -149,7 +149,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
     if conversion == "json":
         return ir.canonical(value)
     if conversion == "moments":
-        return ir.canonical([moment_to_compare(each) for each in value])
+        return ir.canonical([as_moment(each) for each in value])
     if conversion == "real":
         return float(value)
     if value.__class__ is not str:
@@ -162,7 +162,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
             matcher(value)
             return value
         case "moment":
-            return moment_to_compare(value)
+            return as_moment(value)
         case "concept_number":
             return ids.parse_concept_id(value)
         case "link_number":

@@ -13,6 +13,7 @@ from typing import Any, Final, get_args
 
 from mycel.engine.find import moment_of
 from mycel.engine.outcome import Outcome
+from mycel.engine.planning import Planner
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, MycelError, NotFound, did_you_mean
 from mycel.graph import traversal
@@ -31,9 +32,13 @@ _NAMES_COMPARED_MAX: Final = 1000
 
 
 def traverse(
-    reader: Reader, node: ast.Traverse, values: Values, adjacency: Adjacency | None = None
+    reader: Reader,
+    node: ast.Traverse,
+    values: Values,
+    adjacency: Adjacency | None = None,
+    planner: Planner | None = None,
 ) -> Outcome:
-    """Run a TRAVERSE.
+    """Run a TRAVERSE; `planner` may know the vocabulary of the present already.
 
     Raises:
         NotFound: there is nothing to start from.
@@ -41,7 +46,7 @@ def traverse(
         ConstraintViolation: a bound that is none.
         ExecutionTimeout: it took too long.
     """
-    reader, bounds, start = prepared(reader, node, values)
+    reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.seq is None and not reader.is_writer else None
     found = traversal.traverse(reader, start, bounds, use)
     result = [_wire(each) for each in found.nodes]
@@ -49,15 +54,18 @@ def traverse(
 
 
 def prepared(
-    reader: Reader, node: ast.Traverse, values: Values
+    reader: Reader, node: ast.Traverse, values: Values, planner: Planner | None = None
 ) -> tuple[Reader, traversal.Bounds, int]:
-    """Which state is traversed, how far, and from which element on."""
+    """A reader of the state that is traversed, the bounds, and the element to start from."""
     if node.as_of is not None:
         moment = seq_at(reader.connection, moment_of(node, values))
         past = PastReader(reader.connection, reader.registry, moment)
         past.deadline = reader.deadline
         reader = past
-    vocabulary = Vocabulary(reader.connection, reader.seq)
+    if planner is None or reader.seq is not None:
+        vocabulary = Vocabulary(reader.connection, reader.seq)
+    else:
+        vocabulary = planner.vocabulary(reader, reader.reread())
     bounds = _bounds(node, values, vocabulary)
     try:
         return reader, bounds, _start(reader, node, values, vocabulary)
@@ -139,8 +147,13 @@ def _no_such_concept(reader: Reader, vocabulary: Vocabulary, type_name: str, nam
 
 
 def _wire(reached: traversal.Reached) -> JsonObject:
-    """An element as FIND gives it, how far it is, on which way, and why."""
-    told = reached.to_dict()
-    told["node"].pop("weight", None)  # A link of KIP has none.
-    del told["tokens"]
-    return told
+    """An element as FIND gives it, its cost and hops, the path to it, and the reason."""
+    node = reached.element.to_dict()
+    node.pop("weight", None)  # A link of KIP has none.
+    return {
+        "node": node,
+        "cost": reached.cost,
+        "hops": reached.hops,
+        "path": [step.to_dict() for step in reached.path],
+        "reason": reached.reason,
+    }

@@ -9,10 +9,12 @@ a caller sends is ever part of a statement's text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal, NamedTuple
 
 import orjson
+
+from mycel.syntax.nodes import node
 
 Variable = str
 
@@ -50,7 +52,7 @@ Conversion = Literal[
 """How a value given with the command becomes what is bound; all but `plain` check what it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Known:
     """A constant of the command. A list, object or large number is its canonical JSON text."""
 
@@ -58,7 +60,7 @@ class Known:
     kind: ValueKind
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Given:
     """A value that comes with each execution. Its kind is fixed for the plan."""
 
@@ -75,7 +77,7 @@ def canonical(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Field:
     """A part of what a variable is bound to; an empty path is the element itself."""
 
@@ -88,7 +90,7 @@ Operand = Field | Value
 # Indexes.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Index:
     """A property by whose values the concepts of a type, or the links of a predicate, are found.
 
@@ -106,7 +108,7 @@ class Index:
 ProbeOperator = Literal["==", "<", ">", "<=", ">=", "in"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Bound:
     """What the values of an index's entries have to be."""
 
@@ -114,7 +116,7 @@ class Bound:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Probe:
     """Where to look for an element: among the entries of an index that are within all bounds.
 
@@ -139,7 +141,7 @@ class ConceptEnds(NamedTuple):
 UNKNOWN_ENDS: Final = ConceptEnds()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ConceptAtom:
     """The variable is a live concept, of this type, name or number where given."""
 
@@ -150,7 +152,7 @@ class ConceptAtom:
     probe: Probe | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LinkAtom:
     """There is a live link between the two ends.
 
@@ -168,7 +170,7 @@ class LinkAtom:
     concepts: ConceptEnds = field(default=UNKNOWN_ENDS, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class LinkByNumber:
     """The variable is the live link with this number, provided it has this predicate."""
 
@@ -177,7 +179,7 @@ class LinkByNumber:
     predicate: Value
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class WalkAtom:
     """Some walk along `predicate`, of a length from `minimum` to `maximum`, joins the two ends.
 
@@ -199,14 +201,14 @@ Atom = ConceptAtom | LinkAtom | LinkByNumber | WalkAtom
 # Conditions: each is true or false, never unknown.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Compare:
     operator: Literal["==", "!=", "<", ">", "<=", ">="]
     left: Operand
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OneOf:
     """The operand equals one of the values."""
 
@@ -214,19 +216,19 @@ class OneOf:
     values: Value
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class IsNull:
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TextTest:
     function: Literal["CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"]
     operand: Operand
     argument: Operand
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Earlier:
     """The first element has a smaller number than the second. Only rewrites say this."""
 
@@ -234,27 +236,27 @@ class Earlier:
     second: Variable
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Never:
     """What cannot be true."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Inverse:
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class All:
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AnyOf:
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Exists:
     """Some solution of one of the branches agrees with the solution at hand."""
 
@@ -266,14 +268,14 @@ Condition = Compare | OneOf | IsNull | TextTest | Earlier | Never | Inverse | Al
 # Blocks.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Attempt:
     """An OPTIONAL: branches whose solutions extend the one at hand, if there are any."""
 
     branches: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Block:
     """Atoms joined, then attempts in order, then conditions.
 
@@ -293,7 +295,7 @@ class Block:
 # What is made of the solutions.
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Total:
     """An aggregate over the solutions of a group."""
 
@@ -307,13 +309,13 @@ class Total:
 Output = Field | Total
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SortKey:
     output: Output
     descending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Query:
     """The branches' solutions, united; then grouped if there is a total, sorted, cut.
 

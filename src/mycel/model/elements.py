@@ -67,9 +67,11 @@ class Concept(NamedTuple):
             "type": self.type,
             "name": self.name,
             "attributes": self.attributes,
-            "metadata": self.metadata | _reserved(self),
+            "metadata": _metadata(self),
         }
-        return wire | _tombstone(self)
+        if self.tombstoned_us is not None:
+            wire["tombstone"] = _tombstone(self, self.tombstoned_us)
+        return wire
 
 
 class Proposition(NamedTuple):
@@ -146,27 +148,28 @@ class Proposition(NamedTuple):
             "object": self.object,
             "weight": self.weight,
             "attributes": self.attributes,
-            "metadata": self.metadata | _reserved(self),
+            "metadata": _metadata(self),
         }
-        return wire | _tombstone(self)
+        if self.tombstoned_us is not None:
+            wire["tombstone"] = _tombstone(self, self.tombstoned_us)
+        return wire
 
 
 Element = Concept | Proposition
 
 
-def _reserved(element: Element) -> JsonObject:
-    """The metadata that the engine itself keeps (KIP notes: reserved keys)."""
-    return {"_version": element.version, "_updated_at": times.to_text(element.updated_us)}
+def _metadata(element: Element) -> JsonObject:
+    """The metadata, with what the engine itself keeps (KIP notes: reserved keys)."""
+    metadata = element.metadata
+    metadata["_version"] = element.version
+    metadata["_updated_at"] = times.to_text(element.updated_us)
+    return metadata
 
 
-def _tombstone(element: Element) -> JsonObject:
-    """When, by whom and why the element was removed, if it was."""
-    if element.tombstoned_us is None:
-        return {}
+def _tombstone(element: Element, at_us: int) -> JsonObject:
+    """When, by whom and why the element was removed."""
     return {
-        "tombstone": {
-            "at": times.to_text(element.tombstoned_us),
-            "by": element.tombstoned_by,
-            "reason": element.tombstoned_reason,
-        }
+        "at": times.to_text(at_us),
+        "by": element.tombstoned_by,
+        "reason": element.tombstoned_reason,
     }

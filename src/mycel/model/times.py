@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from mycel.errors import InvalidSyntax
 from mycel.model.names import shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
 # Python takes any character for the T, and so reads fourteen digits in a row as another time.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
+
+TEXTS_KEPT = 256
+"""Times whose text is kept: what one transaction writes has one time."""
 
 
 def to_datetime(microseconds: int) -> datetime:
@@ -36,6 +41,7 @@ def from_datetime(moment: datetime) -> int:
     return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(TEXTS_KEPT)
 def to_text(microseconds: int) -> str:
     """ISO 8601 in UTC with all six digits, so that texts sort as times do.
 
@@ -43,7 +49,8 @@ def to_text(microseconds: int) -> str:
     '1970-01-01T00:00:00.000000Z'
     """
     # Not strftime: its %Y writes the year 987 with three digits on some systems.
-    return to_datetime(microseconds).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    moment = _NAIVE_EPOCH + timedelta(microseconds=microseconds)
+    return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
 def from_text(text: object) -> int:

@@ -21,7 +21,6 @@ import orjson
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables
 from mycel.plan.catalog import Catalog
-from mycel.schema.values import moment_to_compare
 
 Times = frozenset[tuple[str, bool]]
 """Properties that are times, by name; and whether each is a list of them."""
@@ -147,10 +146,10 @@ class _Spelling:
             case ir.Given(parameter, "texts" as kind):
                 return ir.Given(parameter, kind, "moments")
             case ir.Known(text, "text"):
-                return ir.Known(moment_to_compare(text), "text")
+                return ir.Known(as_moment(text), "text")
             case ir.Known(items, "texts" | "values" as kind):
-                spelled = [_spelled(each) for each in orjson.loads(items)]
-                return ir.Known(ir.canonical(spelled), kind)
+                moments = [as_moment(each) for each in orjson.loads(items)]
+                return ir.Known(ir.canonical(moments), kind)
             case _:
                 return value
 
@@ -163,7 +162,11 @@ class _Spelling:
                 return False
 
 
-def _spelled(value: Any) -> Any:
+def as_moment(value: Any) -> Any:
+    """A text as it is compared with stored moments; any other value as it is."""
+    # Imported here: few commands compare moments, and starting should be quick.
+    from mycel.schema.values import moment_to_compare  # noqa: PLC0415
+
     return moment_to_compare(value) if value.__class__ is str else value
 
 

@@ -8,8 +8,9 @@ anything; `building` makes only what satisfies the rules of the language.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
+
+from mycel.syntax.nodes import node
 
 Scalar = Literal[
     "String",
@@ -44,7 +45,7 @@ OPEN: Final = "open"
 """`@open`: instances may have attributes that the schema does not declare."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PropertyType:
     """What values a property takes. An enum is a String with `enum_values`, sorted."""
 
@@ -65,7 +66,7 @@ class PropertyType:
         return f"{core}?" if self.is_nullable else core
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Annotation:
     """`@name` or `@name(value)`; the value as text, whatever kind of literal it was."""
 
@@ -73,7 +74,7 @@ class Annotation:
     value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Property:
     """A property of a node, an edge or an interface."""
 
@@ -105,29 +106,29 @@ class Property:
         return annotation(self.annotations, EMBED)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Key:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Unique:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Index:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Range:
     property: str
     minimum: int | float | None
     maximum: int | float | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Check:
     property: str
     pattern: str
@@ -136,7 +137,7 @@ class Check:
 Constraint: TypeAlias = Key | Unique | Index | Range | Check
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Cardinality:
     """How many edges may leave one source. Without a maximum, any number."""
 
@@ -147,7 +148,7 @@ class Cardinality:
         return f"{self.minimum}..{'*' if self.maximum is None else self.maximum}"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Interface:
     """A contract of properties. It has no instances."""
 
@@ -182,7 +183,7 @@ class _Instances:
         return has_annotation(self.annotations, OPEN)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class NodeType(_Instances):
     """A type of concepts."""
 
@@ -201,7 +202,7 @@ class NodeType(_Instances):
         return next((each.columns for each in self.constraints if isinstance(each, Key)), ())
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EdgeType(_Instances):
     """A type of links: a predicate."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias, assert_never
 
 from mycel.model.names import shorten
@@ -37,12 +36,13 @@ from mycel.schema.model import (
     has_annotation,
     kind_of_type,
 )
+from mycel.syntax.nodes import node
 
 _SHOWN_MAX: Final = 160
 """Characters of one line of `describe` that are not names."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AddType:
     """A type that is new. What the graph already holds under its name is not known here."""
 
@@ -54,7 +54,7 @@ class AddType:
         return {"kind": self.kind, **_type(self.declared)}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RestoreType:
     """A type that was dropped softly comes back, and its instances with it.
 
@@ -70,7 +70,7 @@ class RestoreType:
         return {"kind": self.kind, **_type(self.declared)}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RenameType:
     """A type and its instances move to another name. Where it is named, the name follows."""
 
@@ -88,7 +88,7 @@ class RenameType:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DropType:
     """A type goes, and its instances are retired."""
 
@@ -100,7 +100,7 @@ class DropType:
         return {"kind": self.kind, **_type(self.before)}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ChangeInterfaces:
     """A node implements other interfaces. What that does to its properties is said by itself."""
 
@@ -118,7 +118,7 @@ class ChangeInterfaces:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ChangeCardinality:
     """An edge may leave a source more or less often than before."""
 
@@ -142,7 +142,7 @@ class ChangeCardinality:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class UpdateTypeMetadata:
     """The annotations of a type change. Whether it may do without `@open`, its instances say."""
 
@@ -160,7 +160,7 @@ class UpdateTypeMetadata:
         return {"kind": self.kind, **_type(self.declared), "annotations": annotations}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AddProperty:
     """A property that is new; its `@default` is the value of the instances there are."""
 
@@ -176,7 +176,7 @@ class AddProperty:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RestoreProperty:
     """A property that was dropped softly comes back, with the values that history has."""
 
@@ -195,7 +195,7 @@ class RestoreProperty:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RenameProperty:
     """A property moves to another name. Constraints and `@embed` that name it follow."""
 
@@ -214,7 +214,7 @@ class RenameProperty:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DropProperty:
     """A property goes, and its values leave the instances."""
 
@@ -227,7 +227,7 @@ class DropProperty:
         return _property(self, self.before.name)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ExtendEnum:
     """An enum allows more values than before, and all that it did."""
 
@@ -247,7 +247,7 @@ class ExtendEnum:
         return {**_property(self, self.declared.name), "values": list(self.values)}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TightenProperty:
     """A property takes fewer values than before. A `@default` stands in for those missing."""
 
@@ -264,7 +264,7 @@ class TightenProperty:
         return _retyped(self)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class RelaxProperty:
     """A property takes all values that it did, and others."""
 
@@ -278,7 +278,7 @@ class RelaxProperty:
         return _retyped(self)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class UpdatePropertyMetadata:
     """The annotations of a property change."""
 
@@ -293,7 +293,7 @@ class UpdatePropertyMetadata:
         return {**_property(self, self.declared.name), "annotations": annotations}
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class AddConstraint:
     """A constraint that was not there."""
 
@@ -316,7 +316,7 @@ class AddConstraint:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class DropConstraint:
     """A constraint that is there no more; it names properties as they are called now."""
 
@@ -333,7 +333,7 @@ class DropConstraint:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class UnsupportedChange:
     """What no step can do. A plan that has one is not applied."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 from unicodedata import category, normalize
 
@@ -32,11 +33,22 @@ _IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff"
 )
-_IDEOGRAPH = re.compile(f"([{_IDEOGRAPHS}])")
-_IDEOGRAPH_RUN = re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
 _CONTAINERS = frozenset((dict, list, tuple))
 _NUMBERS = frozenset((float, int))
 _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
+
+
+# Compiled when first needed: sets of this size take some milliseconds, and texts may be plain.
+
+
+@cache
+def _ideograph() -> re.Pattern[str]:
+    return re.compile(f"([{_IDEOGRAPHS}])")
+
+
+@cache
+def _ideograph_run() -> re.Pattern[str]:
+    return re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
 
 
 def document_text(name: str, attributes: Mapping[str, Any]) -> str:
@@ -55,7 +67,7 @@ def document_text(name: str, attributes: Mapping[str, Any]) -> str:
 def prepare(text: str) -> str:
     """Text as the tokenizer should see it."""
     if not text.isascii():
-        text = _IDEOGRAPH.sub(r" \1 ", normalize("NFC", text))
+        text = _ideograph().sub(r" \1 ", normalize("NFC", text))
     return " ".join([word for word in text.split() if word not in _LEFT_OUT])
 
 
@@ -70,8 +82,8 @@ def match_expression(question: str) -> str | None:
     """
     terms: dict[str, None] = {}
     for word in _words(normalize("NFC", question[:QUESTION_CHARACTERS_MAX])):
-        for piece in _IDEOGRAPH_RUN.findall(word):
-            if _IDEOGRAPH.match(piece):
+        for piece in _ideograph_run().findall(word):
+            if _ideograph().match(piece):
                 terms[" ".join(piece)] = None
             elif piece not in _LEFT_OUT:
                 terms[piece] = None

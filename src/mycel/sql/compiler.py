@@ -8,7 +8,7 @@ that nothing is assembled only to be thrown away.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from mycel.ir import query as ir
@@ -18,6 +18,7 @@ from mycel.sql.fields import Access, Output
 from mycel.sql.patterns import Patterns, Select
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
 from mycel.sql.sources import Sources
+from mycel.syntax.nodes import node
 
 LIMIT: Final = ir.Given("#limit", "number")
 OFFSET: Final = ir.Given("#offset", "number")
@@ -32,7 +33,7 @@ _RANK: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Statement:
     """SQL, what to bind, and for each column whether it holds JSON text."""
 

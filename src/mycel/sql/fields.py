@@ -6,11 +6,11 @@ that nothing is parsed and printed again on the way to the caller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from mycel.sql.scope import Cell
 from mycel.sql.sources import Sources
+from mycel.syntax.nodes import node
 
 AccessKind = Literal[
     "text", "number", "large", "json", "element", "true", "false", "null", "document"
@@ -39,7 +39,7 @@ _METADATA: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Access:
     """A value in a statement."""
 
@@ -78,7 +78,7 @@ class Access:
                 return "NULL"
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Output:
     """A cell of the result: JSON text, or a text or number as it is."""
 
@@ -86,7 +86,7 @@ class Output:
     is_json: bool
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Fields:
     """Reads parts of elements from the rows at hand, or looks them up by number."""
 

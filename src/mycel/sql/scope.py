@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from mycel.ir import query as ir
+from mycel.syntax.nodes import node
 
 CellKind = Literal["concept", "link", "element", "predicate"]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Cell:
     """What a variable is bound to: an expression for its number.
 

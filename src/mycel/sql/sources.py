@@ -7,7 +7,7 @@ the indexes still serve.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mycel.syntax.nodes import node
 
 _CONCEPT = "id, type, name, attributes, metadata, version, updated_at"
 _LINK = "id, subject, predicate, object, attributes, metadata, version, updated_at"
@@ -21,7 +21,7 @@ def _past(table: str, columns: str, moment: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Sources:
     """The two tables of a statement; `moment` is the bind parameter of a journal position."""
 

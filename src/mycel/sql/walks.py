@@ -10,11 +10,11 @@ upper bound, lengths beyond the lower one are all the same, so it ends there too
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from mycel.ir import query as ir
 from mycel.sql.sources import Sources
+from mycel.syntax.nodes import node
 
 LEVELS_MAX: Final = 5
 COPIES_MAX: Final = 32
@@ -22,7 +22,7 @@ COPIES_MAX: Final = 32
 than a recursion takes to run; at 1024 copies, sooner where walks stand in OPTIONALs, it refuses."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Walk:
     """The walks of one atom, in the direction from the end that is known."""
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from math import inf
 from pathlib import Path
-from shutil import rmtree
 from typing import Final, TypeVar
 
 import apsw
@@ -72,6 +71,8 @@ class Store:
         if place == MEMORY:
             if readonly:
                 raise NotADatabase("A graph in memory is new, so there is nothing to read in it.")
+            from shutil import rmtree  # noqa: PLC0415 - a graph in a file starts without it
+
             directory = private_directory()
             self._remove_private = weakref.finalize(self, rmtree, directory, ignore_errors=True)
             place = str(Path(directory) / "graph.db")

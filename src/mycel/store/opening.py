@@ -8,7 +8,6 @@ snapshots while others write, which SQLite's own in-memory databases cannot offe
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -50,6 +49,8 @@ _SQLITES_MODE: Final = 0o644
 
 def private_directory() -> str:
     """A new directory for a graph in memory; whoever asks has to remove it."""
+    import tempfile  # noqa: PLC0415 - a graph in a file starts without it
+
     in_memory = Path(_MEMORY_DIRECTORY)
     parent = _MEMORY_DIRECTORY if in_memory.is_dir() and os.access(in_memory, os.W_OK) else None
     return tempfile.mkdtemp(prefix="mycel-", dir=parent)

@@ -3,7 +3,7 @@
 Modules, lowest first:
 
 - `source`       a text, places in it, lines, columns, and excerpts with a caret
-- `nodes`        classes of a syntax tree
+- `nodes`        classes of trees: of commands, queries and schemas
 - `diagnostics`  errors that show where in a text they are
 - `tokens`       a text as tokens
 - `strings`      strings as JSON writes them, and where one breaks

@@ -1,4 +1,4 @@
-"""`node`: the classes of a syntax tree.
+"""`node`: the classes of a tree: of a command, a query, a schema.
 
 A tree has some fifty kinds of node, and `dataclass(frozen=True, slots=True)` compiles half a dozen
 methods for each: that alone would be most of the time it takes to import a language. `node` gives
@@ -47,7 +47,7 @@ def _initialiser(made: Any) -> Callable[..., None]:
         else:
             scope[f"default_{each.name}"] = each.default
             parameters.append(f"{each.name}=default_{each.name}")
-    lines = [f"def __init__(self, {', '.join(parameters)}):", *body]
+    lines = [f"def __init__(self, {', '.join(parameters)}):", *(body or ["    pass"])]
     exec("\n".join(lines), scope)
     made_init: Callable[..., None] = scope["__init__"]
     made_init.__qualname__ = f"{made.__qualname__}.__init__"

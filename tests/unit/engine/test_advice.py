@@ -9,7 +9,6 @@ import pytest
 
 import mycel
 from mycel.engine import advice as advice_module
-from mycel.engine import find as find_module
 from mycel.engine.advice import ADVICE_MAX, LOOKS_MAX, NAMES_COMPARED_MAX
 from mycel.store.reader import Reader
 
@@ -219,7 +218,7 @@ def test_an_answer_with_rows_comes_without_a_look(
     def never(*_: object) -> tuple[str, ...]:
         raise AssertionError
 
-    monkeypatch.setattr(find_module, "advice", never)
+    monkeypatch.setattr(advice_module, "advice", never)
     assert db.execute(command).warnings == ()
 
 

@@ -156,3 +156,27 @@ def test_what_is_wrong_is_told_with_a_next_step(
         db.execute(command, given)
     error = refused.value
     assert (error.code, says in (error.hint or "")) == (code, True), (error.message, error.hint)
+
+
+def test_names_defined_and_removed_by_others_between_two_traversals_count(
+    db: mycel.Nexus, tmp_path: Path
+) -> None:
+    assert names(db.execute(TRAVERSE, name="a"))[0] == "a"
+    with mycel.open(tmp_path / "graph.db") as other:
+        with other.transaction() as tx:
+            tx.define_type("Quay")
+            tx.define_predicate("ferries_to")
+            tx.put_proposition(
+                tx.put_concept("Quay", "q"), "ferries_to", tx.put_concept("Quay", "r")
+            )
+        command = 'TRAVERSE FROM {type: "Quay", name: "q"} ALONG "ferries_to"'
+        assert names(db.execute(command)) == ["q", "r"]
+        for name in ("q", "r"):
+            other.execute(
+                f'DELETE CONCEPT ?q DETACH WHERE {{ ?q {{type: "Quay", name: "{name}"}} }}'
+            )
+        other.execute(
+            'DELETE CONCEPT ?p DETACH WHERE { ?p {type: "$PropositionType", name: "ferries_to"} }'
+        )
+    with pytest.raises(MycelError, match="ferries_to"):
+        db.execute(f'{TRAVERSE} ALONG "ferries_to"', name="a")

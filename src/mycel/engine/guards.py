@@ -1,0 +1,49 @@
+"""The guards of every graph, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final, overload
+
+from mycel.store.guards import Guard
+
+
+class GraphGuards(Sequence[Guard]):
+    """The guards of the engine, then those of the caller; made when a transaction first asks.
+
+    A process that only reads never imports them: they and the model of schemas are a quarter of
+    what there is to import for a first answer.
+    """
+
+    def __init__(self, own: Sequence[Guard] = (), *, strict: bool = False) -> None:
+        self._own: Final = own
+        self._strict: Final = strict
+
+    @cached_property
+    def _all(self) -> tuple[Guard, ...]:
+        # Imported here so that reading starts quickly.
+        from mycel.engine.constraints import SchemaGuard  # noqa: PLC0415
+        from mycel.engine.healing import HealingGuard  # noqa: PLC0415
+        from mycel.engine.protection import ProtectionGuard  # noqa: PLC0415
+        from mycel.engine.typed import TypedGuard  # noqa: PLC0415
+
+        return (
+            HealingGuard(),  # Before those that look at what the transaction leaves behind.
+            ProtectionGuard(),
+            TypedGuard(),
+            SchemaGuard(strict=self._strict),
+            *self._own,
+        )
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> Guard: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Guard]: ...
+
+    def __getitem__(self, at: int | slice) -> Guard | Sequence[Guard]:
+        return self._all[at]
