@@ -119,7 +119,9 @@ def _property(
         found.append(ast.Annotation("index"))
     if isinstance(type_, ast.Vector) and sources and draw(st.booleans()):
         source = draw(st.sampled_from(sources))
-        found.append(ast.Annotation("embed", ast.Literal(source, draw(st.booleans()))))
+        models = st.sampled_from(("m", 'a "b"')).map(lambda each: ast.Literal(each, True))
+        model = draw(st.none() | models)
+        found.append(ast.Annotation("embed", ast.Literal(source, draw(st.booleans())), model))
     if is_scalar(type_) and not is_key and draw(st.booleans()):
         found.append(ast.Annotation("default", draw(_default(type_))))
     return ast.Property(ast.Name(name), type_, tuple(draw(st.permutations(found))))

@@ -9,7 +9,8 @@ An annotation that is not known here is kept as it is and means nothing to the e
     kip             nodes, edges          a name for KIP               once
     open            nodes, edges          none                         once
     default         properties            a value (see `building`)     once
-    embed           vectors               a property (see `building`)  once
+    embed           vectors               a property (see `building`), once
+                                          and perhaps a model
     key unique index  properties          none                         once
 """
 
@@ -129,7 +130,8 @@ def _collected(annotations: Iterable[ast.Annotation]) -> Annotated:
         if each.name == RENAME_FROM:
             renamed_from = value
         elif each.name not in _INLINE:
-            kept.append(Annotation(each.name, value))
+            model = None if each.model is None else each.model.text
+            kept.append(Annotation(each.name, value, model))
     return Annotated(tuple(kept), renamed_from)
 
 
@@ -145,6 +147,8 @@ def _check_value(annotation: ast.Annotation) -> None:
         raise _wrong(annotation, f"@{name} needs a value.", f"Write {_EXAMPLES[name]}.")
     if name in _TEXTS and not value.text.strip():
         raise _wrong(annotation, f"The text of @{name} is empty.", f"Write {_EXAMPLES[name]}.")
+    if annotation.model is not None and not annotation.model.text.strip():
+        raise _wrong(annotation, "The model of @embed is empty.", "Name it, or leave it out.")
     if name == KIP_NAME:
         _check_kip_name(annotation, value.text)
 

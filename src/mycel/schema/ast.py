@@ -41,10 +41,14 @@ class Literal:
 
 @node
 class Annotation:
-    """`@name` or `@name(value)`; also an inline `@key`, `@unique` or `@index`."""
+    """`@name` or `@name(value)`; also an inline `@key`, `@unique` or `@index`.
+
+    `@embed(source, model="…")` has a second value.
+    """
 
     name: str
     value: Literal | None = None
+    model: Literal | None = None
     span: Span = _span()
 
 

@@ -127,7 +127,9 @@ def _annotation(annotation: ast.Annotation) -> str:
     value = annotation.value
     if value is None:
         return f"@{annotation.name}"
-    return f"@{annotation.name}({_quoted(value.text) if value.is_quoted else value.text})"
+    said = _quoted(value.text) if value.is_quoted else value.text
+    model = annotation.model
+    return f"@{annotation.name}({said}{'' if model is None else f', model={_quoted(model.text)}'})"
 
 
 def _names(names: Iterable[ast.Name]) -> str:
@@ -242,4 +244,5 @@ def _written_annotation(annotation: Annotation) -> ast.Annotation:
     if value is None:
         return ast.Annotation(annotation.name)
     is_bare = annotation.name == EMBED or _BARE.fullmatch(value) is not None
-    return ast.Annotation(annotation.name, ast.Literal(value, not is_bare))
+    model = None if annotation.model is None else ast.Literal(annotation.model, True)
+    return ast.Annotation(annotation.name, ast.Literal(value, not is_bare), model)

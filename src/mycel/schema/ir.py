@@ -183,7 +183,11 @@ def constraint_order(constraint: Constraint) -> tuple[str, str]:
 
 def annotations_json(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
     ordered = sorted(annotations, key=lambda each: (each.name, each.value or ""))
-    return [{"name": each.name, "value": each.value} for each in ordered]
+    return [
+        {"name": each.name, "value": each.value}
+        | ({} if each.model is None else {"model": each.model})
+        for each in ordered
+    ]
 
 
 def _properties(properties: Iterable[Property]) -> list[dict[str, Any]]:

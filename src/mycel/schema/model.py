@@ -72,6 +72,8 @@ class Annotation:
 
     name: str
     value: str | None = None
+    model: str | None = None
+    """The model that `@embed(source, model="…")` names."""
 
 
 @node
@@ -104,6 +106,11 @@ class Property:
     def embed_source(self) -> str | None:
         """The property whose text is embedded into this vector."""
         return annotation(self.annotations, EMBED)
+
+    @property
+    def embed_model(self) -> str | None:
+        """The model that makes this vector, if `@embed` names one."""
+        return next((each.model for each in self.annotations if each.name == EMBED), None)
 
 
 @node

@@ -17,6 +17,7 @@ from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, complaints
 from mycel.schema.complaints import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.schema.lexer import Tokens, read
+from mycel.schema.model import EMBED
 from mycel.syntax.collecting import collector_paused
 from mycel.syntax.source import Span
 from mycel.syntax.strings import is_broken
@@ -33,6 +34,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NUMBER_CHARACTERS_MAX: Final = 400
 """Enough for every number of 64 bits, written out."""
 _LARGE: Final = 1 << 16
+_MODEL_HINT: Final = 'Write @embed(source), or @embed(source, model="name of the model").'
 
 
 def parse(text: str) -> ast.Schema:
@@ -258,13 +260,26 @@ def _annotation(tokens: Tokens) -> ast.Annotation:
     if not is_ident(name):
         raise complaints.no_annotation(tokens)
     tokens.at = at + 2
-    value = None
+    value = model = None
     if tokens.tokens[tokens.at] == "(":
         tokens.at += 1
         value = _literal(tokens, name)
         hint = "An annotation takes one value."
+        if name == EMBED and tokens.tokens[tokens.at] == ",":
+            tokens.at += 1
+            model = _model(tokens)
+            hint = _MODEL_HINT
         _expect(tokens, ")", hint if tokens.tokens[tokens.at] == "," else None)
-    return ast.Annotation(name, value, tokens.span(at))
+    return ast.Annotation(name, value, model, tokens.span(at))
+
+
+def _model(tokens: Tokens) -> ast.Literal:
+    """`model = "…"` of `@embed`."""
+    _expect(tokens, "model", _MODEL_HINT)
+    _expect(tokens, "=", _MODEL_HINT)
+    if tokens.tokens[tokens.at][0] != '"':
+        raise complaints.no_value(tokens, EMBED)
+    return _string(tokens)
 
 
 def _literal(tokens: Tokens, name: str) -> ast.Literal:

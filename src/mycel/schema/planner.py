@@ -346,14 +346,14 @@ def _metadata(found: Match, before: SchemaType) -> Iterator[Step]:
 
 def _annotated(
     annotations: Iterable[Annotation], renamed: Mapping[str, str] | None = None
-) -> list[tuple[str, bool, str]]:
+) -> list[tuple[str, bool, str, str]]:
     """Annotations in one order; what `@embed` names as it is called now."""
     texts = []
     for each in annotations:
         value = each.value or ""
         if each.name == EMBED and renamed is not None:
             value = renamed.get(value, value)
-        texts.append((each.name, each.value is None, value))
+        texts.append((each.name, each.value is None, value, each.model or ""))
     return sorted(texts)
 
 

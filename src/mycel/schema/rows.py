@@ -433,7 +433,7 @@ def _parts(name: str, count: int) -> tuple[str, ...] | None:
 _EXPECTED: Final = {
     "Date": 'A Date is text like "2024-01-31".',
     "DateTime": 'A DateTime is text like "2024-01-31T12:00:00Z" or "2024-01-31T13:00:00+01:00".',
-    "Blob": "A Blob is base64 text with padding.",
+    "Blob": "A Blob is base64 text with padding, not an address; `base64:` may stand before it.",
     "Vector": "A Vector is an array of exactly so many finite numbers.",
 }
 

@@ -186,7 +186,10 @@ def _type(type_: PropertyType) -> dict[str, Any]:
 
 
 def _annotations(annotations: Iterable[Annotation]) -> list[list[str | None]]:
-    return [[each.name, each.value] for each in annotations]
+    return [
+        [each.name, each.value] if each.model is None else [each.name, each.value, each.model]
+        for each in annotations
+    ]
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
@@ -275,7 +278,7 @@ def _decode_type(said: Mapping[str, Any]) -> PropertyType:
 
 
 def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[Annotation, ...]:
-    return tuple(Annotation(str(name), value) for name, value in said)
+    return tuple(Annotation(str(name), *values) for name, *values in said)
 
 
 def _decode_constraint(said: Mapping[str, Any]) -> Constraint:

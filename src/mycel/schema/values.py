@@ -12,7 +12,7 @@ A value in an attribute is JSON, and a type says which JSON, and which spelling 
     Date                "2024-01-31"
     DateTime            RFC 3339; stored in UTC, always with milliseconds, so that texts sort as
                         times do: "2024-01-31T12:00:00.000Z"; no zone means UTC
-    Blob                base64 (RFC 4648 §4) with padding
+    Blob                base64 (RFC 4648 §4) with padding; "base64:" before it is taken off
     Vector(n)           an array of n numbers, each like an F32
     [scalar]            an array of scalars, none of them null
 
@@ -53,6 +53,8 @@ RANGES: Final[dict[Scalar, tuple[int, int]]] = {
     "U32": (0, (1 << 32) - 1),
     "U64": (0, (1 << 64) - 1),
 }
+BLOB_PREFIX: Final = "base64:"
+"""OmniGraph's files write it before the bytes of a Blob."""
 _EXACT_MAX: Final = float(1 << 53)
 """Beyond this, a number with a fraction part does not say which whole number was meant."""
 _WHOLE_MAX: Final = float(1 << 64)
@@ -263,13 +265,14 @@ def _offset(zone: str) -> timedelta:
 def _blob(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
+    text: str = value.removeprefix(BLOB_PREFIX)
     try:
-        decoded = a2b_base64(value, strict_mode=True)
+        decoded = a2b_base64(text, strict_mode=True)
     except ValueError:  # binascii.Error is one
         raise BadValue(f"{shown(value)} is no base64 with padding") from None
-    if b64encode(decoded).decode() != value:
+    if b64encode(decoded).decode() != text:
         raise BadValue(f"{shown(value)} is not how base64 writes these bytes")
-    return value
+    return text
 
 
 _TEXTUAL: Final[dict[Scalar, Canonical]] = {

@@ -3,8 +3,12 @@
     {"type": "Person", "data": {"email": "ada@example.org", "name": "Ada"}}
     {"edge": "Knows", "from": "ada@example.org", "to": "bob@example.org", "data": {"since": 1843}}
 
-Beside these, a row may have `metadata`; a node without a key an `id` (or `name`); an edge a
-`weight`. Where a type is given for all of them, rows are the data alone.
+Beside these, a row may have `metadata` and an `id` (a node also `name`, which means the same); an
+edge a `weight`. Where a type is given for all of them, rows are the data alone.
+
+The `id` may stand in the data too, since no type can declare a property of that name. It names a
+node without a key, and agrees with the key of others. An edge is named by its ends, so its id is
+not kept.
 
 `from` and `to` are keys. Where the type of an end is not clear from the edge, an end is an object:
 `{"type": "Person", "name": "Ada"}`, or, for a link about a link, `{"edge": …, "from": …, "to": …}`.
@@ -18,7 +22,14 @@ from typing import Any, Final
 
 import orjson
 
-from mycel.errors import InvalidSyntax, InvalidValueType, MycelError, SelfEdgeError, did_you_mean
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    SelfEdgeError,
+    did_you_mean,
+)
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.values import BadValue, from_python, shown
@@ -108,16 +119,14 @@ def tagged(line: int, said: Any, targets: Targets, _: str | None = None) -> Row:
         if not said.keys() <= _NODE_KEYS:
             raise _unknown_key(said, _NODE_KEYS)
         target = targets.node(said["type"])
-        given = said.get("id")
-        if given is None:
-            given = said.get("name")
+        given = _one_id(target, said.get("id"), said.get("name"))
         return _node(line, target, given, _object(said, "data") or {}, said, targets)
     if "edge" in said:
         if not said.keys() <= _EDGE_KEYS:
             raise _unknown_key(said, _EDGE_KEYS)
         edge = targets.edge(said["edge"])
         ends = _ends(said, edge, targets)
-        return _edge(line, edge, ends, _object(said, "data") or {}, said)
+        return _edge(line, edge, ends, _object(said, "data") or {}, said, said.get("id"))
     raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
 
 
@@ -147,7 +156,7 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
         beside = {} if "weight" in target.properties else {"weight": cells.get("weight")}
         columns = {"src", "dst", "from", "to", "id", *beside} - target.properties.keys()
         data = {name: value for name, value in cells.items() if name not in columns}
-        return _edge(line, target, ends, data, beside)
+        return _edge(line, target, ends, data, beside, cells.get("id"))
     given = cells.get("id")
     if not target.is_typed and given is None:
         given = cells.get("name")
@@ -155,7 +164,7 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
     data = cells
     if "id" in cells:
         data = {name: value for name, value in cells.items() if name != "id"}
-    return _node(line, target, None if target.key else given, data, {}, targets)
+    return _node(line, target, given, data, {}, targets)
 
 
 def _opened(cells: JsonObject) -> JsonObject:
@@ -191,25 +200,48 @@ def _node(
     beside: JsonObject,
     targets: Targets,
 ) -> NodeRow:
-    if not target.key:
-        if target.is_typed and "id" in data:
-            data = dict(data)
-            inner = data.pop("id")
-            given = inner if given is None else given
-        if given is None and not target.is_typed:
-            raise InvalidValueType(
-                f"This {target.label} has no name.",
-                hint='Give it one: {"type": …, "name": …, "data": {…}}, or a column "name".',
-                data={"type": target.label, "property": "name", "value": None},
-            )
+    if "id" in data and target.is_typed:
+        data = dict(data)
+        given = _one_id(target, given, data.pop("id"))
+    if given is None and not target.is_typed:
+        raise InvalidValueType(
+            f"This {target.label} has no name.",
+            hint='Give it one: {"type": …, "name": …, "data": {…}}, or a column "name".',
+            data={"type": target.label, "property": "name", "value": None},
+        )
     name = target.name_of(data, given)
     metadata = _object(beside, "metadata") if "metadata" in beside else None
     return NodeRow(line, target, targets.new_id() if name is None else name, data, metadata)
 
 
+def _one_id(target: Target, one: object, other: object) -> object:
+    """The id of a row that may say it in two places.
+
+    Raises:
+        ConstraintViolation: it says two.
+    """
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    raise ConstraintViolation(
+        f"This {target.label} has two ids: {shown(one)} and {shown(other)}.",
+        hint="Say it once, beside the data or in it.",
+        data={"type": target.label, "property": "id", "value": wire(other)},
+    )
+
+
 def _edge(
-    line: int, target: EdgeTarget, ends: tuple[End, End], data: JsonObject, beside: JsonObject
+    line: int,
+    target: EdgeTarget,
+    ends: tuple[End, End],
+    data: JsonObject,
+    beside: JsonObject,
+    given: object,
 ) -> EdgeRow:
+    if "id" in data and target.is_typed:
+        data = dict(data)
+        given = _one_id(target, given, data.pop("id"))
+    if given is not None:
+        target.check_id(given)  # It is not kept: its ends name an edge.
     metadata = _object(beside, "metadata") if "metadata" in beside else None
     weight = beside.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):

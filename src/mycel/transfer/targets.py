@@ -53,6 +53,8 @@ class Embedding(NamedTuple):
     source: str
     dimension: int
     is_required: bool
+    model: str | None = None
+    """The only model whose vectors belong here."""
 
 
 class _Target:
@@ -151,6 +153,19 @@ class _Target:
         }
         return attributes | lacking if lacking else attributes
 
+    def check_id(self, given: object) -> str:
+        """The id of a row.
+
+        Raises:
+            InvalidValueType: it is no text.
+        """
+        if isinstance(given, str):
+            return given
+        raise InvalidValueType(
+            f"The id of a {self.label} is text, not {kind_of(given)}.",
+            data={"type": self.label, "property": "id", "value": wire(given)},
+        )
+
     def refuse_unknown(self, name: str) -> ConstraintViolation:
         """The error about a property that is not declared."""
         known = list(self.properties)
@@ -197,11 +212,11 @@ class NodeTarget(_Target):
         """
         if self._text_key is not None:
             name = attributes.get(self._text_key)
-            if name.__class__ is str and name and given is None:
+            if name.__class__ is str and name and (given is None or given == name):
                 return name
         if self.key and self._rules is not None:
             name = self._rules.name(attributes)
-            if given is not None and given != name:
+            if given is not None and given != name and not self._is_key_of(given, name):
                 raise ConstraintViolation(
                     f"The id {shown(given)} is not what the key of this {self.label} says:"
                     f" {name!r}.",
@@ -211,12 +226,14 @@ class NodeTarget(_Target):
             return name
         if given is None:
             return None
-        if not isinstance(given, str):
-            raise InvalidValueType(
-                f"The id of a {self.label} is text, not {kind_of(given)}.",
-                data={"type": self.label, "property": "id", "value": wire(given)},
-            )
-        return given
+        return self.check_id(given)
+
+    def _is_key_of(self, given: object, name: str | None) -> bool:
+        """Whether an id is the key of a node in another spelling: a number, or an array."""
+        try:
+            return self.name_from_key(given) == name
+        except InvalidValueType:
+            return False
 
     def name_from_key(self, key: object) -> str:
         """The name of the node that an edge names by its key: text, number, or array of these.
@@ -445,7 +462,13 @@ def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
 def _embeddings(declared: NodeType) -> Iterator[Embedding]:
     for each in declared.properties:
         if each.embed_source is not None and each.type.dimension is not None:
-            yield Embedding(each.name, each.embed_source, each.type.dimension, each.is_required)
+            yield Embedding(
+                each.name,
+                each.embed_source,
+                each.type.dimension,
+                each.is_required,
+                each.embed_model,
+            )
 
 
 def _joined(texts: list[str]) -> str:

@@ -100,6 +100,13 @@ class Vectors:
         if target in self._checked:
             return
         for each in target.embeddings:
+            if each.model not in (None, embedder.name):
+                raise ConstraintViolation(
+                    f"{target.label}.{each.property} is made by the model {each.model!r}, and the"
+                    f" embedder is {embedder.name!r}: vectors of two models do not compare.",
+                    hint="Use an embedder with this `name`, or declare another model in @embed.",
+                    data={"type": target.label, "property": each.property},
+                )
             if each.dimension != embedder.dimensions:
                 raise ConstraintViolation(
                     f"{target.label}.{each.property} has {each.dimension} dimensions, and"

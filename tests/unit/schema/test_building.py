@@ -390,6 +390,7 @@ REFUSED = [
     ('node P { a: String ‹@default("x")› @key(a) }', "part of the key", "names each instance"),
     # Embeddings.
     ("node P { a: String ‹@embed(a)› }", "behind a Vector", "Vector(768) @embed"),
+    ('node P { v: Vector(3) ‹@embed(a, model=" ")› a: String }', "model of @embed is", "leave it"),
     ("node P { v: Vector(3) ‹@embed› a: String }", "@embed needs a value", "@embed(source)"),
     ("node P { v: Vector(3) ‹@embed(txt)› text: String }", "does not have", "'text'?"),
     ("node P { v: Vector(3) ‹@embed(a)› a: I32 b: String }", "which is I32", "property: b."),

@@ -57,6 +57,10 @@ def test_an_empty_schema_is_an_empty_text() -> None:
             "node P {\n  v: Vector(3) @embed(t)\n  t: String\n}\n",
         ),
         (
+            'node P { v: Vector(3) @embed("t" , model = "a/b") t: String }',
+            'node P {\n  v: Vector(3) @embed(t, model="a/b")\n  t: String\n}\n',
+        ),
+        (
             'node P @rename_from("Q") { a: I32 @rename_from(b) @note }',
             'node P @rename_from("Q") {\n  a: I32 @note @rename_from("b")\n}\n',
         ),

@@ -626,6 +626,15 @@ def test_another_source_of_an_embedding_is_a_change_of_annotations() -> None:
     assert kinds(accepted, desired) == ["update_property_metadata"]
 
 
+def test_another_model_of_an_embedding_is_a_change_of_annotations() -> None:
+    text = "log: String v: Vector(2)? @embed(log{})"
+    accepted, desired = (in_node(text.format(each)) for each in ("", ', model="m"'))
+    (change,) = planned(accepted, desired).changes
+    assert change.to_dict()["annotations"] == [{"name": "embed", "value": "log", "model": "m"}]
+    assert describe(change).endswith('annotate, @embed("log", model="m")')
+    assert kinds(desired, desired) == []
+
+
 # Names in KIP.
 
 

@@ -62,14 +62,10 @@ def test_a_property_called_weight_is_the_property(db: mycel.Nexus, write: Write)
     assert (edge.weight, edge.data) == (1.0, {"weight": 70.5})
 
 
-def test_an_id_column_names_what_has_no_key_and_is_ignored_elsewhere(
-    db: mycel.Nexus, write: Write
-) -> None:
+def test_an_id_column_names_what_has_no_key_and_may_be_empty(db: mycel.Nexus, write: Write) -> None:
     db.load(write("Note.csv", "id,text\nn1,one\n,two\n"))
     assert "n1" in names(db, "Note")
     assert len(names(db, "Note")) == 2
-    db.load(write("Person.csv", "id,email,name\nwhatever,ada,Ada\n"))
-    assert names(db, "Person") == ["ada"]
 
 
 def test_a_byte_order_mark_other_delimiters_and_quoted_line_ends_are_fine(
