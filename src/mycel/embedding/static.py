@@ -1,0 +1,160 @@
+"""The static embedder: a table of vectors for pieces of words, and no network to run.
+
+The vector of a text is the mean of the vectors of its pieces, with length one. That takes
+microseconds, needs numpy alone, and is enough to bring "car" near "automobile"; it knows nothing of
+the order of words, and it knows English.
+
+A text is cut into pieces as the model was trained (WordPiece over BERT's rules): lower case, accents
+dropped, words apart from punctuation and from each ideograph, then the longest pieces that are in
+the vocabulary. A word that cannot be put together from pieces says nothing.
+
+The file, little-endian:
+
+    "MYCV", version u16, dimensions u16, pieces u32, bytes of the vocabulary u32
+    the vocabulary, UTF-8, one piece a line
+    a scale for each piece, f16
+    a vector for each piece, i8
+    SHA-256 of all that stands before
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+# Only what embeds loads this module, so numpy is loaded with it.
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.errors import InternalError
+
+Vectors = NDArray[np.float32]
+
+_FILE: Final = Path(__file__).with_name("potion-base-8M-128.bin")
+_NAME: Final = "potion-base-8M-128"
+_HEADER: Final = struct.Struct("<4sHHII")
+_MAGIC: Final = b"MYCV"
+_VERSION: Final = 1
+_DIGEST_BYTES: Final = 32
+
+_WORD_CHARACTERS_MAX: Final = 100
+"""Longer words are noise: hashes, encoded data."""
+
+TEXT_CHARACTERS_MAX: Final = 20_000
+"""The rest of a longer text is not looked at: a mean over so many words says little already."""
+
+_WORDS_REMEMBERED_MAX: Final = 50_000
+
+_IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
+
+
+class StaticModel:
+    """The table of one file. Safe to use from several threads."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        """Read the table.
+
+        Raises:
+            InternalError: the file is damaged, or made for another version.
+        """
+        body = memoryview(content)[:-_DIGEST_BYTES]
+        if (
+            len(body) < _HEADER.size
+            or content[:4] != _MAGIC
+            or hashlib.sha256(body).digest() != content[-_DIGEST_BYTES:]
+        ):
+            raise InternalError(
+                f"The weights of the embedder {name!r} are damaged.",
+                hint="Install Mycel again; until then search with MODE 'keyword'.",
+            )
+        _, version, dimensions, count, vocabulary_bytes = _HEADER.unpack_from(body)
+        if version != _VERSION:
+            raise InternalError(
+                f"The weights of the embedder {name!r} have version {version}; this Mycel reads"
+                f" version {_VERSION}.",
+                hint="Install Mycel again, so that code and weights are of one release.",
+            )
+        self.name: Final = name
+        self.dimensions: Final[int] = dimensions
+        scales_at = _HEADER.size + vocabulary_bytes
+        rows_at = scales_at + 2 * count
+        pieces = str(body[_HEADER.size : scales_at], "utf-8").split("\n")
+        self._numbers: Final = {piece: number for number, piece in enumerate(pieces)}
+        self._scales: Final = np.frombuffer(body[scales_at:rows_at], "<f2").astype(np.float32)
+        self._rows: Final = np.frombuffer(body[rows_at:], np.int8).reshape(count, dimensions)
+        self._known: Final[dict[str, tuple[int, ...]]] = {}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A vector of length one for each text, in order; zeros for a text that says nothing."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for at, text in enumerate(texts):
+            numbers = self.token_ids(text)
+            if numbers:
+                vectors[at] = self._scales[numbers] @ self._rows[numbers].astype(np.float32)
+        return _unit(vectors)
+
+    def token_ids(self, text: str) -> list[int]:
+        """The numbers of the pieces of a text, in order."""
+        text = text[:TEXT_CHARACTERS_MAX].lower()
+        if not text.isascii():
+            decomposed = unicodedata.normalize("NFD", text)
+            text = "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+        known = self._known
+        numbers: list[int] = []
+        for word in _WORD.findall(text):
+            pieces = known.get(word)
+            numbers += self._pieces(word) if pieces is None else pieces
+        return numbers
+
+    def token_vectors(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
+        """The vectors of pieces, each of length one."""
+        return _unit(self._rows[numbers].astype(np.float32))
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        """The longest pieces that make up a word, from left to right; none if one is missing."""
+        numbers: list[int] = []
+        start = 0
+        while start < len(word) <= _WORD_CHARACTERS_MAX:
+            prefix = "##" if start else ""
+            for end in range(len(word), start, -1):
+                number = self._numbers.get(prefix + word[start:end])
+                if number is not None:
+                    numbers.append(number)
+                    start = end
+                    break
+            else:
+                numbers.clear()
+                break
+        if len(self._known) >= _WORDS_REMEMBERED_MAX:
+            self._known.clear()
+        self._known[word] = pieces = tuple(numbers)
+        return pieces
+
+
+@cache
+def shipped_model() -> StaticModel:
+    """The model inside the package, read once per process.
+
+    Raises:
+        InternalError: its file is missing or damaged.
+    """
+    try:
+        content = _FILE.read_bytes()
+    except OSError as error:
+        raise InternalError(
+            f"The weights of the embedder {_NAME!r} cannot be read: {error.strerror}.",
+            hint="Install Mycel again; until then search with MODE 'keyword'.",
+        ) from None
+    return StaticModel(_NAME, content)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths == 0, 1, lengths)
