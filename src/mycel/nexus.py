@@ -487,7 +487,7 @@ def open_nexus(
     strict: bool = False,
     bootstrap: bool = True,
     timeout_s: float = TIMEOUT_S,
-    embedder: Embedder | None = None,
+    embedder: Embedder | str | None = None,
 ) -> Nexus:
     """Open a graph; a new one is made if there is none, with the core capsules applied.
 
@@ -497,13 +497,19 @@ def open_nexus(
     that is a warning. Without `bootstrap`, a new graph holds nothing but the two meta-types and the
     built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
     command that writes may look for what it is about. `guards` are asked about every change. An
-    `embedder` makes the vectors that a schema wants of rows that are loaded.
+    `embedder` makes the vectors that a schema wants of rows that are loaded; "static" is the one
+    inside the package.
     `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
     one that serves for days beside others. `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        InvalidValueType: no embedder has this name.
     """
+    if isinstance(embedder, str):
+        from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
+
+        embedder = embedder_named(embedder)
     store = Store(
         path,
         create=create,

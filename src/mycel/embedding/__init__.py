@@ -1,6 +1,7 @@
 """Embedders: models that turn text into vectors, so that texts of similar meaning are close.
 
 - `static`  the model that the package ships: a vector for each piece of a word, and their mean
+- `choice`  embedders by name
 
 `mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by
 `tools/static_model.py` from minishlab/potion-base-8M; `LICENSE.potion` is their licence.

@@ -4,9 +4,9 @@ The vector of a text is the mean of the vectors of its pieces, with length one. 
 microseconds, needs numpy alone, and is enough to bring "car" near "automobile"; it knows nothing of
 the order of words, and it knows English.
 
-A text is cut into pieces as the model was trained (WordPiece over BERT's rules): lower case, accents
-dropped, words apart from punctuation and from each ideograph, then the longest pieces that are in
-the vocabulary. A word that cannot be put together from pieces says nothing.
+A text is cut into pieces as the model was trained (WordPiece over BERT's rules): lower case,
+accents dropped, words apart from punctuation and from each ideograph, then the longest pieces that
+are in the vocabulary. A word that cannot be put together from pieces says nothing.
 
 The file, little-endian:
 
