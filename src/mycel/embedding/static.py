@@ -156,5 +156,6 @@ def shipped_model() -> StaticModel:
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths == 0, 1, lengths)
+    lengths: Vectors = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return vectors / lengths

@@ -6,7 +6,7 @@ what a model asks for stays valid wherever it runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 KEYWORD: Final = "keyword"
@@ -27,6 +27,6 @@ class Embedder(Protocol):
         """How long its vectors are."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    def embed(self, texts: Sequence[str]) -> Iterable[Sequence[float]]:
         """One vector for each text, in order, each of length one."""
         ...
