@@ -52,6 +52,10 @@ _OF_YOUR_OWN: Final = (
     "Leave it out of the command. You may refer to it, attach concepts to it, and define types,"
     " predicates and domains of your own."
 )
+_SYSTEM_ALONE: Final = (
+    f"{_OF_YOUR_OWN} Only the actor $system may develop it further: apply a genesis capsule on a"
+    ' graph opened with actor="$system" (--actor on the command line).'
+)
 
 
 class ProtectionGuard:
@@ -121,7 +125,7 @@ def _check_concept(tx: Transaction, change: Change, before: Concept) -> None:
     elif identity in ACTORS:
         _check_directives(tx, change, before)
     elif identity in FOUNDATION and tx.actor != SYSTEM_ACTOR:
-        raise _refused(before, "changed", _OF_YOUR_OWN)
+        raise _refused(before, "changed", _SYSTEM_ALONE)
 
 
 def _refused(concept: Concept, done: str, hint: str) -> ImmutableTarget:

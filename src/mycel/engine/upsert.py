@@ -136,7 +136,11 @@ class _Run:
             self._change(found.id, block, metadata)
             return found.id
         type_name, name = self._identity(matcher)
-        attributes = self._attributes(block)
+        known = self._known.get((type_name, name))
+        refers = known is not None and _only_refers(block)
+        if refers and block.expect_version is None:
+            return settled(known)
+        attributes, metadata = self._attributes(block), None if refers else metadata
         if block.expect_version is not None or type_name in META_TYPES:
             self._batch.write()
             made = self._tx.put_concept(
@@ -147,7 +151,6 @@ class _Run:
         if type_name not in self._defined:
             type_number(self._tx, type_name)
             self._defined.add(type_name)
-        known = self._known.get((type_name, name))
         if isinstance(known, ConceptPut) and known.id is None:
             self._batch.write()  # It is put a second time, and now exists.
         put = ConceptPut(type_name, name, attributes, metadata, place)
@@ -316,7 +319,7 @@ class _Run:
         self._tx.update(
             id_,
             attributes=self._attributes(block),
-            metadata=metadata,
+            metadata=None if _only_refers(block) else metadata,
             expect_version=self._version(block),
         )
 
@@ -346,6 +349,14 @@ class _Run:
                 block.expect_version.span,
             )
         return version
+
+
+def _only_refers(block: _Block) -> bool:
+    """True if a block says nothing about its element, and so only refers to one that exists.
+
+    Such an element is not defined in the UPSERT, and takes none of its metadata (KIP §4.1).
+    """
+    return block.attributes is None and block.metadata is None
 
 
 def _written(end: End) -> str:

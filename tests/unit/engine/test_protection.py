@@ -66,6 +66,48 @@ def test_the_foundation_is_changed_by_nobody_but_the_system(
     )
 
 
+GENESIS = """
+UPSERT {
+  CONCEPT ?types {
+    {type: "$ConceptType", name: "$ConceptType"}
+    SET ATTRIBUTES { description: "Told anew.", key_instances: ["$ConceptType", "Domain"] }
+  }
+  CONCEPT { {type: "$ConceptType", name: "Domain"} SET ATTRIBUTES { description: "A field." } }
+  CONCEPT {
+    {type: "$PropositionType", name: "belongs_to_domain"}
+    SET ATTRIBUTES { description: "Membership.", subject_types: ["*"], object_types: ["Domain"] }
+  }
+  CONCEPT { {type: "Domain", name: "CoreSchema"} SET ATTRIBUTES { description: "The core." } }
+}
+WITH METADATA { source: "genesis", author: "$system" }
+UPSERT {
+  CONCEPT ?core { {type: "Domain", name: "CoreSchema"} }
+  CONCEPT ?types {
+    {type: "$ConceptType", name: "$ConceptType"}
+    SET PROPOSITIONS { ("belongs_to_domain", ?core) }
+  }
+}
+WITH METADATA { source: "housekeeping", author: "$system" }
+"""
+
+
+def test_a_genesis_capsule_is_for_the_system_alone(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with mycel.open(path, actor="ada", durability="off") as db:
+        before = db.snapshot()
+        with pytest.raises(ImmutableTarget) as caught:
+            db.execute(GENESIS)
+        assert db.snapshot() == before
+        assert 'actor="$system"' in caught.value.hint
+    with mycel.open(path, actor="$system", durability="off") as db:
+        assert db.execute(GENESIS).value["blocks"] == 6
+        core = 'FIND(?d.metadata.source) WHERE { ?d {type: "Domain", name: "CoreSchema"} }'
+        assert db.execute(core).value == ["genesis"]
+        applied = db.snapshot()
+        db.execute(GENESIS)
+        assert db.snapshot() == applied
+
+
 @by_name
 @pytest.mark.parametrize("actor", ["tester", "$self", "$system"])
 def test_the_foundation_is_removed_by_nobody(

@@ -33,7 +33,10 @@ def check_change(before: Element, after: Element, actor: str) -> None:
         return
     identity = (before.type, before.name)
     if identity in FOUNDATION and actor != SYSTEM_ACTOR:
-        raise ImmutableTarget(f"{before.name} is part of the foundation.")
+        raise ImmutableTarget(
+            f"{before.name} is part of the foundation.",
+            hint=f"Only {SYSTEM_ACTOR} may develop it further.",
+        )
     old, new = before.attributes.get(DIRECTIVES), after.attributes.get(DIRECTIVES)
     may_give_them = old is None and actor == SYSTEM_ACTOR
     if identity in ACTORS and not identical(old, new) and not may_give_them:

@@ -66,7 +66,7 @@ class _Upsert:
             type_name, name = self.identity(block.matcher)
             found = self.draft.put_concept(type_name, name, attributes, metadata)
         else:
-            self.draft.merge_keys(found, attributes, metadata)
+            self.draft.merge_keys(found, attributes, self.inherited(block, metadata))
         self.concepts[found] = None
         for entry in block.propositions or ():
             self.set_proposition(found, entry, metadata)
@@ -85,7 +85,7 @@ class _Upsert:
         if isinstance(block.target, ast.LinkById):
             number = self.existing(block.target)
             self.expect(block.expect_version, number)
-            self.draft.merge_keys(number, attributes, metadata)
+            self.draft.merge_keys(number, attributes, self.inherited(block, metadata))
         else:
             place = self.place(block.target)
             self.draft.check_not_self(place[0], place[2])
@@ -94,6 +94,13 @@ class _Upsert:
             number = self.draft.put_link(*place, attributes, metadata)
         self.links[number] = None
         return number
+
+    def inherited(
+        self, block: ast.ConceptBlock | ast.PropositionBlock, metadata: JsonObject
+    ) -> JsonObject:
+        """Metadata for an element that exists: none if the block says nothing about it."""
+        says_something = block.attributes is not None or block.metadata is not None
+        return metadata if says_something else {}
 
     # What blocks refer to.
 
