@@ -9,6 +9,7 @@ between source and target would join the target to itself, and goes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 from mycel.engine.matching import targets
@@ -281,36 +282,38 @@ def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
-    """Give the target what it lacks. Returns how many attributes that were."""
+    """Give the target what it lacks, and the trail of all that was ever merged into either.
+
+    Returns how many attributes of the source the target took over, wholly or, of the aliases, in
+    part. The source's name among the aliases is no attribute of the source.
+    """
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
-    aliases = _aliases(own.get(_ALIASES), other.get(_ALIASES), source.name)
-    if aliases is not None and not admits(tx, target.type, _ALIASES, aliases):
-        aliases = None  # A schema has no place for them; the metadata still tells.
-    merged = [*target.metadata.get(MERGED_FROM, ()), f"{source.type}:{source.name}"]
-    tx.update(
-        target,
-        attributes=filled if aliases is None else filled | {_ALIASES: aliases},
-        reserved={MERGED_FROM: list(dict.fromkeys(merged))},
-    )
-    return len(filled)
+    taken = len(filled)
+    names, others = _listed(own.get(_ALIASES)), _listed(other.get(_ALIASES)) or ()
+    if names is not None:  # Otherwise the target keeps something else there.
+        aliases = _united(names, others)
+        united = _united(aliases, (source.name,))
+        if admits(tx, target.type, _ALIASES, united):  # If not, the metadata still tells.
+            filled[_ALIASES] = united
+            taken += len(aliases) > len(names)
+    trails = (concept.metadata.get(MERGED_FROM, ()) for concept in (target, source))
+    merged = (*chain.from_iterable(trails), f"{source.type}:{source.name}")
+    tx.update(target, attributes=filled, reserved={MERGED_FROM: list(dict.fromkeys(merged))})
+    return taken
 
 
-def _aliases(own: Any, other: Any, name: str) -> list[Any] | None:
-    """Both lists and the source's name, each once; None if the target keeps something else there.
-
-    A single name in the place of a list counts as a list of one.
-    """
-    united = _listed(own)
-    if united is None:
-        return None
-    for alias in (*(_listed(other) or ()), name):
-        if alias not in united:
-            united.append(alias)
+def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """A list, and what only the other one has."""
+    united = list(own)
+    for each in other:
+        if each not in united:
+            united.append(each)
     return united
 
 
 def _listed(value: Any) -> list[Any] | None:
+    """Aliases as a list; a single name is a list of one. None if they are something else."""
     if value is None:
         return []
     if isinstance(value, str):

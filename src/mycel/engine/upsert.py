@@ -137,10 +137,11 @@ class _Run:
             return found.id
         type_name, name = self._identity(matcher)
         known = self._known.get((type_name, name))
-        refers = known is not None and _only_refers(block)
-        if refers and block.expect_version is None:
-            return settled(known)
-        attributes, metadata = self._attributes(block), None if refers else metadata
+        if known is not None and _only_refers(block):
+            if block.expect_version is None:
+                return settled(known)
+            metadata = None
+        attributes = self._attributes(block)
         if block.expect_version is not None or type_name in META_TYPES:
             self._batch.write()
             made = self._tx.put_concept(

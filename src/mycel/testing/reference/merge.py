@@ -70,13 +70,15 @@ def _fill_concept(draft: Draft, source: Concept, target: Concept) -> int:
     }
     own, others = (_names(concept.attributes.get("aliases")) for concept in (target, source))
     aliases = {} if own is None else {"aliases": distinct([*own, *(others or ()), source.name])}
-    sources = [*target.metadata.get("_merged_from", ()), f"{source.type}:{source.name}"]
+    trails = [concept.metadata.get("_merged_from", []) for concept in (target, source)]
+    sources = [*trails[0], *trails[1], f"{source.type}:{source.name}"]
     draft.replace(
         target.number,
         attributes=target.attributes | missing | aliases,
         metadata=target.metadata | {"_merged_from": distinct(sources)},
     )
-    return len(missing)
+    grew = own is not None and len(distinct([*own, *(others or ())])) > len(distinct(own))
+    return len(missing) + grew
 
 
 def _names(aliases: Any) -> list[Any] | None:
