@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from mycel.cli.labels import labels
 from mycel.cli.output import is_terminal
 from mycel.cli.parameters import json_object, read_text
 from mycel.errors import ImmutableTarget, InvalidSyntax, UnknownReference
+from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result
@@ -41,8 +41,10 @@ def named_value(text: str) -> tuple[str, Any]:
     if not (sign and name):
         raise click.BadParameter("write it as name=value.")
     try:
-        return name, json.loads(value)
-    except (ValueError, RecursionError):
+        return name, read_json(value)
+    except InvalidSyntax as error:
+        raise click.BadParameter(f"{error.message} {error.hint}") from None
+    except ValueError:
         return name, value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import rich_click as click
 
 from mycel.cli.context import Session
-from mycel.errors import InvalidId, NotFound, TypeMismatch
+from mycel.errors import InvalidId, InvalidSyntax, NotFound, TypeMismatch
+from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
     from mycel.model.elements import Concept
@@ -35,9 +35,9 @@ def json_object(text: str) -> dict[str, Any]:
     """
     content = read_text(text[1:]) if text.startswith("@") else text
     try:
-        parsed = json.loads(content, object_pairs_hook=_without_duplicates)
-    except RecursionError:
-        raise click.BadParameter("it nests too deep.") from None
+        parsed = read_json(content)
+    except InvalidSyntax as error:
+        raise click.BadParameter(f"{error.message} {error.hint}") from None
     except ValueError as error:
         raise click.BadParameter(f"it is no JSON: {error}.") from None
     if not isinstance(parsed, dict):
@@ -202,10 +202,3 @@ def exactly(words: Sequence[str], *counts: int, form: str) -> None:
     """Refuse another number of words than a command understands."""
     if len(words) not in counts:
         raise click.UsageError(f"Write it as: {form}")
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key stands in it twice")
-    return made

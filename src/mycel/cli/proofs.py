@@ -24,6 +24,7 @@ from mycel.cli.parameters import (
     type_and_name,
 )
 from mycel.errors import InvalidValueType
+from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
     from mycel.merkle.proofs import ConsistencyProof, EntryProof, StateProof
@@ -244,8 +245,8 @@ def _read_proof(path: str) -> Proof:
     from mycel.merkle.proofs import proof_from_dict
 
     try:
-        wire = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
+        wire = read_json(read_text(path))
+    except ValueError as error:
         raise InvalidValueType(
             f"{path!r} is no proof: it is no JSON ({error}).",
             hint="Proofs are written by `mycel prove --out FILE`.",

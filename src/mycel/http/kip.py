@@ -10,13 +10,12 @@ the parsing of JSON included: four megabytes of it take a while.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from mycel.errors import (
     InternalError,
@@ -27,6 +26,7 @@ from mycel.errors import (
 )
 from mycel.http.answers import encode, status_of
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
+from mycel.model.json_text import read_json
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import json_kind, shorten
 from mycel.nexus import Nexus
@@ -74,13 +74,7 @@ def respond(
 
 def _parse(body: bytes) -> dict[str, Any]:
     try:
-        message = json.loads(
-            body.decode(), parse_constant=_refuse_constant, object_pairs_hook=_without_twins
-        )
-    except UnicodeDecodeError as error:
-        raise InvalidSyntax(f"The body is no UTF-8: {error}.", hint=_SHAPE_HINT) from None
-    except RecursionError:
-        raise InvalidSyntax("The body nests too deeply.", hint=_SHAPE_HINT) from None
+        message = read_json(body)
     except ValueError as error:
         raise InvalidSyntax(f"The body is no JSON: {error}.", hint=_SHAPE_HINT) from None
     if not isinstance(message, dict):
@@ -89,23 +83,6 @@ def _parse(body: bytes) -> dict[str, Any]:
             hint=f'{_SHAPE_HINT} Several commands go into "commands".',
         )
     return message
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise InvalidSyntax(
-                    f"The key {shorten(name)!r} stands twice in one object.", hint="Send it once."
-                )
-            seen.add(name)
-    return found
 
 
 def _dispatch(

@@ -23,6 +23,7 @@ from mycel.errors import (
     ResourceExhausted,
     did_you_mean,
 )
+from mycel.model.json_text import read_json
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.model.values import JsonObject
@@ -133,7 +134,7 @@ def _as_meant(schema: Schema, given: Any) -> Any:
     match schema.get("type"), given:
         case ("array" | "object") as wanted, str():
             try:
-                read = orjson.loads(given)
+                read = read_json(given)
             except ValueError:
                 read = None
             if _is_of(wanted, read):
@@ -154,7 +155,7 @@ def _as_meant(schema: Schema, given: Any) -> Any:
 def _number(wanted: str, given: str) -> Any:
     """The number that a text is, or else the text."""
     try:
-        read = orjson.loads(given)
+        read = read_json(given)
     except ValueError:
         return given
     read = (

@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-import pydantic_core
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -30,6 +29,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from mycel.errors import InvalidSyntax
+from mycel.model.json_text import read_json
 from mycel.model.names import json_kind, shorten
 
 ID_SOUGHT_BYTES: Final = 1 << 16
@@ -68,13 +69,17 @@ def read(data: bytes) -> JSONRPCMessage:
         NoMessage: it is none.
     """
     try:
+        given = read_json(data)
+    except InvalidSyntax as error:
+        raise NoMessage(top_level_id(data), f"{error.message} {error.hint}") from None
+    except ValueError:
+        raise NoMessage(top_level_id(data), "This is no JSON in UTF-8.", PARSE_ERROR) from None
+    try:
         message = jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
-        raise _mistake(data) from None
-    if isinstance(message, JSONRPCNotification) and b'"id"' in data:
-        given = _loaded(data)
-        if isinstance(given, Mapping) and "id" in given:
-            raise NoMessage(None, _bad_id(given["id"]))
+        raise _mistake(given) from None
+    if isinstance(message, JSONRPCNotification) and isinstance(given, Mapping) and "id" in given:
+        raise NoMessage(None, _bad_id(given["id"]))
     return message
 
 
@@ -98,22 +103,8 @@ def top_level_id(data: bytes) -> int | str | None:
     return None
 
 
-class _NoJson:
-    """What stands for a text that is no JSON; null is JSON."""
-
-
-def _loaded(data: bytes) -> Any:
-    try:
-        return pydantic_core.from_json(data)
-    except ValueError:
-        return _NoJson
-
-
-def _mistake(data: bytes) -> NoMessage:
-    """What is wrong with a text that is no message."""
-    given = _loaded(data)
-    if given is _NoJson:
-        return NoMessage(top_level_id(data), "This is no JSON in UTF-8.", PARSE_ERROR)
+def _mistake(given: Any) -> NoMessage:
+    """The answer to JSON that is no message."""
     if isinstance(given, list):
         return NoMessage(None, "This is a list. Send one message at a time.")
     if not isinstance(given, dict):

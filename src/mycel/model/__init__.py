@@ -5,6 +5,7 @@ Modules, in the order in which data passes through them:
 - `limits`    every bound on what a caller may send
 - `ids`       `C:12` and `P:13:treats` outside, integers inside
 - `names`     what a type, a predicate, a concept and an actor may be called
+- `json_text` JSON texts from outside, read so that nothing is lost or changed
 - `values`    JSON values: checked on the way in
 - `times`     microseconds since the epoch, inside and out
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API

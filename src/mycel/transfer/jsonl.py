@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing, suppress
+from json import JSONDecodeError
 from typing import Any, Final
-
-import orjson
 
 from mycel.errors import (
     ConstraintViolation,
@@ -30,6 +29,7 @@ from mycel.errors import (
     SelfEdgeError,
     did_you_mean,
 )
+from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.values import BadValue, from_python, shown
@@ -59,7 +59,6 @@ class JsonLines(LineSource):
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every line as a row; empty lines are left out."""
-        loads = orjson.loads
         type_name = self.type_name
         read = tagged if type_name is None else untagged
         # Closed here, and with it the file, however long an error keeps its traceback. What the
@@ -68,8 +67,8 @@ class JsonLines(LineSource):
             for line, text in lines:
                 try:
                     try:
-                        said = loads(text)
-                    except orjson.JSONDecodeError as error:
+                        said = read_json(text)
+                    except JSONDecodeError as error:
                         if not text.strip():
                             continue
                         raise _no_json(error) from None
@@ -172,8 +171,8 @@ def _opened(cells: JsonObject) -> JsonObject:
     said = cells[ATTRIBUTES]
     if not cells.keys() <= _EXPORTED or not isinstance(said, str):
         return cells
-    with suppress(orjson.JSONDecodeError):
-        opened = orjson.loads(said)
+    with suppress(JSONDecodeError):
+        opened = read_json(said)
         if isinstance(opened, dict):
             return opened | {name: cells[name] for name in cells if name != ATTRIBUTES}
     return cells
@@ -338,7 +337,7 @@ def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
     )
 
 
-def _no_json(error: orjson.JSONDecodeError) -> InvalidSyntax:
+def _no_json(error: JSONDecodeError) -> InvalidSyntax:
     return InvalidSyntax(
         f"It is no JSON: {error.msg} at character {error.colno}.",
         hint="Each line is one whole JSON object.",

@@ -26,11 +26,16 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "broken JSON": (("concept", "put", "Drug", "X", "--attributes", "{a}"), 2, "InvalidSyntax"),
     "JSON that is no object": (("edge", "add", *EDGE, "--data", "[1]"), 2, "InvalidSyntax"),
     "a key twice": (("edge", "add", *EDGE, "--data", '{"a":1,"a":2}'), 2, "InvalidSyntax"),
+    "a key twice in a parameter": (
+        ("kip", "FIND(?x) WHERE { ?x {name: :n} }", "--param", 'n={"a":1,"a":2}'),
+        2,
+        "InvalidSyntax",
+    ),
     "endless JSON": (("edge", "add", *EDGE, "--data", '{"a":' * 9999), 2, "InvalidSyntax"),
     "no number": (
         ("concept", "put", "Drug", "X", "--attributes", '{"a": NaN}'),
         2,
-        "InvalidValueType",
+        "InvalidSyntax",
     ),
     "a file that is not there": (
         ("concept", "put", "Drug", "X", "--attributes", "@/nowhere"),

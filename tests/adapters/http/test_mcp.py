@@ -40,6 +40,8 @@ def message(answer: httpx.Response) -> dict[str, Any]:
         (b"\xff\xfe", -32700, None),
         (b"[" * 100_000, -32700, None),
         (b"[]", -32600, None),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"a":1,"a":2}}', -32600, 5),
+        (b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"a": NaN}}', -32700, 5),
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
         (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
         (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', -32600, None),

@@ -95,7 +95,7 @@ def test_the_door_that_only_reads_refuses_to_write(garden: Server) -> None:
     assert garden.run(NAMES) == ["Fern", "Oak"]
 
 
-@pytest.mark.parametrize("given", [10**30, "\ud800", None, 0.5])
+@pytest.mark.parametrize("given", [10**30, None, 0.5])
 def test_whatever_an_id_is_it_comes_back(garden: Server, given: Any) -> None:
     call = {"id": given, "method": "execute_kip", "params": {"command": NAMES}}
     answer = post(garden, json.dumps(call))
@@ -153,9 +153,11 @@ def test_a_page_that_cannot_be_is_refused(garden: Server, params: dict[str, Any]
         "NaN",
         '{"command": NaN}',
         '{"command": "DESCRIBE PRIMER", "command": "nonsense"}',
+        '{"command": "DESCRIBE PRIMER", "parameters": {"a": {"b": 1, "b": 1}}}',
         b"\xff\xfe",
         b'{"command": "\xff"}',
         '{"command": "\\ud800"}',
+        '{"id": "\\ud800", "method": "execute_kip", "params": {"command": "DESCRIBE PRIMER"}}',
         '{"parameters": ' + "[" * 100_000 + "]" * 100_000 + "}",
         '{"command": 1' + "0" * 5000 + "}",
         "{}",

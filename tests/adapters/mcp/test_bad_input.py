@@ -73,6 +73,12 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
             "with one URI",
         ),
         ("get_nodes", {"uris": [5]}, "KIP_2003", "'uris[0]'"),
+        (
+            "remember_knowledge",
+            {"concepts": '[{"uri": "x", "uri": "y"}]'},
+            "KIP_1001",
+            "'uri' stands twice",
+        ),
         ("get_nodes", {"uri": "x"}, "KIP_1001", "Did you mean 'uris'"),
         ("get_nodes", {"uris": ["canary"], "detail": "all"}, "KIP_2002", "concise"),
         ("get_nodes", {"uris": ["canary"], "relations": 10**9}, "KIP_2002", "200"),

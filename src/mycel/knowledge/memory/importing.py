@@ -17,8 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from mycel.engine.healing import ENTITY, MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
@@ -32,6 +30,7 @@ from mycel.knowledge.memory.entities import (
     texts,
 )
 from mycel.model import ids
+from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.model.names import check_name, kind_of, shorten
 from mycel.model.values import object_text
@@ -168,7 +167,7 @@ def _as_object(path: Path) -> dict[str, Any] | None:
             return None
         file.seek(0)
         try:
-            whole = orjson.loads(file.read())
+            whole = read_json(file.read())
         except ValueError:
             return None
     if isinstance(whole, dict) and whole.keys() & {"entities", "relations"}:
@@ -178,7 +177,9 @@ def _as_object(path: Path) -> dict[str, Any] | None:
 
 def _is_line(line: bytes) -> bool:
     try:
-        found = orjson.loads(line)
+        found = read_json(line)
+    except InvalidSyntax:  # It is JSON, and told of with its line.
+        return True
     except ValueError:
         return False
     return isinstance(found, dict) and "type" in found
@@ -211,7 +212,9 @@ def _of_lines(path: Path) -> Iterator[Item]:
             if not line.strip():
                 continue
             try:
-                item = orjson.loads(line)
+                item = read_json(line)
+            except InvalidSyntax as error:
+                yield place, error
             except ValueError as error:
                 yield place, InvalidSyntax(f"it is no JSON: {error}")
             else:

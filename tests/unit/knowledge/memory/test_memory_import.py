@@ -102,11 +102,12 @@ def test_what_cannot_be_used_is_skipped_and_named(db: mycel.Nexus, path: Path) -
             {"type": "relation", "from": "Ada", "to": "Bob"},
             {"type": "note"},
             {"type": "entity", "name": "Bob"},
+            '{"type": "entity", "name": "Cy", "name": "Di", "entityType": "x"}',
         ),
     )
     assert (done.entities_created, done.relations_created) == (2, 0)
     places = sorted(int(each.place.removeprefix("line ")) for each in done.skipped)
-    assert places == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+    assert places == [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14]
     assert [each.name for each in graph(db)[0]] == ["Ada", "Bob"]
 
 

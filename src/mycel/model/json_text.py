@@ -1,0 +1,99 @@
+"""JSON that comes from outside, read so that nothing in it is lost or changed.
+
+Every door reads foreign JSON with `read_json`: rows of files, bodies and messages over HTTP and
+MCP, arguments of the command line. What JSON leaves open is decided here, once:
+
+- A key that stands twice in one object is refused. Most readers keep the last value in silence.
+- NaN and Infinity are no JSON.
+- Whole numbers are exact, however long. Who takes them says which are too large.
+
+orjson reads several times as fast as Python's own reader, but keeps the last of two equal keys and
+rounds integers beyond 64 bits. So the text is read by orjson and then compared with what was read:
+outside of strings a colon stands behind each key and nowhere else, so a text has more colons than
+the same value written again if, and only if, a key was lost. Texts for which that does not hold,
+and those with very long numbers, are read a second time, by Python.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import InvalidSyntax
+from mycel.model.names import shorten
+
+_ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
+_MANY_DIGITS: Final = b"0" * 19
+"""Fewer digits fit 64 bits."""
+_DIGITS: Final = re.compile(b"0+")
+_ESCAPED_COLON: Final = b"\\u003"
+
+
+def read_json(text: bytes | str) -> Any:
+    """The value of a JSON text.
+
+    >>> read_json('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+
+    Raises:
+        ValueError: it is no JSON, or no UTF-8. It is a `json.JSONDecodeError`, which says where.
+        InvalidSyntax: a key stands twice in one object.
+    """
+    value = orjson.loads(text)
+    data = text.encode() if isinstance(text, str) else text
+    if _has_long_integer(data) or not _has_all_keys(value, data):
+        return _read_slowly(data)
+    return value
+
+
+def _has_long_integer(text: bytes) -> bool:
+    """Whether there may be a whole number of more digits than 64 bits always hold."""
+    digits = text.translate(_ZEROS)
+    at = digits.find(_MANY_DIGITS)
+    while at >= 0:
+        if text[at - 1 : at] != b".":
+            return True
+        run = _DIGITS.match(digits, at)  # The digits of a fraction.
+        at = digits.find(_MANY_DIGITS, at if run is None else run.end())
+    return False
+
+
+def _has_all_keys(value: Any, text: bytes) -> bool:
+    """Whether no key of a text was lost; False also where that is not sure."""
+    colons = text.count(b":")
+    if value.__class__ is dict:
+        keys = len(value)
+        for each in value.values():
+            if each.__class__ is dict:
+                keys += len(each)
+        if keys == colons:
+            return True
+    try:
+        return orjson.dumps(value).count(b":") == colons and _ESCAPED_COLON not in text
+    except orjson.JSONEncodeError:  # It nests deeper than orjson writes.
+        return False
+
+
+def _read_slowly(text: bytes) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_twins)
+    except RecursionError:
+        raise json.JSONDecodeError("It nests too deep", text.decode(), 0) from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise InvalidSyntax(
+                    f"The key {shorten(name)!r} stands twice in one object.",
+                    hint="Send it once, with the value that counts.",
+                    data={"key": shorten(name)},
+                )
+            seen.add(name)
+    return found
