@@ -27,7 +27,7 @@ LIKES = "likes"
 SAYS = "says"
 PREDICATES = (GROWS_IN, NEAR, LIKES, SAYS)
 NAMES = ("Ash", "Birch", "Cedar", "Dill")
-KEYS = ("size", "tag", "mix", "tree")
+KEYS = ("size", "tag", "mix", "tree", 'in "cm"')
 METADATA_KEYS = ("source", "trust")
 
 SCALARS: tuple[Any, ...] = (
@@ -441,7 +441,7 @@ def _condition(scope: _Scope, depth: int = 1) -> ast.Condition:
             names = [ast.Path(ast.Variable(scope.one_of(*sorted(scope.visible)))) for _ in "lr"]
             return ast.Comparison(scope.one_of("==", "!="), names[0], names[1])
         case "in":
-            listed = scope.draw(st.lists(scalars(), min_size=1, max_size=3))
+            listed = scope.draw(st.lists(scalars(), max_size=3))
             return ast.Membership(_path(scope), scope.value(listed))
         case "null":
             path = _path(scope)

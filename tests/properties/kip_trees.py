@@ -32,9 +32,9 @@ variables = st.builds(ast.Variable, identifiers)
 placeholders = st.builds(ast.Placeholder, identifiers)
 texts = st.builds(ast.Literal, plain_texts) | placeholders
 numbers = st.builds(ast.Literal, integers | reals) | placeholders
-paths = st.builds(ast.Path, variables, st.lists(identifiers, max_size=3).map(tuple))
+paths = st.builds(ast.Path, variables, st.lists(identifiers | plain_texts, max_size=3).map(tuple))
 deep_paths = st.builds(
-    ast.Path, variables, st.lists(identifiers, min_size=1, max_size=3).map(tuple)
+    ast.Path, variables, st.lists(identifiers | plain_texts, min_size=1, max_size=3).map(tuple)
 )
 limits = st.builds(ast.Literal, st.integers(1, INTEGER_MAX)) | placeholders
 versions = st.builds(ast.Literal, st.integers(0, INTEGER_MAX)) | placeholders
@@ -118,7 +118,7 @@ exact_links = _links(exact_endpoints, texts)
 operands = paths | values
 _lists = st.one_of(
     placeholders,
-    st.lists(values, min_size=1, max_size=3).map(_array),
+    st.lists(values, max_size=3).map(_array),
 )
 tests = st.one_of(
     st.builds(

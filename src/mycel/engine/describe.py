@@ -88,7 +88,8 @@ def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:
     limit = TYPES_PAGE
     if node.limit is not None:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
-    after = "" if node.cursor is None else place_of(values.text(node.cursor, "CURSOR"), purpose)
+    cursor = None if node.cursor is None else values.cursor(node.cursor)
+    after = "" if cursor is None else place_of(cursor, purpose)
     names = survey.definitions(
         reader.connection, _META[node.kind], after=str(after), limit=limit + 1
     )

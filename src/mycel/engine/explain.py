@@ -18,6 +18,7 @@ from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
+from mycel.kip.rendering import path_text
 from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
@@ -134,7 +135,7 @@ def describe_query(query: ir.Query) -> list[str]:
 
 def _output(output: ir.Output) -> str:
     if isinstance(output, ir.Field):
-        return ".".join((f"?{output.variable}", *output.path))
+        return path_text(output.variable, output.path)
     distinct = "DISTINCT " if output.distinct else ""
     times = f"{output.times} * " if output.times > 1 else ""
     return f"{times}{output.function}({distinct}{_output(output.argument)})"

@@ -65,8 +65,9 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     matched = sorted((number for (number,) in rows if number is not None), key=_place)
     purpose = _purpose(node, values)
     start = 0
-    if node.cursor is not None:
-        after = _place(place_of(values.text(node.cursor, "CURSOR"), purpose))
+    cursor = None if node.cursor is None else values.cursor(node.cursor)
+    if cursor is not None:
+        after = _place(place_of(cursor, purpose))
         start = bisect_right(matched, after, key=_place)
     whole = Closure(reader, matched)
     # A link between elements that were matched comes along with them, and is none to begin with.

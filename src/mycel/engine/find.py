@@ -23,7 +23,7 @@ from mycel.engine.paging import cursor_after, place_of
 from mycel.engine.planning import Planner
 from mycel.engine.prepared import FindPlan, Prepared, Usual, usual_of
 from mycel.engine.result import Result
-from mycel.engine.values import Values
+from mycel.engine.values import Values, whole
 from mycel.errors import (
     InternalError,
     InvalidSyntax,
@@ -218,18 +218,16 @@ class Finder:
         reader.reread()
         newest = reader.newest
         page = _Page(prepared, find, values, newest)
-        if find.cursor is not None:
-            page = self._continued(reader, page)
+        cursor = None if find.cursor is None else values.cursor(find.cursor)
+        if cursor is not None:
+            page = self._continued(reader, page, cursor)
         elif find.as_of is not None:
             page = page._replace(position=seq_at(reader.connection, moment_of(find, values)))
         moment = None if page.position == newest else page.position
         return self.plan(reader, prepared, find, values, moment), page, newest
 
-    def _continued(self, reader: Reader, page: _Page) -> _Page:
+    def _continued(self, reader: Reader, page: _Page, cursor: str) -> _Page:
         """The page that a cursor leads to."""
-        if page.find.cursor is None:
-            raise InternalError("A page is continued without a cursor.")
-        cursor = page.values.text(page.find.cursor, "CURSOR")
         match place_of(cursor, self._purpose(reader, page)):
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
@@ -313,7 +311,7 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
     """The moment that AS OF names."""
     if find.as_of is None:
         raise InternalError("A moment is asked for without AS OF.")
-    moment = values.value(find.as_of)
+    moment = whole(values.value(find.as_of))
     if type(moment) is int or isinstance(moment, str):
         return moment
     raise InvalidValueType(

@@ -8,6 +8,7 @@ from mycel.engine.prepared import Binder, FindPlan
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
+from mycel.kip.rendering import path_text
 from mycel.plan.bind import Bound, bind_find
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
@@ -77,6 +78,6 @@ class Planner:
 def expression_name(expression: ast.Expression) -> str:
     """An expression as a column is called: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
     if isinstance(expression, ast.Path):
-        return ".".join((f"?{expression.variable.name}", *expression.fields))
+        return path_text(expression.variable.name, expression.fields)
     distinct = "DISTINCT " if expression.distinct else ""
     return f"{expression.function}({distinct}{expression_name(expression.argument)})"

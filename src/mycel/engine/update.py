@@ -17,6 +17,7 @@ from mycel.engine.references import missing_target
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
+from mycel.kip.rendering import path_text
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, check_metadata_keys
@@ -152,7 +153,7 @@ def _path(node: ast.Path, target: str) -> _Compute:
             UnknownReference(
                 f"An element has no field {fields[0]!r}.",
                 hint=f"Fields are {', '.join(sorted(_FIELDS))}; write"
-                f" ?{target}.attributes.{fields[0]} for an attribute.",
+                f" {path_text(target, ('attributes', fields[0]))} for an attribute.",
             ),
             node.span,
         )

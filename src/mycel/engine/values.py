@@ -92,7 +92,7 @@ class Values:
 
     def integer(self, node: ast.Number, what: str) -> int:
         """A whole number."""
-        value = self.value(node)
+        value = whole(self.value(node))
         if value.__class__ is not int:
             raise _mistyped(node, value, what, "a whole number")
         if value > INTEGER_MAX:
@@ -121,6 +121,12 @@ class Values:
                 node.span,
             )
         return number
+
+    def cursor(self, node: ast.Text) -> str | None:
+        """The cursor of a page; None for the first one, which null and "" ask for as well."""
+        if self.value(node) is None:
+            return None
+        return self.text(node, "CURSOR") or None
 
     def mapping(self, node: ast.Map, what: str) -> JsonObject:
         """A JSON object."""
@@ -175,6 +181,17 @@ _KINDS: Final[dict[type, str]] = {
     dict: "an object",
     type(None): "null",
 }
+
+
+def whole(value: Any) -> Any:
+    """A float without a fraction as the integer that it is, anything else unchanged.
+
+    JSON has one kind of number, and some clients write each of them as a float.
+
+    >>> whole(3.0), whole(3.5), whole("3")
+    (3, 3.5, '3')
+    """
+    return int(value) if value.__class__ is float and value.is_integer() else value
 
 
 def json_kind(value: object) -> str:

@@ -78,7 +78,7 @@ Map = Literal | ObjectTemplate | Placeholder
 
 @node
 class Path:
-    """`?v` (no fields) or a dot path such as `?v.attributes.dosage.strength`."""
+    """`?v` (no fields) or a path such as `?v.attributes.dosage["per day"]`."""
 
     variable: Variable
     fields: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ class Comparison:
 
 @node
 class Membership:
-    """`IN(operand, [v, …])`; `values` is a non-empty list, or a placeholder for one."""
+    """`IN(operand, [v, …])`; `values` is a list, or a placeholder for one."""
 
     operand: Operand
     values: Value

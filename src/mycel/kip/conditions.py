@@ -165,22 +165,12 @@ def _test(tokens: Tokens) -> ast.Condition:
 
 
 def _choices(tokens: Tokens) -> ast.Value:
-    """The list of IN: an array with something in it, or a placeholder."""
-    first = tokens.at
-    if tokens.tokens[first] not in {"[", ":"}:
+    """The list of IN: an array, or a placeholder."""
+    if tokens.tokens[tokens.at] not in {"[", ":"}:
         raise unexpected(
             tokens, "`[` or a placeholder", hint='IN takes a list: IN(?x.name, ["a", "b"]).'
         )
-    found = values.value(tokens)
-    if isinstance(found, ast.Literal) and not found.value:
-        raise fail(
-            tokens,
-            "The list of IN is empty, so nothing could ever match.",
-            "Put at least one value into it, or pass the list as a parameter.",
-            at=first,
-            length=tokens.at - first,
-        )
-    return found
+    return values.value(tokens)
 
 
 def _comma(tokens: Tokens, name: str) -> None:

@@ -1,9 +1,9 @@
 """What several tokens together say in another language, and the same in KIP.
 
 `foreign` knows single words and signs. Here the tokens around the failure are read, so that the
-hint can repeat them: who wrote `?c.attributes["born"]` is told to write `?c.attributes.born`. Every
-function looks on from a place without moving on, and returns a hint, or None when it has nothing to
-say. All of them run only once a command has failed.
+hint can repeat them: who wrote `SET born = 1811` is told to write `SET ATTRIBUTES { born: 1811 }`.
+Every function looks on from a place without moving on, and returns a hint, or None when it has
+nothing to say. All of them run only once a command has failed.
 """
 
 from __future__ import annotations
@@ -73,21 +73,12 @@ def _after_bracket(tokens: Tokens, opened: int) -> int:
 
 
 def subscript(tokens: Tokens) -> str | None:
-    """`?c.attributes["born"]`, where the next token is the bracket."""
+    """`?c["born"]` where a variable stands, with the bracket as the next token."""
     at = tokens.at
     base = tokens.tokens[at - 1] if at else ""
     if tokens.tokens[at] != "[" or base[:1] != "?" or tokens.ends[at - 1] != tokens.starts[at]:
         return None
-    keys: list[str] = []
-    while tokens.tokens[at] == "[" and tokens.tokens[at + 1][0] == '"':
-        keys.append(tokens.tokens[at + 1].strip('"'))
-        at += 3
-    path = shorten(".".join((base, *keys)))
-    if not keys:
-        return f"A path does not reach into an array: take the whole of {shorten(base)}."
-    if all(key.isascii() and key.isidentifier() for key in keys):
-        return f"Keys follow dots: write {path}."
-    return f"A path reaches only keys that are identifiers: take the whole of {shorten(base)}."
+    return f"Write {shorten(base)} here; paths stand in FIND, FILTER, ORDER BY and UPDATE."
 
 
 def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:

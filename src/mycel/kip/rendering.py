@@ -10,7 +10,7 @@ from json import dumps
 from typing import Any, assert_never
 
 from mycel.kip import ast
-from mycel.kip.values import MENTIONED
+from mycel.model.names import is_identifier
 
 WIDTH = 88
 """How long a line may become before a list is broken up. Indentation does not count."""
@@ -47,20 +47,13 @@ def _json(plain: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string in double quotes.
-
-    A colon that would look like a placeholder is written as an escape, so that every text that
-    can be stored can also be written down.
-    """
-    token = dumps(text, ensure_ascii=False)
-    if ":" in token:
-        token = MENTIONED.sub(lambda found: found.group().replace(":", "\\u003a", 1), token)
-    return token
+    """A string in double quotes."""
+    return dumps(text, ensure_ascii=False)
 
 
 def quoted_key(key: str) -> str:
     """A key of an object: bare when it is an identifier."""
-    return key if key.isascii() and key.isidentifier() else quoted(key)
+    return key if is_identifier(key) else quoted(key)
 
 
 def lines_of(start: str, value: ast.Value) -> Iterator[str]:
@@ -108,8 +101,21 @@ def _parts(value: ast.Value) -> list[tuple[str, ast.Value]]:
 
 
 def path(found: ast.Path) -> str:
-    """`?v.field.field`."""
-    return "?" + ".".join((found.variable.name, *found.fields))
+    """A variable, or a path from it."""
+    return path_text(found.variable.name, found.fields)
+
+
+def path_text(variable: str, fields: Iterable[str]) -> str:
+    """A path as it is written: keys that are no identifiers stand in brackets.
+
+    >>> path_text("x", ("attributes", "born", "in year"))
+    '?x.attributes.born["in year"]'
+    """
+    return "".join((f"?{variable}", *map(_step, fields)))
+
+
+def _step(field: str) -> str:
+    return f".{field}" if is_identifier(field) else f"[{quoted(field)}]"
 
 
 def pattern(found: ast.Endpoint) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from math import isfinite
 from typing import Any, Final
 
@@ -19,24 +20,13 @@ from mycel.kip import ast
 from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
 from mycel.kip.lexer import STRING, Tokens
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
-from mycel.model.names import shorten
+from mycel.model.names import is_identifier, shorten
 from mycel.syntax.source import Span
 from mycel.syntax.strings import is_broken
 from mycel.syntax.tokens import new_span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-MENTIONED: Final = re.compile(
-    r'(?:^"|(?<=\s)|(?<=\\[nrtf])):(?![A-Z](?!\w))[A-Za-z_][A-Za-z0-9_]*(?![\w:])'
-)
-"""A placeholder inside a string as it is written, quotes included.
-
-Placeholders are values and are never put into a string, so `"Hello :name"` would greet nobody; that
-is refused rather than stored. A colon counts when it starts the string or follows white space and a
-name follows it at once. `"10:30"`, `"http://x"`, `"note: this"`, `":smile:"` and `":D"` pass. To
-say such a text all the same, pass the whole of it as a parameter or write the colon as `\\u003a`.
-"""
 
 # In an object that is folded, where no string has escapes.
 _STRING: Final = re.compile(STRING)
@@ -58,12 +48,13 @@ def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
     """What a token that starts with `?` says: the variable's name, and the fields of a path."""
     name, *fields = token[1:].split(".")
     for part in (name, *fields):
-        if not (part.isascii() and part.isidentifier()):
+        if not is_identifier(part):
             raise fail(
                 tokens,
                 f"`{shorten(token)}` is not a valid {'path' if fields else 'variable'}.",
                 "After `?`, and after each dot of a path, stands a letter or underscore and "
-                "then letters, digits or underscores, without white space.",
+                "then letters, digits or underscores, without white space. Any other key stands "
+                'in brackets: ?x.attributes["per day"].',
                 error=InvalidIdentifier,
             )
     tokens.names[token] = known = name, tuple(fields)
@@ -88,17 +79,42 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
 
 
 def path(tokens: Tokens) -> ast.Path:
-    """`?v` or `?v.field.field`, where the next token starts with `?`."""
+    """`?v`, `?v.field.field` or `?v.field["any key"]`, where the next token starts with `?`."""
     at = tokens.at
     token = tokens.tokens[at]
     name, fields = tokens.names.get(token) or _learn(tokens, token)
     tokens.at = at + 1
     start = tokens.starts[at]
     span = new_span(Span, (start, tokens.ends[at]))
+    if tokens.tokens[at + 1] == "[":
+        fields = (*fields, *_keys(tokens))
+        span = tokens.span(at)
     if not fields:
         return ast.Path(ast.Variable(name, span), fields, span)
     head = new_span(Span, (start, start + 1 + len(name)))
     return ast.Path(ast.Variable(name, head), fields, span)
+
+
+def _keys(tokens: Tokens) -> Iterator[str]:
+    """The rest of a path from its first bracket on: `["any key"]` and `.field.field`."""
+    texts = tokens.tokens
+    while (sign := texts[tokens.at]) in {"[", "."}:
+        tokens.at += 1
+        token = texts[tokens.at]
+        if sign == "[":
+            if token[0] != '"':
+                hint = "A path does not reach into an array; take the whole of it."
+                raise unexpected(tokens, "a key in double quotes", hint=hint)
+            yield string_at(tokens, tokens.at)
+            tokens.at += 1
+            if texts[tokens.at] != "]":
+                raise unexpected(tokens, "]")
+        else:
+            names = token.split(".")
+            if not all(map(is_identifier, names)):
+                raise unexpected(tokens, "the next key of the path")
+            yield from names
+        tokens.at += 1
 
 
 def placeholder(tokens: Tokens) -> ast.Placeholder:
@@ -107,7 +123,7 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
     name = tokens.tokens[at + 1]
     if tokens.starts[at + 1] != tokens.ends[at]:
         raise unexpected(tokens, "a value", hint="A placeholder is written `:name`.")
-    if not (name.isascii() and name.isidentifier()):
+    if not is_identifier(name):
         raise fail(
             tokens,
             f"`:{shorten(name.strip())}` is not a valid placeholder.",
@@ -125,21 +141,10 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
 def string_at(tokens: Tokens, at: int) -> str:
     """The value of the string token at a place."""
     token = tokens.tokens[at]
-    if "\\" not in token and ":" not in token and token[-1] == '"' and len(token) > 1:
+    if "\\" not in token and token[-1] == '"' and len(token) > 1:
         return token[1:-1]
     if is_broken(token):
         raise broken_string(tokens, at)
-    if ":" in token and (mention := MENTIONED.search(token)):
-        mentioned = shorten(mention.group().strip('"'))
-        raise fail(
-            tokens,
-            f"The placeholder `{mentioned}` is inside a string, where it would be plain text.",
-            "Pass the whole text as one parameter (`name: :name`); if the colon is meant "
-            "literally, write it as \\u003a.",
-            at=at,
-        )
-    if "\\" not in token:
-        return token[1:-1]
     try:
         value: str = json.loads(token)
     except ValueError:
@@ -222,6 +227,8 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
         hint = "Write the number without quotes." if token[0] == '"' else None
         raise unexpected(tokens, f"{kind} or a placeholder after {what}", hint=hint)
     value = number_at(tokens, at)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON has one kind of number: 3.0 is 3.
     if not isinstance(value, int) or value < minimum:
         raise fail(
             tokens,
@@ -275,7 +282,7 @@ def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
     """The object of a token that is all of one (see `lexer`).
 
     Raises:
-        InvalidSyntax: a key stands there twice, or a placeholder inside a string.
+        InvalidSyntax: a key stands there twice.
     """
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
@@ -289,8 +296,7 @@ def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
         return found
     # Quoted keys and bare ones, or colons that do not stand after a key but in strings.
     found = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
-    keys = _STRING.sub("", token).count(":")
-    if keys != len(found) or any(map(MENTIONED.search, _STRING.findall(token))):
+    if _STRING.sub("", token).count(":") != len(found):
         raise unexpected(tokens, "a plain object")  # Nobody reads this: see `parser`.
     return found
 
@@ -389,7 +395,7 @@ def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
     at = tokens.at
     if token[0] == '"':
         name = string_at(tokens, at)
-    elif token.isidentifier() and token.isascii():
+    elif is_identifier(token):
         name = token
     elif token[0].isalnum() or token[0] == "$":
         message = f"`{shorten(token)}` is not a valid key."

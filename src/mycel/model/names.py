@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from mycel.errors import ConstraintViolation, InvalidIdentifier, InvalidValueType
 from mycel.model.limits import ACTOR_BYTES_MAX, IDENTIFIER_BYTES_MAX, NAME_BYTES_MAX
 
@@ -13,7 +11,10 @@ META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 """The types of definitions."""
 SYSTEM_ACTOR = "$system"
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+def is_identifier(text: str) -> bool:
+    """Whether a text is a letter or underscore, then letters, digits or underscores."""
+    return text.isascii() and text.isidentifier()
 
 
 def check_identifier(name: object, what: str) -> str:
@@ -25,7 +26,7 @@ def check_identifier(name: object, what: str) -> str:
     """
     if not isinstance(name, str):
         raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
-    is_valid = _IDENTIFIER.fullmatch(name) or name in META_TYPES
+    is_valid = is_identifier(name) or name in META_TYPES
     if len(name) > IDENTIFIER_BYTES_MAX or not is_valid:
         raise InvalidIdentifier(f"{shorten(name)!r} is not a valid name for a {what}.")
     return name if type(name) is str else str.__str__(name)

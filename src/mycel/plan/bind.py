@@ -27,6 +27,7 @@ from mycel.errors import (
 )
 from mycel.ir import query as ir
 from mycel.kip import ast
+from mycel.kip.rendering import path_text
 from mycel.model import ids
 from mycel.plan.catalog import Catalog, PredicateFacts, Values
 from mycel.plan.moments import spell_moments
@@ -145,7 +146,7 @@ def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, .
         if isinstance(key.output, ir.Total) or key.output in outputs:
             continue
         if key.output.variable not in whole:
-            name = ".".join((f"?{key.output.variable}", *key.output.path))
+            name = path_text(key.output.variable, key.output.path)
             raise UnknownReference(
                 f"ORDER BY {name}: rows are grouped, and {name} is not what they are grouped by.",
                 hint=f"Add {name} to FIND(…), or order by an aggregate.",
@@ -427,12 +428,6 @@ class _Binder:
                 "IN(…) needs a list as its second argument.", hint='Write IN(?x.name, ["a", "b"]).'
             )
             raise located(no_list, node.span)
-        if not items:
-            empty = InvalidSyntax(
-                "The list of IN(…) is empty, so nothing could ever match.",
-                hint="Give at least one value, or leave the FILTER out.",
-            )
-            raise located(empty, node.span)
         kind = list_kind(items)
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "list"))
@@ -546,15 +541,16 @@ def _check_fields(path: ast.Path) -> None:
         close = did_you_mean(first, list(ELEMENT_FIELDS))
         hint = (
             f"{close} Concepts have id, type and name; links have id, subject, predicate and"
-            f" object; both have attributes and metadata. Perhaps ?{name}.attributes.{first}?"
+            f" object; both have attributes and metadata. Perhaps"
+            f" {path_text(name, ('attributes', first))}?"
         )
         no_field = UnknownReference(
-            f"?{name}.{first}: elements have no field {first!r}.", hint=hint.strip()
+            f"{path_text(name, (first,))}: elements have no field {first!r}.", hint=hint.strip()
         )
         raise located(no_field, path.span)
     if rest and first not in _OPEN_FIELDS:
         no_part = UnknownReference(
-            f"?{name}.{'.'.join(path.fields)}: {first!r} is a text and has no fields.",
+            f"{path_text(name, path.fields)}: {first!r} is a text and has no fields.",
             hint=f"Use ?{name}.{first}; to go on along a link, bind its end to a variable.",
         )
         raise located(no_part, path.span)

@@ -1,6 +1,7 @@
 """Requests and responses of KIP (§6): one command or a batch, and never an exception.
 
-A request is an object with `command` or `commands`, `parameters` and `dry_run`; a response is
+A request is an object with `command` or `commands`, `parameters` and `dry_run`, or a whole function
+call (§6.1) with such an object as its arguments; a response is
 `{result, next_cursor?, warnings?}` or `{error}`. A batch answers with an array of such responses:
 
 - commands run in order, each as a transaction of its own;
@@ -34,11 +35,13 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.kip import is_write, parse
+from mycel.model.json_text import read_json
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.model.names import kind_of, shorten
 
 Response = dict[str, Any]
 
+_FUNCTIONS: Final = ("execute_kip", "execute_kip_readonly")
 _KEYS: Final = ("command", "commands", "parameters", "dry_run")
 _ELEMENT_KEYS: Final = ("command", "parameters")
 _SHAPE_HINT: Final = (
@@ -115,7 +118,8 @@ class _Request(NamedTuple):
 def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> Response:
     """Answer a request, whatever it is."""
     try:
-        asked = _read(request)
+        arguments, reads_only = _arguments(request)
+        asked, readonly = _read(arguments), readonly or reads_only
         if asked.dry_run and asked.is_batch and not readonly and _any_writes(asked.commands):
             with executor.rehearsal() as stage:
                 responses = _run_all(stage, asked, readonly=readonly)
@@ -225,6 +229,32 @@ def _sendable(value: Any) -> Any:
 
 
 # Reading the request.
+
+
+def _arguments(request: object) -> tuple[object, bool]:
+    """The arguments of a function call, or a plain request; and whether the function only reads.
+
+    A call is `{"function": {"name": …, "arguments": …}}`, or what stands there under `function`.
+    Its arguments are an object, or the JSON text of one.
+
+    Raises:
+        InvalidSyntax: it calls another function, or its arguments are no JSON.
+    """
+    call = request.get("function", request) if isinstance(request, Mapping) else request
+    if not isinstance(call, Mapping) or "arguments" not in call:
+        return call, False
+    name, arguments = call.get("name"), call["arguments"]
+    if name not in _FUNCTIONS:
+        raise InvalidSyntax(
+            f"There is no function {shorten(_sendable(repr(name)))}.",
+            hint=f"Call {' or '.join(_FUNCTIONS)}, or send its arguments alone: {_SHAPE_HINT}",
+        )
+    if isinstance(arguments, str):
+        try:
+            arguments = read_json(arguments)
+        except ValueError:
+            raise _malformed("The arguments of the function call are no JSON.") from None
+    return arguments, name == _FUNCTIONS[1]
 
 
 def _read(request: object) -> _Request:

@@ -6,9 +6,13 @@ that nothing is parsed and printed again on the way to the caller.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Final, Literal
 
-from mycel.sql.scope import Cell
+from mycel.ir import query as ir
+from mycel.model.names import is_identifier
+from mycel.sql.scope import Bindings, Cell
 from mycel.sql.sources import Sources
 from mycel.syntax.nodes import node
 
@@ -26,6 +30,9 @@ CLASS: Final = (
     " WHEN 'true' THEN 't' WHEN 'false' THEN 'f' WHEN 'array' THEN 'a' WHEN 'object' THEN 'o' END"
 )
 """JSON types as one letter each, both kinds of number being one."""
+
+_WHOLE: Final = "'$'"
+"""The path of the document itself."""
 
 _TIME: Final = (
     "strftime('%Y-%m-%dT%H:%M:%S', {row}.updated_at / 1000000, 'unixepoch')"
@@ -91,6 +98,7 @@ class Fields:
     """Reads parts of elements from the rows at hand, or looks them up by number."""
 
     sources: Sources
+    bindings: Bindings
 
     def access(self, cell: Cell, path: tuple[str, ...]) -> Access:
         """A part of what a cell is bound to, to compare."""
@@ -115,21 +123,28 @@ class Fields:
             case ("metadata", "_updated_at"):
                 return Access("text", self._of_either(cell, _TIME))
             case ("metadata",):
-                return self._document(self._of_either(cell, _METADATA), "$")
+                return self._document(self._of_either(cell, _METADATA), _WHOLE)
             case (part, *keys):
                 return self._document(
-                    self._of_either(cell, f"{{row}}.{part}"), ".".join(("$", *keys))
+                    self._of_either(cell, f"{{row}}.{part}"), self._json_path(keys)
                 )
             case _:
                 return Access("null", "NULL")
+
+    def _json_path(self, keys: Sequence[str]) -> str:
+        """SQLite's path to a value: spelled out while keys are identifiers, otherwise bound."""
+        if all(map(is_identifier, keys)):
+            return f"'{'.'.join(('$', *keys))}'"
+        path = ".".join(("$", *map(json.dumps, keys)))
+        return self.bindings.add(ir.Known(path, "text"))
 
     @staticmethod
     def _document(text: str, path: str) -> Access:
         return Access(
             "json",
-            f"json_extract({text}, '{path}')",
-            f"json_type({text}, '{path}')",
-            text if path == "$" else f"{text} -> '{path}'",
+            f"json_extract({text}, {path})",
+            f"json_type({text}, {path})",
+            text if path == _WHOLE else f"{text} -> {path}",
         )
 
     def output(self, cell: Cell, path: tuple[str, ...]) -> Output:

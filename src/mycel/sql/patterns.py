@@ -83,7 +83,7 @@ class Patterns:
         self._is_eager: Final = is_eager and not sources.is_past
         self.bindings: Final = bindings
         self.names: Final = Names()
-        self.fields: Final = Fields(sources)
+        self.fields: Final = Fields(sources, bindings)
         self._tables_max: Final = PAST_TABLES_JOINED_MAX if sources.is_past else TABLES_JOINED_MAX
 
     def select(

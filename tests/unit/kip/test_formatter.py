@@ -84,14 +84,12 @@ def test_predicates_have_one_way_to_be_written(text: str, expected: str) -> None
         ('say "hi" \\ \n', '"say \\"hi\\" \\\\ \\n"'),
         ("日本 🍄", '"日本 🍄"'),
         ("10:30", '"10:30"'),
-        (":name", '"\\u003aname"'),
-        ("a :b and :c", '"a \\u003ab and \\u003ac"'),
+        (":name", '":name"'),
+        ("a :b and :c", '"a :b and :c"'),
         (":smile:", '":smile:"'),
     ],
 )
-def test_strings_are_written_as_json_and_never_look_like_placeholders(
-    text: str, expected: str
-) -> None:
+def test_strings_are_written_as_json(text: str, expected: str) -> None:
     assert quoted(text) == expected
     assert parse(f"SEARCH CONCEPT {expected}") == ast.Search("CONCEPT", ast.Literal(text))
 

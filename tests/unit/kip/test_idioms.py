@@ -41,11 +41,8 @@ def entry(text: str) -> str:
         (where('FILTER ?x.name == "a"'), "?x.name", "FILTER(condition)"),
         (where('CONTAINS(?x.name, "a")'), "CONTAINS", "FILTER(CONTAINS(…))"),
         # Keys in brackets.
-        ('FIND(?c.attributes["born"]) WHERE { }', "[", "write ?c.attributes.born."),
-        (filtered('?x["attributes"]["born"] > 1'), "[", "write ?x.attributes.born."),
-        (f'{QUERY} ORDER BY ?c.attributes["born"]', "[", "write ?c.attributes.born."),
-        (filtered('?x.attributes["born in"] > 1'), "[", "the whole of ?x.attributes."),
-        (filtered("?x.attributes.tags[0] == 1"), "[", "the whole of ?x.attributes.tags."),
+        (filtered("?x.attributes.tags[0] == 1"), "0", "take the whole of it"),
+        (where('(?x["attributes"], "p", ?y)'), "[", "Write ?x here; paths stand in FIND"),
         # Attributes in a matcher.
         (
             where('?c {type: "T", attributes: {country: "DE"}}'),

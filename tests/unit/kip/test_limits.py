@@ -142,7 +142,6 @@ LONG = "a" * 100_000
         with_value(f"{{1{LONG}: 1}}"),
         with_value("1" * 100_000),
         with_value(f"1.{LONG}"),
-        with_value(f'"x :{LONG}"'),
         f'DELETE CONCEPT ?{LONG} WHERE {{ ?x {{type: "T"}} }}',
         f"UPDATE ?{LONG} SET ATTRIBUTES {{a: ?x}}",
         f"UPDATE ?x SET ATTRIBUTES {{a: ADD(?{LONG}, 1)}}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -34,6 +35,8 @@ class _Command(NamedTuple):
 def respond(nexus: Nexus, request: Any, *, readonly: bool) -> JsonObject:
     """Answer a request. A dry run is a run whose graph is forgotten."""
     try:
+        request, door = _arguments(request)
+        readonly = readonly or door
         commands, is_batch, dry_run = _read(request)
     except MycelError as error:
         return {"error": error.to_dict()}
@@ -73,6 +76,21 @@ def _answer(nexus: Nexus, command: _Command) -> JsonObject:
 
 
 # Reading the request.
+
+
+def _arguments(request: Any) -> tuple[Any, bool]:
+    """The arguments of a function call, or a plain request; and whether the function only reads."""
+    call = request.get("function", request) if isinstance(request, Mapping) else request
+    if not isinstance(call, Mapping) or "arguments" not in call:
+        return call, False
+    if call.get("name") not in ("execute_kip", "execute_kip_readonly"):
+        raise InvalidSyntax("There is no such function.")
+    arguments = call["arguments"]
+    try:
+        found = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        raise InvalidSyntax("The arguments are no JSON.") from None
+    return found, call["name"] == "execute_kip_readonly"
 
 
 def _read(request: Any) -> tuple[list[_Command], bool, bool]:

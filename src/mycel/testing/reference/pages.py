@@ -40,7 +40,7 @@ class Pages:
         """
         limit = None if query.limit is None else values.positive(query.limit)
         purpose = _purpose(query, values)
-        if query.cursor is None:
+        if query.cursor is None or values.value(query.cursor) in (None, ""):
             rows = compute()
         else:
             rest = self._rests.get(values.text(query.cursor))

@@ -43,11 +43,11 @@ class Parameters:
 
     def whole(self, node: ast.Number) -> int:
         number = self.number(node)
-        if not isinstance(number, int):
+        if number != int(number):
             raise InvalidValueType(f"{number} is no whole number.")
         if number > INTEGER_MAX:
             raise InvalidValueType(f"{number} is too large.")
-        return number
+        return int(number)
 
     def positive(self, node: ast.Number) -> int:
         number = self.whole(node)

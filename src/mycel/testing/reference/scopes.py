@@ -229,8 +229,7 @@ def _check_values(condition: ast.Condition, parameters: Parameters) -> None:
             _value(operand, parameters)
         case ast.Membership(operand, values):
             _value(operand, parameters)
-            if not parameters.array(values):
-                raise ConstraintViolation("IN needs at least one value.")
+            parameters.array(values)
         case ast.TextTest(function, operand, argument):
             _value(operand, parameters)
             pattern = _value(argument, parameters)
