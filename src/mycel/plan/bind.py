@@ -290,8 +290,7 @@ class _Binder:
                         maximum,
                         facts.is_symmetric,
                         link,
-                        # A walk of no step ends where it begins, whatever that is.
-                        _concept_ends([facts]) if minimum else ir.UNKNOWN_ENDS,
+                        _concept_ends([facts]),  # A walk of no hops joins concepts only.
                     )
                 )
                 return link

@@ -81,6 +81,7 @@ class Patterns:
         """With `is_eager` all solutions are made, even if only some are returned."""
         self.sources: Final = sources
         self._is_eager: Final = is_eager and not sources.is_past
+        self._is_page: Final = not is_eager and not sources.is_past
         self.bindings: Final = bindings
         self.names: Final = Names()
         self.fields: Final = Fields(sources, bindings)
@@ -359,13 +360,18 @@ class Patterns:
 
     def _walk(self, select: Select, atom: ir.WalkAtom) -> None:
         scope = select.scope
-        forward = atom.subject in scope or atom.object not in scope
+        is_free = atom.subject not in scope and atom.object not in scope
+        # The objects of a predicate's links are in an index; the last link is told from a subject.
+        forward = atom.subject in scope if not is_free else atom.link is not None
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
-        if atom.subject not in scope and atom.object not in scope:
-            row = self.names.fresh("d")
-            select.join(f"{walk.starts()} {row}")
-            scope[atom.subject] = Cell(f"{row}.id", _kind(atom.concepts.subject), is_present=True)
         start, end = (atom.subject, atom.object) if forward else (atom.object, atom.subject)
+        if is_free:
+            row = self.names.fresh("d")
+            table, number, tests = walk.starts(row, in_order=self._is_page)
+            select.join(table)
+            select.where += tests
+            begins = atom.concepts.subject if forward else atom.concepts.object
+            scope[start] = Cell(number, _kind(begins), is_present=True)
         kind = _kind(atom.concepts.object if forward else atom.concepts.subject)
         known = scope.get(end)
         if atom.link is not None:
@@ -376,7 +382,7 @@ class Patterns:
         name = self.names.fresh("w")
         ground = None if known is not None else scope[start].ground
         begin = scope[start].number if ground is None else ground
-        reached = walk.reached(name, begin)
+        reached = walk.reached(name, begin, is_concept=scope[start].kind == "concept")
         if known is not None:
             select.where.append(f"{known.number} IN ({reached})")
             return

@@ -32,23 +32,56 @@ class Walk:
     """Where the number of the predicate is bound."""
     forward: bool
 
-    def starts(self) -> str:
-        """Where it may begin when neither end is known: every element for `{0,…}`."""
-        links = self.sources.links("x")
-        if self.atom.minimum == 0:
-            concepts = self.sources.concepts("x")
-            return f"(SELECT x.id FROM {concepts} UNION ALL SELECT x.id FROM {links})"
-        out = f"SELECT x.subject AS id FROM {links} WHERE x.predicate = {self.predicate}"
-        if not self.atom.mirrored:
-            return f"(SELECT DISTINCT id FROM ({out}))"
-        return f"({out} UNION SELECT x.object FROM {links} WHERE x.predicate = {self.predicate})"
+    def starts(self, row: str, *, in_order: bool) -> tuple[str, str, list[str]]:
+        """Where it may begin when neither end is known: a table, a column, and what has to hold.
 
-    def reached(self, name: str, start: str) -> str:
-        """A query of every element `n` that a walk from `start` reaches, each once."""
+        With `in_order` SQLite knows that the rows come in the order of the column, if that is to
+        be had, so that a page is full before all starts are tried.
+        """
+        atom, near = self.atom, "subject" if self.forward else "object"
+        concepts = self.sources.concepts(row)
+        if atom.minimum == 0 and self._begins_at_concepts():
+            return concepts, f"{row}.id", []
+        is_plain = atom.minimum > 0 and not atom.mirrored and not self.sources.is_past
+        if is_plain and not self.forward:
+            # The index of a predicate is in the order of the objects: the first link of each.
+            first = (
+                f"SELECT min(y.subject) FROM {self.sources.links('y')}"
+                f" WHERE y.predicate = {self.predicate} AND y.object = {row}.object"
+            )
+            tests = [f"{row}.predicate = {self.predicate}", f"{row}.subject = ({first})"]
+            return self.sources.links(row), f"{row}.object", tests
+        ends = ("subject", "object") if atom.mirrored else (near,)
+        links = self.sources.links("x")
+        if in_order and self._begins_at_concepts():
+            some = (
+                f"EXISTS (SELECT 1 FROM {links} WHERE x.{end} = {row}.id"
+                f" AND x.predicate = {self.predicate})"
+                for end in ends
+            )
+            return concepts, f"{row}.id", [f"({' OR '.join(some)})"]
+        found = [
+            f"SELECT x.{end} AS id FROM {links} WHERE x.predicate = {self.predicate}"
+            for end in ends
+        ]
+        if atom.minimum == 0:
+            found.append(f"SELECT x.id FROM {self.sources.concepts('x')}")
+        text = found[0] if len(found) > 1 else f"SELECT DISTINCT id FROM ({found[0]})"
+        return f"({' UNION '.join((text, *found[1:]))}) {row}", f"{row}.id", []
+
+    def _begins_at_concepts(self) -> bool:
+        ends = self.atom.concepts
+        return ends.subject if self.forward else ends.object
+
+    def reached(self, name: str, start: str, *, is_concept: bool) -> str:
+        """A query of every element `n` that a walk from `start` reaches, each once.
+
+        A walk of no hops joins a concept with itself, but no link: KIP §3.4.2 speaks of nodes.
+        """
         maximum = self.atom.maximum
         if maximum is None or maximum > LEVELS_MAX or len(self._steps()) ** maximum > COPIES_MAX:
-            return self._recursion(name, start)
-        return self._levels(name, start, maximum)
+            return self._recursion(name, start, is_concept=is_concept)
+        return self._levels(name, start, maximum, is_concept=is_concept)
 
     def _steps(self) -> list[tuple[str, str, str, str]]:
         """The ends between which a step may lead, each with a table and what counts in it."""
@@ -56,9 +89,10 @@ class Walk:
         ways = [out, back] if self.atom.mirrored else [out if self.forward else back]
         return [(*way, *half) for way in ways for half in self.sources.link_halves("q")]
 
-    def _levels(self, name: str, start: str, last: int) -> str:
+    def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
         """Every level that others stand on is kept; the first and the last need not be."""
-        levels = {0: f"SELECT {start} AS n WHERE {start} IS NOT NULL"}
+        counts = f"{start} IS NOT NULL" if is_concept else _even(start)
+        levels = {0: f"SELECT {start} AS n WHERE {counts}"}
         tables = []
         for level in range(1, last + 1):
             below, at = ("", start) if level == 1 else (f"{name}_{level - 1} w CROSS JOIN ", "w.n")
@@ -85,13 +119,16 @@ class Walk:
         )
         return f"WITH {', '.join(tables)} {found}" if tables else found
 
-    def _recursion(self, name: str, start: str) -> str:
+    def _recursion(self, name: str, start: str, *, is_concept: bool) -> str:
         """`name(n, d)`: every element that a walk of length d from `start` reaches."""
+        counts = f"d >= {self.atom.minimum}"
+        if self.atom.minimum == 0 and not is_concept:
+            counts = f"(d > 0 OR {_even('n')})"
         steps = "".join(f" UNION {self._step(name, *step)}" for step in self._steps())
         begin = f"SELECT {start}, 0 WHERE {start} IS NOT NULL"
         return (
             f"WITH RECURSIVE {name}(n, d) AS ({begin}{steps})"
-            f" SELECT DISTINCT n FROM {name} WHERE d >= {self.atom.minimum}"
+            f" SELECT DISTINCT n FROM {name} WHERE {counts}"
         )
 
     def _step(self, name: str, near: str, far: str, table: str, counts: str) -> str:
@@ -104,3 +141,8 @@ class Walk:
             f"SELECT q.{far}, {length} FROM {name} CROSS JOIN {table}"
             f" ON q.{near} = {name}.n AND q.predicate = {self.predicate}{counts}{guard}"
         )
+
+
+def _even(number: str) -> str:
+    """The condition that a number is that of a concept."""
+    return f"{number} & 1 = 0"

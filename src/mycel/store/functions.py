@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
+from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.sql.sources import Sources
 from mycel.syntax.regex import matcher
@@ -203,7 +204,8 @@ def _walks(
     """
     if start is None:
         return "[]"
-    found: dict[int, int | None] = {start: None} if minimum == 0 else {}
+    # A walk of no hops joins a concept with itself, but no link.
+    found: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
     level = {start}
     seen: set[tuple[int, int]] = {(start, 0)}
     length = 0

@@ -177,7 +177,7 @@ class Patterns:
         for start in self.graph.elements:
             here = {start}
             joined: set[int] = set()
-            if minimum == 0:
+            if minimum == 0 and isinstance(self.graph.elements[start], Concept):
                 joined.add(start)
                 yield Step(start, start, None, {})
             for length in range(1, longest + 1):
