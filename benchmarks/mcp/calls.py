@@ -26,9 +26,9 @@ from mycel.knowledge.knowledge import Knowledge
 STARTS: Final = 9
 CALLS: Final = 600
 NODES: Final = 100
-READY_S: Final = 1.2
+READY_RATIO: Final = 1.3
 RATIO: Final = 1.5
-RESIDENT_BYTES: Final = 120 << 20
+RESIDENT_BYTES: Final = 150 << 20
 
 SOME: Final = 'FIND(?c.id, ?c.name) WHERE { ?c {type: "Document"} } LIMIT 60'
 ALL: Final = (
@@ -67,7 +67,7 @@ def _prepare(path: Path) -> None:
 
 
 def _measure(pair: Pair, env: dict[str, str]) -> Iterator[Line]:
-    yield _ready(pair, env)
+    yield from _ready(pair, env)
     with Connection(ours(pair.ours), env) as server, Connection(EMPTY, env) as empty:
         yield _round_trip(pair, server, empty)
         server.call("search_knowledge", {"query": "note"})
@@ -107,21 +107,27 @@ def _memory(name: str, pair: Pair, server: Connection, empty: Connection, note: 
     )
 
 
-def _ready(pair: Pair, env: dict[str, str]) -> Measure:
-    took = []
+def _ready(pair: Pair, env: dict[str, str]) -> Iterator[Measure]:
+    clock: tuple[list[float], list[float]] = ([], [])
+    processor: tuple[list[float], list[float]] = ([], [])
     for _ in range(STARTS + 1):  # The first is for the caches: of bytecode, and of the disk.
-        start = perf_counter()
-        with Connection(ours(pair.ours), env) as server:
-            server.call("get_nodes", {"uris": [URIS[0]]})
-            took.append(perf_counter() - start)
-    return Measure(
-        "mcp ready",
-        pair.size,
-        "s",
-        Summary.of(took[1:]),
-        bar=Bar(READY_S, "ours"),
-        note="from process start to the answer of the first call",
-    )
+        for at, command in enumerate((ours(pair.ours), EMPTY)):
+            start = perf_counter()
+            with Connection(command, env) as server:
+                server.request("tools/list", {})
+                clock[at].append(perf_counter() - start)
+                processor[at].append(server.processor_s())
+    for name, took in (("mcp ready", clock), ("mcp ready, processor", processor)):
+        mine, empty = (Summary.of(each[1:]) for each in took)
+        yield Measure(
+            name,
+            pair.size,
+            "s",
+            mine,
+            empty,
+            bar=Bar(READY_RATIO),
+            note="from process start to the list of tools, beside an empty server",
+        )
 
 
 def _round_trip(pair: Pair, server: Connection, empty: Connection) -> Measure:

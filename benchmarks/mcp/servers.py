@@ -79,6 +79,11 @@ class Connection:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
+    def processor_s(self) -> float:
+        """How much processor time the server has used."""
+        words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident_bytes(self, *, own: bool = False) -> int:
         """How much memory the server has now; its own, or with what it maps of files."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()

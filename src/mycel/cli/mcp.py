@@ -49,10 +49,6 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
     with ExitStack() as closing:
         # Much is made now and nothing thrown away: looking for garbage would only take time.
         with collector_paused(True):
-            # Late, and first: what is loaded after this finds the SDK without its web parts.
-            from mycel.mcp import lean
-
-            lean.load()
             from mycel.mcp.stdio import serve
 
             db = closing.enter_context(open_served(session, readonly=readonly))

@@ -2,7 +2,6 @@
 
 In the order in which a call passes through them:
 
-    lean        the SDK, without what a server on stdio never uses
     messages    messages of JSON-RPC, and what the sender of something else is told
     stdio       standard input and output as a connection
     web         an HTTP application for one path of a larger one
@@ -22,5 +21,5 @@ In the order in which a call passes through them:
     compat      the tools of the official memory server, over the same graph
     reference   the reference of tools, resources and prompts, written from all this
 
-How the connection is made is known to `lean`, `stdio` and `web` alone.
+How the connection is made is known to `stdio` and `web` alone.
 """

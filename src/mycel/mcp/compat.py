@@ -48,6 +48,7 @@ from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
 from mycel.service.leftovers import Leftovers
 from mycel.service.presence import Presence
+from mycel.syntax.collecting import collector_paused
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
 CALLS_AT_ONCE: Final = 16
@@ -379,10 +380,10 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
 
 
 def _whole_graph(memory: Memory) -> ReadResourceResult:
-    graph = memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX)
-    content = TextResourceContents(
-        uri=RESOURCE_URI, mime_type="application/json", text=_json(graph.to_dict())
-    )
+    # Among tens of thousands of entities there is no garbage to look for.
+    with collector_paused(True):
+        text = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
+    content = TextResourceContents(uri=RESOURCE_URI, mime_type="application/json", text=text)
     return ReadResourceResult(contents=[content])
 
 

@@ -83,6 +83,11 @@ def read(data: bytes) -> JSONRPCMessage:
     return message
 
 
+def written(message: JSONRPCMessage) -> bytes:
+    """A message as JSON."""
+    return jsonrpc_message_adapter.dump_json(message, by_alias=True, exclude_unset=True)
+
+
 def top_level_id(data: bytes) -> int | str | None:
     """The id in a text that cannot be read as a whole, if its beginning has one.
 

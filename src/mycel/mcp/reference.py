@@ -114,7 +114,7 @@ you get, a node is a few lines; `detailed` adds metadata, ids and all of each pr
 - **The file.** If the database is deleted, moved away or replaced while it is served, every call
   says so and does nothing. When the same file is back in its place, all goes on; if it is gone for
   good, or another one is to be served, start the server anew.
-- **Memory.** About 60 MB, and below 120 MB with a graph of 100,000 concepts and a million relations
+- **Memory.** About 80 MB, and below 150 MB with a graph of 100,000 concepts and a million relations
   after traversals, searches and questions about all of it; more for a moment while one runs.
 
 ## The active context

@@ -19,6 +19,7 @@ import logging
 import os
 import select
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -26,13 +27,12 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel.server import Server
-from mcp.server.runner import serve_dual_era_loop
-from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from mycel.mcp.messages import NoMessage, read, top_level_id
+from mycel.mcp.messages import NoMessage, read, top_level_id, written
 from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
 READ_BYTES: Final = 1 << 16
@@ -40,6 +40,9 @@ ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
 """So much a pipe that is ready takes without making the writer wait."""
 LAST_CALLS_S: Final = 5.0
 """How long calls may still take when the input has ended."""
+
+Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
+Outgoing = MemoryObjectSendStream[SessionMessage]
 
 _log = logging.getLogger(__name__)
 
@@ -67,14 +70,8 @@ async def _serve(server: Server[Any], source: int, target: int) -> int | None:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch_signals, tasks.cancel_scope)
-        async with connection.open() as (incoming, outgoing), server.lifespan(server) as state:
-            await serve_dual_era_loop(
-                server,
-                incoming,
-                outgoing,
-                lifespan_state=state,
-                init_options=server.create_initialization_options(),
-            )
+        async with connection.open() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
     return stopped_by
 
@@ -96,19 +93,19 @@ class _Connection:
     @asynccontextmanager
     async def open(
         self,
-    ) -> AsyncIterator[tuple[ContextReceiveStream[Any], ContextSendStream[SessionMessage]]]:
+    ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
         """The two streams that the SDK serves."""
-        raw_in, incoming = anyio.create_memory_object_stream[Any](0)
-        outgoing, raw_out = anyio.create_memory_object_stream[Any](0)
+        read, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        outgoing, write = anyio.create_memory_object_stream[SessionMessage](0)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, ContextSendStream[Any](raw_in))
-            tasks.start_soon(self._write, ContextReceiveStream[SessionMessage](raw_out))
-            yield ContextReceiveStream[Any](incoming), ContextSendStream[SessionMessage](outgoing)
+            tasks.start_soon(self._read, read)
+            tasks.start_soon(self._write, write)
+            yield incoming, outgoing
             tasks.cancel_scope.cancel()
 
     # In.
 
-    async def _read(self, into: ContextSendStream[Any]) -> None:
+    async def _read(self, into: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with into:
             async for line in self._lines():
                 message = await self._message(line)
@@ -176,7 +173,7 @@ class _Connection:
 
     # Out.
 
-    async def _write(self, messages: ContextReceiveStream[SessionMessage]) -> None:
+    async def _write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with messages:
             async for each in messages:
                 await self._send(each.message)
@@ -188,7 +185,7 @@ class _Connection:
     async def _send(self, message: Any) -> None:
         if self._broken:
             return
-        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        line = written(message) + b"\n"
         async with self._lock:
             try:
                 await _write_all(self._target, line)
@@ -200,23 +197,26 @@ class _Connection:
 
 
 async def _write_all(descriptor: int, data: bytes) -> None:
-    """Write in pieces that a pipe takes at once, so that a slow reader stops nobody else."""
+    """Write as much at once as the reader is ready for, so that a slow one stops nobody else."""
     rest = memoryview(data)
+    if sys.platform == "win32":  # There a pipe cannot be asked whether it is ready.
+        while rest:
+            rest = rest[await anyio.to_thread.run_sync(os.write, descriptor, rest) :]
+        return
+    piece = ATOMIC_BYTES if os.get_blocking(descriptor) else len(rest)
     while rest:
-        if sys.platform == "win32":  # There a pipe cannot be asked whether it is ready.
-            written = await anyio.to_thread.run_sync(os.write, descriptor, rest)
-        else:
-            if not select.select((), (descriptor,), (), 0)[1]:
-                await anyio.wait_writable(descriptor)
-            written = os.write(descriptor, rest[:ATOMIC_BYTES])
-        rest = rest[written:]
+        if not select.select((), (descriptor,), (), 0)[1]:
+            await anyio.wait_writable(descriptor)
+        with suppress(BlockingIOError):
+            rest = rest[os.write(descriptor, rest[:piece]) :]
 
 
 @contextmanager
 def _claimed_descriptors() -> Iterator[tuple[int, int]]:
     """Copies of standard input and output; the originals lead away until the end."""
     sys.stdout.flush()
-    source, target = os.dup(0), os.dup(1)
+    source, output = os.dup(0), os.dup(1)
+    target = _unblocked(output)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     try:
         os.dup2(nowhere, 0)
@@ -224,7 +224,18 @@ def _claimed_descriptors() -> Iterator[tuple[int, int]]:
         yield source, target
     finally:
         sys.stdout.flush()
-        os.dup2(target, 1)
+        os.dup2(output, 1)
         os.dup2(source, 0)
-        for descriptor in (source, target, nowhere):
+        for descriptor in (source, output, target, nowhere):
             os.close(descriptor)
+
+
+def _unblocked(descriptor: int) -> int:
+    """The same pipe opened once more, for writes that never wait; elsewhere a plain copy.
+
+    The pipe itself is not changed: others may write to it, too.
+    """
+    if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        with suppress(OSError):
+            return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+    return os.dup(descriptor)

@@ -15,7 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from mycel.knowledge.context import Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp.messages import NoMessage, read
+from mycel.mcp.messages import NoMessage, read, written
 from mycel.mcp.server import build_server
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
 from mycel.nexus import Nexus
@@ -87,7 +87,7 @@ class _Messages:
             else:
                 read(body)
         except NoMessage as mistake:
-            told = mistake.answer.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            told = written(mistake.answer)
             await send({"type": "http.response.start", "status": status, "headers": _JSON})
             await send({"type": "http.response.body", "body": told})
             return

@@ -26,25 +26,12 @@ class Member(NamedTuple):
     created_us: int
 
 
-class MemberLink(NamedTuple):
-    """A link between two concepts."""
-
-    number: int
-    subject: str
-    predicate: str
-    """Its name, or what its definition says under a key of the caller's choice."""
-    object: str
-    created_us: int
-
-
 _COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at"
 _LINKS: Final = (
-    "SELECT p.id, s.name, coalesce(d.attributes ->> ?3, r.name), o.name, p.created_at"
+    "SELECT p.created_at, p.id, s.name, p.predicate, o.name"
     " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
-    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?4)"
-    " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?4)"
-    " CROSS JOIN predicate r ON r.id = p.predicate"
-    f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
+    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?3)"
+    " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?3)"
 )
 
 
@@ -63,7 +50,7 @@ def changed_since(connection: apsw.Connection, seq: int, limit: int) -> list[int
 def page(connection: apsw.Connection, type_number: int, after: int, limit: int) -> list[Member]:
     """Some concepts of the type, by number, after one that was seen before."""
     query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ? AND id > ? ORDER BY id LIMIT ?"
-    return [Member(*row) for row in every(connection, query, (type_number, after, limit))]
+    return list(map(Member._make, every(connection, query, (type_number, after, limit))))
 
 
 def numbered(
@@ -85,7 +72,7 @@ def _listed(
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON {condition}"
         " AND c.type = ?2"
     )
-    return [Member(*row) for row in every(connection, query, (values.decode(), type_number))]
+    return list(map(Member._make, every(connection, query, (values.decode(), type_number))))
 
 
 def containing(connection: apsw.Connection, type_number: int, text: str) -> Iterator[Member]:
@@ -104,19 +91,32 @@ def containing(connection: apsw.Connection, type_number: int, text: str) -> Iter
 
 def links(
     connection: apsw.Connection,
-    types: tuple[int | None, int | None],
+    type_numbers: tuple[int | None, int | None],
     numbers: Collection[int],
-    said_as: str,
     *,
     both_ways: bool,
-) -> list[MemberLink]:
-    """Links from these concepts to others of two types; `both_ways`, those to them as well.
+) -> list[Row]:
+    """The links from these concepts to others of two types, by creation.
 
-    `said_as` is the attribute of a predicate's definition that says what it is called outside.
+    `both_ways`, those to these concepts too. Each is a tuple of when it was created, its number,
+    the name of its subject, the number of its predicate and the name of its object.
     """
-    one, other = types
-    wanted = (orjson.dumps(list(numbers)).decode(), one, f"$.{said_as}", other)
     query = _LINKS.format(near="subject")
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object')}"
-    return [MemberLink(*row) for row in every(connection, query, wanted)]
+    found = every(connection, query, (orjson.dumps(list(numbers)).decode(), *type_numbers))
+    found.sort()
+    return found
+
+
+def predicate_names(
+    connection: apsw.Connection, numbers: Collection[int], said_as: str
+) -> dict[int, str]:
+    """What predicates are called: the attribute `said_as` of the definition, or else the name."""
+    query = (
+        "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
+        " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"
+        f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
+    )
+    bindings = (orjson.dumps(list(numbers)).decode(), f"$.{said_as}")
+    return dict(every(connection, query, bindings))

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from mycel.engine.healing import ENTITY, MISSING_ENTITY
@@ -53,12 +52,12 @@ _MISSING_DEFINITION: Final[dict[str, Any]] = {
     "description": "An entity that relations name and that nobody has created yet. An Entity that"
     " is created under this name gets these relations.",
 }
+_TEXT: Final = frozenset((str,))
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]+")
 _ROOM_FOR_A_NUMBER: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """A name, what kind of thing it is, and what is known about it."""
 
     name: str
@@ -78,8 +77,7 @@ class Entity:
         return {TYPE_KEY: self.entity_type, OBSERVATIONS_KEY: list(self.observations)}
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(NamedTuple):
     """How one entity is related to another."""
 
     source: str
@@ -91,10 +89,16 @@ class Relation:
         return {"from": self.source, "to": self.target, "relationType": self.relation_type}
 
 
-def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
-    """The entity that a concept is. What others have written into it need not be in order."""
-    kind = attributes.get(TYPE_KEY)
-    return Entity(name, kind if isinstance(kind, str) else "", texts(attributes, OBSERVATIONS_KEY))
+def entity_fields(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """A concept as the memory server writes an entity; what is no text there is left out."""
+    kind, found = attributes.get(TYPE_KEY), attributes.get(OBSERVATIONS_KEY)
+    if type(found) is not list or not _TEXT.issuperset(map(type, found)):
+        found = texts(attributes, OBSERVATIONS_KEY)
+    return {
+        "name": name,
+        "entityType": kind if type(kind) is str else "",
+        "observations": found,
+    }
 
 
 def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
@@ -117,7 +121,7 @@ def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[
 
 def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """The texts that an attribute lists."""
-    return tuple(each for each in listed(attributes, key) if isinstance(each, str))
+    return tuple([each for each in listed(attributes, key) if isinstance(each, str)])
 
 
 def require_entities(tx: Transaction) -> None:

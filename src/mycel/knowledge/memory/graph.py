@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
-
-import orjson
 
 from mycel.engine.healing import ENTITY, MISSING_ENTITY
 from mycel.errors import NotFound
@@ -26,7 +25,7 @@ from mycel.knowledge.memory.entities import (
     SELF_KEY,
     Entity,
     Relation,
-    entity_of,
+    entity_fields,
     find_end,
     listed,
     observe,
@@ -60,17 +59,26 @@ _PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Entities and relations, and what was left out of them."""
+    """Entities and relations, and a sentence about those that were left out, if any."""
 
-    entities: tuple[Entity, ...]
+    members: Sequence[Member]
     relations: tuple[Relation, ...]
     cut: str | None = None
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return tuple([_entity(each) for each in self.members])
 
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it."""
         return {
-            "entities": [each.to_dict() for each in self.entities],
-            "relations": [each.to_dict() for each in self.relations],
+            "entities": [
+                entity_fields(each.name, parse_object(each.attributes)) for each in self.members
+            ],
+            "relations": [
+                {"from": source, "to": target, "relationType": relation_type}
+                for source, target, relation_type in self.relations
+            ],
         }
 
 
@@ -272,15 +280,14 @@ class Memory:
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation
         )
-        entities = tuple(_entity(each) for each in shown)
         cut = None
         if not (is_whole and has_all):
             cut = (
-                f"This answer is not complete: it holds {len(entities)} entities and"
+                f"This answer is not complete: it holds {len(shown)} entities and"
                 f" {len(relations)} relations, and all of them would be too much at once."
                 f" {more if not is_whole else 'Entities shown here have more relations.'}"
             )
-        return Graph(entities, tuple(relations), cut)
+        return Graph(shown, tuple(relations), cut)
 
 
 # Steps of a transaction.
@@ -374,23 +381,26 @@ def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
         after = rows[-1].number
 
 
-def _relations(reader: Reader, shown: Sequence[Member], *, both_ways: bool) -> Iterator[Relation]:
+def _relations(reader: Reader, shown: Sequence[Member], *, both_ways: bool) -> list[Relation]:
     """The relations of entities, those that were created first before others."""
-    kind, missing = _type_number(reader), _type_number(reader, MISSING_ENTITY)
+    types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
     numbers = [each.number for each in shown]
-    found = members.links(
-        reader.connection, (kind, missing), numbers, RELATION_KEY, both_ways=both_ways
-    )
-    for link in sorted(found, key=lambda each: (each.created_us, each.number)):
-        yield Relation(link.subject, link.object, link.predicate)
+    links = members.links(reader.connection, types, numbers, both_ways=both_ways)
+    predicates = {predicate for *_, predicate, _ in links}
+    called = members.predicate_names(reader.connection, predicates, RELATION_KEY)
+    found = [
+        Relation(source, target, called[predicate]) for _, _, source, predicate, target in links
+    ]
     for member in shown:
         if SELF_KEY in member.attributes:
-            for relation_type in texts(parse_object(member.attributes), SELF_KEY):
-                yield Relation(member.name, member.name, relation_type)
+            said_of_itself = texts(parse_object(member.attributes), SELF_KEY)
+            found += [Relation(member.name, member.name, each) for each in said_of_itself]
+    return found
 
 
 def _entity(member: Member) -> Entity:
-    return entity_of(member.name, parse_object(member.attributes))
+    said = entity_fields(member.name, parse_object(member.attributes))
+    return Entity(said["name"], said["entityType"], tuple(said["observations"]))
 
 
 def _searched(member: Member) -> str:
@@ -406,8 +416,7 @@ def _holds(member: Member, text: str) -> bool:
     )
 
 
-def _by_creation(member: Member) -> tuple[int, int]:
-    return member.created_us, member.number
+_by_creation: Final = attrgetter("created_us", "number")
 
 
 def _fitting(
@@ -426,8 +435,11 @@ def _fitting(
 
 def _size_of_member(member: Member) -> int:
     """About how many characters an entity takes as indented JSON."""
-    return len(member.name) + len(member.attributes) + 60 + 8 * member.attributes.count('","')
+    _, name, attributes, _ = member
+    return len(name) + len(attributes) + 60 + 8 * attributes.count('","')
 
 
 def _size_of_relation(relation: Relation) -> int:
-    return len(orjson.dumps(relation.to_dict())) + 40
+    """About how many characters a relation takes as indented JSON."""
+    source, target, relation_type = relation
+    return len(source) + len(target) + len(relation_type) + 90
