@@ -21,7 +21,7 @@ from benchmarks.databases import Databases, say
 from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Summary
 
-FIRST_PER_S: Final = 300
+FIRST_PER_S: Final = 200
 AGAIN_PER_S: Final = 10_000
 FIRST_RUNS: Final = 3
 AGAIN_RUNS: Final = 15

@@ -280,7 +280,9 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
         except ValueError:
             continue  # Git ignores what it cannot read.
         lines.append(line)
-    return (_Rules(f"{path}/" if path else "", GitIgnoreSpec.from_lines(lines)),)
+    # Patterns such as `*a*a*a*b` must not take exponential time.
+    spec = GitIgnoreSpec.from_lines(lines, backend="re2")
+    return (_Rules(f"{path}/" if path else "", spec),)
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:

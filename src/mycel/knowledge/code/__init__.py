@@ -4,7 +4,6 @@ Modules, in the order in which a file passes through them:
 
 - `languages`  which language a file is in, and whether it is test code
 - `analysis`   from bytes to facts; loads tree-sitter when the first source comes
-- `scanning`   Python without a tree: most files end here
 - `syntax`     what the engine must know about a language
 - `python`, `javascript`, `go`, `rust`, `java`, `c_family`  the languages
 - `extract`    the engine: from a syntax tree to facts

@@ -11,8 +11,7 @@ import codecs
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -22,8 +21,6 @@ from mycel.knowledge.code.facts import FileFacts
 from mycel.knowledge.code.languages import is_binary, is_test_path
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.markdown import links
-from mycel.knowledge.code.scanning import Unclear, scan
-from mycel.knowledge.code.syntax import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree
@@ -35,11 +32,15 @@ SOURCE_BYTES_MAX: Final = 2 << 20
 
 _CAREFUL_FROM_BYTES: Final = 48 << 10
 _CHUNK_BYTES: Final = 4 << 10
-_PARSE_SECONDS_MAX: Final = 8.0
-_DEPTH_MAX: Final = 1000
-_OPENING: Final = (b"(", b"[", b"{")
-_OPENS: Final = frozenset(b"([{")
-_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"()[]{}"))
+_PARSE_SECONDS_MAX: Final = 4.0
+_NOT_SOURCE: Final = "hardly recognisable as source: "
+_CAREFUL_FROM_NODES: Final = 20_000
+_DEPTH_MAX: Final = 20_000
+_MATCHES_MAX: Final = 16_384
+"""Patterns that are half matched at a time; the time grows with the product of these and nodes."""
+_RUN_MIN: Final = 1000
+_SIBLINGS_MAX: Final = 200_000_000
+"""Siblings that a query may look at in vain: about a second."""
 
 # Where the syntax of a language is described. A new language is one line here and one in
 # `languages`.
@@ -93,11 +94,6 @@ def _analyse(source: bytes, language: str) -> FileFacts:
     tools = _tools(language)
     if isinstance(tools, str):
         return FileFacts(language, note=tools)
-    if language == "python":
-        with suppress(Unclear):
-            return scan(source, tools.names_bound_in)
-    if _nests_deep(source):
-        return FileFacts(language, note="nests too deep: not analysed")
     return tools.read(source)
 
 
@@ -112,19 +108,14 @@ class _Tools:
 
     def read(self, source: bytes) -> FileFacts:
         tree, note = self._parse(source)
-        captures = _captures(self.facts, tree.root_node)
+        captures = None if _is_slow(tree.root_node) else _captures(self.facts, tree.root_node)
+        if captures is None:
+            return FileFacts(self.syntax.language, note=_NOT_SOURCE + "not analysed")
         facts = extract(self.syntax, source, captures, self._bound_in)
         return replace(facts, note=note) if note else facts
 
-    def names_bound_in(self, function: bytes) -> Iterator[str]:
-        """The names that a function has for something of its own."""
-        if _nests_deep(function):
-            raise Unclear
-        root = self._parse(function)[0].root_node
-        return (text_of(node, function) for node in self._bound_in(root))
-
     def _bound_in(self, node: Node) -> list[Node]:
-        return _captures(self.bindings, node).get("bound", [])
+        return (_captures(self.bindings, node) or {}).get("bound", [])
 
     def _parse(self, source: bytes) -> tuple[Tree, str]:
         if len(source) < _CAREFUL_FROM_BYTES:
@@ -132,20 +123,32 @@ class _Tools:
         return _parse_in_time(self.parser(), source)
 
 
-def _nests_deep(source: bytes) -> bool:
-    """Whether brackets nest so deep that a query over the tree would take minutes.
+def _is_slow(root: Node) -> bool:
+    """Whether a query over the tree would take seconds or more.
 
-    Only what has very many brackets at all is looked at: real files rarely have.
+    For each node, tree-sitter looks for the next sibling with a name. A long run of siblings
+    without one takes quadratic time: such is the tree of `[,,,,` and of text in no language. And it
+    counts depths with 16 bits. Only trees of very many nodes are looked at.
     """
-    if sum(map(source.count, _OPENING)) <= _DEPTH_MAX:
+    if root.descendant_count < _CAREFUL_FROM_NODES:
         return False
-    depth = 0
-    for bracket in source.translate(None, _NO_BRACKETS):
-        depth += 1 if bracket in _OPENS else -1
-        if depth > _DEPTH_MAX:
-            return True
-        depth = max(depth, 0)
-    return False
+    looked_at = 0
+    level = [root]
+    for _ in range(_DEPTH_MAX):
+        below: list[Node] = []
+        for node in level:
+            children = node.children
+            below += [child for child in children if child.child_count]
+            if node.child_count - node.named_child_count < _RUN_MIN:
+                continue
+            run = 0
+            for child in children:
+                run = 0 if child.is_named else run + 1
+                looked_at += run
+        if not below or looked_at > _SIBLINGS_MAX:
+            return looked_at > _SIBLINGS_MAX
+        level = below
+    return True
 
 
 def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:
@@ -162,17 +165,20 @@ def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:
     def more(offset: int, _point: object) -> bytes:
         nonlocal note
         if time.thread_time() > deadline:
-            note = "hardly recognisable as source: only the beginning was analysed"
+            note = _NOT_SOURCE + "only the beginning was analysed"
             return b""
         return source[offset : offset + _CHUNK_BYTES]
 
     return parser.parse(more), note
 
 
-def _captures(query: Query, node: Node) -> dict[str, list[Node]]:
+def _captures(query: Query, node: Node) -> dict[str, list[Node]] | None:
+    """The captures of a query; None when it would take too long."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
-    return QueryCursor(query).captures(node)
+    cursor = QueryCursor(query, match_limit=_MATCHES_MAX)
+    found = cursor.captures(node)
+    return None if cursor.did_exceed_match_limit else found
 
 
 @cache

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import Syntax, dotted, identifier, text_of, without_generics
+from mycel.knowledge.code.syntax import Syntax, dotted, identifier, short_text, without_generics
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARATORS_MAX: Final = 16
-_OWNED: Final = re.compile(r"(?:[\w$]+::)*(?:~?[\w$]+|operator.+)")
+_OWNED: Final = re.compile(r"(?:[\w$]++::)*+(?:operator\W.*+|~?[\w$]++)")
 _PROTOTYPE: Final = """
     (declaration declarator: [
         (function_declarator)
@@ -60,11 +60,11 @@ class C(Syntax):
                 name = identifier(declarator, source) if declarator is not None else ""
                 tag = of.child_by_field_name("name") if of is not None else None
                 # `typedef struct a {…} a;` is one thing.
-                is_same = tag is not None and text_of(tag, source) == name
+                is_same = tag is not None and short_text(tag, source) == name
                 return "" if is_same else name
             case _:
                 found = node.child_by_field_name("name")
-                return _owned(text_of(found, source)) if found is not None else ""
+                return _owned(short_text(found, source)) if found is not None else ""
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         return not source.startswith(b"static", node.start_byte)
@@ -89,7 +89,7 @@ class C(Syntax):
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         path = node.child_by_field_name("path")
-        text = text_of(path, source) if path is not None else ""
+        text = short_text(path, source) if path is not None else ""
         if len(text) > 2 and text[0] in '"<':
             yield Import(text[1:-1], (("*", "*"),), form="system" if text[0] == "<" else "")
 
@@ -127,7 +127,7 @@ class Cpp(C):
                 continue
             for base in child.named_children:
                 if base.type in ("type_identifier", "qualified_identifier", "template_type"):
-                    name = dotted(text_of(base, source))
+                    name = dotted(short_text(base, source))
                     if name:
                         yield name
 
@@ -142,7 +142,7 @@ def _declared(node: Node, source: bytes) -> str:
         if inner is None and found.type == "reference_declarator":
             inner = found.named_child(0)
         if found.type == "function_declarator":
-            return _owned(text_of(inner, source)) if inner is not None else ""
+            return _owned(short_text(inner, source)) if inner is not None else ""
         found = inner
     return ""
 

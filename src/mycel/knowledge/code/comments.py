@@ -23,13 +23,14 @@ _RULE: Final = re.compile(r"[\W_]*")
 
 def comment_above(source: bytes, start: int) -> str:
     """The comment that ends on the line before `start`, with its markers; "" for none."""
-    end = source.rfind(b"\n", 0, start)
-    if any(mark in source[end + 1 : start] for mark in _OTHER_CODE):
+    floor = max(0, start - _COMMENT_BYTES_MAX)
+    end = source.rfind(b"\n", floor, start)
+    if any(mark in source[max(end + 1, floor) : start] for mark in _OTHER_CODE):
         return ""
     for _ in range(_LINES_BETWEEN_MAX):
         if end < 0:
             return ""
-        begin = source.rfind(b"\n", 0, end) + 1
+        begin = max(floor, source.rfind(b"\n", floor, end) + 1)
         line = source[begin:end].strip()
         if line.endswith(b"*/"):
             return _block(source, end)

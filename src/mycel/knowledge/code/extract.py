@@ -2,8 +2,7 @@
 
 One query over the tree brings all nodes of interest; Python sees nothing else of it. Definitions
 are intervals of bytes, so what contains what is found by one sweep over sorted intervals: the tree
-is never walked and depth costs nothing. Texts are slices of the source. (For files in Python there
-is a faster way to the same facts, see `scanning`, which shares the sweep with this module.)
+is never walked and depth costs nothing. Texts are slices of the source.
 
 A call is kept when something could be said about it: of a builtin, or of a method of some local
 variable, nothing can be.

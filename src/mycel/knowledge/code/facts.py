@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import Syntax, dotted, text_of
+from mycel.knowledge.code.syntax import Syntax, dotted, short_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_RECEIVER: Final = re.compile(r"\(\s*(?:(\w+)\s+)?\*?\s*(\w+)")
+_RECEIVER: Final = re.compile(r"\(\s*+(?:(\w++)\s++)?\*?\s*+(\w++)")
 _VERSION: Final = re.compile(r"v\d+")
 
 
@@ -83,7 +83,7 @@ class Go(Syntax):
                 base = member.named_child(0)
             else:
                 continue
-            name = dotted(text_of(base, source).partition("[")[0]) if base is not None else ""
+            name = dotted(short_text(base, source).partition("[")[0]) if base is not None else ""
             if name:
                 yield name
 
@@ -93,15 +93,15 @@ class Go(Syntax):
     def _receiver(self, node: Node, source: bytes) -> tuple[str, str]:
         """The name of the object and its type."""
         found = node.child_by_field_name("receiver")
-        words = _RECEIVER.match(text_of(found, source)) if found is not None else None
+        words = _RECEIVER.match(short_text(found, source)) if found is not None else None
         return (words[1] or "", words[2]) if words is not None else ("", "")
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
-        module = text_of(path, source)[1:-1] if path is not None else ""
+        module = short_text(path, source)[1:-1] if path is not None else ""
         if not module:
             return
-        alias = text_of(name, source) if name is not None else ""
+        alias = short_text(name, source) if name is not None else ""
         if alias == ".":
             yield Import(module, (("*", "*"),))
         else:

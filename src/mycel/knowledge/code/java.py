@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import CALLEE_BYTES_MAX, Syntax, dotted, text_of
+from mycel.knowledge.code.syntax import CALLEE_BYTES_MAX, Syntax, dotted, short_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +42,7 @@ class Java(Syntax):
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         first = node.named_child(0)
         if first is not None and first.type == "modifiers":
-            words = text_of(first, source).split()
+            words = short_text(first, source).split()
             return "public" in words or ("private" not in words and "protected" not in words)
         return True
 
@@ -55,7 +55,7 @@ class Java(Syntax):
                 first.named_children if first is not None and first.type == "type_list" else [first]
             )
             for base in types:
-                name = dotted(text_of(base, source)) if base is not None else ""
+                name = dotted(short_text(base, source)) if base is not None else ""
                 if name:
                     yield name
 
@@ -74,7 +74,7 @@ class Java(Syntax):
         return super().may_resolve(parts, known) or parts[0][:1].isupper()
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
-        text = text_of(node, source).removeprefix("import").strip().rstrip(";").strip()
+        text = short_text(node, source).removeprefix("import").strip().rstrip(";").strip()
         is_static = text.startswith("static ")
         path = "".join(text.removeprefix("static ").split())
         module, _, name = path.rpartition(".")

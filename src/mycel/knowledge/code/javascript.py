@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from mycel.knowledge.code import javascript_modules as modules
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import Syntax, dotted, identifier, text_of
+from mycel.knowledge.code.syntax import Syntax, dotted, identifier, short_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
-_CLASSES: Final = frozenset({"class"})
 _PRIVATE: Final = re.compile(rb"(?:private|protected)\b")
-_COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_SPECIFIER: Final = re.compile(r"(?:type\s+)?([\w$]+|\"[^\"]*\")(?:\s+as\s+([\w$]+))?")
-_PATTERN: Final = re.compile(r"([\w$]+)(?:\s*:\s*([\w$]+))?")
-_PAIR: Final = re.compile(r"([\w$]+)(?:\s*:\s*([\w$]+))?\s*(?=,|$)")
-_NAMESPACE: Final = re.compile(r"\*\s*as\s+([\w$]+)")
-_DEFAULT: Final = re.compile(r"^\s*([\w$]+)\s*(?:,|$)")
-_BRACES: Final = re.compile(r"\{([^{}]*)\}", re.DOTALL)
+_LINE_BYTES_MAX: Final = 512
+"""How far before a declaration `export` is looked for on its line."""
 
 _COMMON: Final = """
     (class_declaration) @symbol.class
@@ -34,17 +28,24 @@ _COMMON: Final = """
     (program (export_statement (lexical_declaration
         (variable_declarator name: (identifier)) @symbol.constant)))
     (export_statement value: [(class) (function_expression) (arrow_function)] @symbol.function)
+    (assignment_expression left: (member_expression)
+        right: [(arrow_function) (function_expression) (generator_function) (class)]
+    ) @symbol.function
+    (pair value: [(arrow_function) (function_expression)]) @symbol.function
     (import_statement) @import
     (export_statement source: (string)) @import
-    (call_expression function: (identifier) @_require arguments: (arguments . (string) .)
-        (#eq? @_require "require")) @import
-    (call_expression function: (import) arguments: (arguments . (string))) @import
-    (variable_declarator name: [(identifier) (object_pattern)] value: (call_expression
-        function: (identifier) @_require arguments: (arguments . (string) .))
-        (#eq? @_require "require")) @import
+    (call_expression function: [(identifier) (import)] arguments: (arguments . (string))) @import
+    (variable_declarator value: [
+        (call_expression function: (identifier) arguments: (arguments . (string)))
+        (member_expression object:
+            (call_expression function: (identifier) arguments: (arguments . (string))))]) @import
+    (assignment_expression left: (member_expression) right: [
+        (call_expression function: (identifier) arguments: (arguments . (string)))
+        (member_expression object:
+            (call_expression function: (identifier) arguments: (arguments . (string))))]) @import
     (export_statement !source) @export
-    (expression_statement (assignment_expression left: (member_expression) @_target)
-        (#match? @_target "^(module\\\\.)?exports")) @export
+    (assignment_expression left: (member_expression)) @export
+    (variable_declarator value: (assignment_expression)) @export
     (call_expression function: [(identifier) (member_expression)] @call)
     (new_expression constructor: [(identifier) (member_expression)] @new)
 """
@@ -74,31 +75,31 @@ class JavaScript(Syntax):
     names_from_elsewhere = False
 
     def name(self, node: Node, source: bytes) -> str:
-        if node.type in _FUNCTIONS or node.type in _CLASSES:
-            named = node.child_by_field_name("name")
-            return identifier(named, source) if named is not None else "default"
+        match node.type:
+            case "assignment_expression":
+                return _assigned_name(node, source)
+            case "pair":
+                return _property_name(node, source)
+            case "variable_declarator" if modules.is_required(
+                node.child_by_field_name("value"), source
+            ):
+                return ""  # `const x = require("y")` is an import.
+        if node.type in modules.FUNCTIONS or node.type in modules.CLASSES:
+            return modules.own_name(node, source)
         found = node.child_by_field_name("name") or node.child_by_field_name("property")
         if found is None or found.type in ("object_pattern", "array_pattern", "string"):
             return ""
         if found.type == "nested_identifier":
-            return dotted(text_of(found, source))
-        name = identifier(found, source)
-        value = node.child_by_field_name("value") if node.type == "variable_declarator" else None
-        if value is not None and value.type == "call_expression":
-            called = value.child_by_field_name("function")
-            # `const x = require("y")` is an import.
-            if called is not None and text_of(called, source) == "require":
-                return ""
-        return name
+            return dotted(short_text(found, source))
+        return identifier(found, source)
 
     def kind(self, node: Node, kind: str) -> str:
-        if node.type in _CLASSES:
-            return "class"
-        return kind
+        right = node.child_by_field_name("right") if node.type == "assignment_expression" else node
+        return "class" if right is not None and right.type in modules.CLASSES else kind
 
     def body(self, node: Node) -> Node | None:
-        value = node.child_by_field_name("value")
-        return (value if value is not None else node).child_by_field_name("body")
+        value = node.child_by_field_name("value") or node.child_by_field_name("right") or node
+        return value.child_by_field_name("body")
 
     def signature(self, text: str) -> str:
         return text.rstrip(" \n{;").removesuffix("=>").rstrip()
@@ -109,12 +110,12 @@ class JavaScript(Syntax):
             return not name.startswith("#") and _PRIVATE.match(source, start) is None
         if node.type in _MEMBERS:
             return True
-        line = source.rfind(b"\n", 0, start) + 1
+        floor = max(0, start - _LINE_BYTES_MAX)
+        line = source.rfind(b"\n", floor, start) + 1 or floor
         return source[line:start].lstrip().startswith(b"export")
 
     def bases(self, node: Node, source: bytes) -> Iterator[str]:
-        if node.type == "variable_declarator":
-            node = node.child_by_field_name("value") or node
+        node = node.child_by_field_name("value") or node.child_by_field_name("right") or node
         for child in node.named_children:
             if child.type not in ("class_heritage", "extends_type_clause"):
                 continue
@@ -123,39 +124,23 @@ class JavaScript(Syntax):
                 for base in clause.named_children:
                     if base.type == "type_arguments":
                         continue
-                    name = dotted(text_of(base, source))
+                    name = dotted(short_text(base, source))
                     if name:
                         yield name
 
-    def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        text = _COMMENT.sub(" ", text_of(node, source)) if b"/" in source else ""
-        match node.type:
-            case "variable_declarator":
-                return _required(node, source)
-            case "call_expression":
-                return _called(node, source)
-            case _:
-                return _stated(text, node, source)
+    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
+        parts = super().callee(node, source)
+        return parts or modules.required_parts(short_text(node, source))
+
+    def imports(self, node: Node, source: bytes) -> Iterator[Import]:
+        return modules.imports(node, source)
 
     def exports(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        text = _COMMENT.sub(" ", text_of(node, source))
-        if node.type == "expression_statement":
-            yield from _assigned_exports(text)
-        elif (found := re.match(r"export\s*(?:type\s*)?\{([^}]*)\}", text)) is not None:
-            for name, alias in _SPECIFIER.findall(found[1]):
-                yield alias or name, name
-        elif (found := re.match(r"export\s+default\s+([\w$]+)\s*;?\s*$", text)) is not None:
-            yield "default", found[1]
-        elif (found := re.match(_DEFAULT_DECLARATION, text)) is not None:
-            yield "default", found[1] or "default"
-        elif (found := re.match(r"export\s*=\s*([\w$]+)", text)) is not None:
-            yield "default", found[1]
+        return modules.exports(node, source)
 
 
-_MEMBERS: Final = frozenset({"method_signature", "abstract_method_signature"})
-_DEFAULT_DECLARATION: Final = (
-    r"export\s+default\s+(?:abstract\s+)?(?:async\s+)?"
-    r"(?:class|function)\b\s*\*?\s*(?!extends\b)([\w$]+)?"
+_MEMBERS: Final = frozenset(
+    {"method_signature", "abstract_method_signature", "assignment_expression", "pair"}
 )
 
 
@@ -192,78 +177,28 @@ class Tsx(TypeScript):
     facts = TypeScript.facts + _JSX
 
 
-def _source(node: Node, source: bytes) -> str:
-    found = node.child_by_field_name("source")
-    return text_of(found, source)[1:-1] if found is not None else ""
+def _assigned_name(node: Node, source: bytes) -> str:
+    """The name of a function that is assigned to a property.
+
+    `exports.a` defines `a`, `A.prototype.b` and `A.b` define `A.b`, `this.a` defines `a`.
+    """
+    left = node.child_by_field_name("left")
+    name = dotted(short_text(left, source)) if left is not None else ""
+    exported = modules.exported_name(name)
+    if exported == modules.DEFAULT:
+        right = node.child_by_field_name("right")
+        return modules.own_name(right, source) if right is not None else ""
+    return exported or name.replace(".prototype.", ".").removeprefix("this.")
 
 
-def _stated(text: str, node: Node, source: bytes) -> Iterator[Import]:
-    """`import … from` and `export … from`."""
-    module = _source(node, source)
-    if not module:
-        # import fs = require("fs")
-        found = re.match(r"import\s+([\w$]+)\s*=\s*require\(\s*[\"']([^\"']+)", text)
-        if found is not None:
-            yield Import(found[2], (("default", found[1]),), alias=found[1], form="require")
-        return
-    head = text.rpartition("from")[0] if "from" in text else ""
-    reexport = text.startswith("export")
-    clause = re.sub(r"^(?:import|export)\s*(?:type\b(?!\s*,))?", "", head)
-    names: list[tuple[str, str]] = []
-    if (braces := _BRACES.search(clause)) is not None:
-        names += [(name.strip('"'), alias or name) for name, alias in _SPECIFIER.findall(braces[1])]
-        clause = clause[: braces.start()]
-    alias = ""
-    if (namespace := _NAMESPACE.search(clause)) is not None:
-        alias = namespace[1]
-        clause = clause[: namespace.start()]
-    elif reexport and "*" in clause:
-        names.append(("*", "*"))
-    elif (default := _DEFAULT.match(clause)) is not None:
-        names.insert(0, ("default", default[1]))
-    if namespace is not None and (default := _DEFAULT.match(clause)) is not None:
-        names.insert(0, ("default", default[1]))
-    yield Import(module, tuple(names), alias=alias, form="reexport" if reexport else "")
-
-
-def _argument(node: Node, source: bytes) -> str:
-    arguments = node.child_by_field_name("arguments")
-    first = arguments.named_child(0) if arguments is not None else None
-    return text_of(first, source)[1:-1] if first is not None else ""
-
-
-def _called(node: Node, source: bytes) -> Iterator[Import]:
-    """`require("x")` or `import("x")` whose value has no name."""
-    function = node.child_by_field_name("function")
-    before = source[max(0, node.start_byte - 2) : node.start_byte].rstrip()
-    # The declaration around it is an import as well, and says more.
-    if function is not None and function.type != "import" and before.endswith(b"="):
-        return
-    module = _argument(node, source)
-    if module:
-        yield Import(module, form="require")
-
-
-def _required(node: Node, source: bytes) -> Iterator[Import]:
-    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    module = _argument(value, source) if value is not None else ""
-    if name is None or not module:
-        return
-    text = text_of(name, source)
-    if name.type == "identifier":
-        yield Import(module, (("default", text),), alias=text, form="require")
-    else:
-        pairs = tuple((there, here or there) for there, here in _PATTERN.findall(text))
-        yield Import(module, pairs, form="require")
-
-
-def _assigned_exports(text: str) -> Iterator[tuple[str, str]]:
-    """`module.exports = f`, `module.exports = {a, b: c}`, `exports.a = b`."""
-    target, _, value = text.partition("=")
-    value = value.strip().rstrip(";").strip()
-    name = target.strip().removeprefix("module.").removeprefix("exports").removeprefix(".")
-    if re.fullmatch(r"[\w$]+", value):
-        yield name or "default", value
-    elif not name and value.startswith("{"):
-        for outside, inside in _PAIR.findall(value.strip("{} \n")):
-            yield outside, inside or outside
+def _property_name(node: Node, source: bytes) -> str:
+    """The name of a function in an object, if the object is exported or is a prototype."""
+    key, around = node.child_by_field_name("key"), node.parent
+    assigned = around.parent if around is not None else None
+    left = assigned.child_by_field_name("left") if assigned is not None else None
+    if key is None or left is None:
+        return ""
+    name, owner = identifier(key, source), dotted(short_text(left, source))
+    if owner in modules.EXPORTS:
+        return name
+    return f"{owner.removesuffix('.prototype')}.{name}" if owner.endswith(".prototype") else ""

@@ -112,7 +112,8 @@ _OPAQUE: Final = frozenset({"binary", "unknown"})
 
 # A header that only C++ can read: looked for in what is at hand of a `.h` file.
 _CPP_HEADER: Final = re.compile(
-    rb"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)",
+    rb"^[ \t]*+(?:class\s++\w|namespace\b|template\s*+<|using\s++\w"
+    rb"|public:|private:|protected:)",
     re.MULTILINE,
 )
 

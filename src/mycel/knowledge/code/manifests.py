@@ -11,9 +11,15 @@ import orjson
 
 from mycel.knowledge.code.facts import FileFacts
 
-_GO_MODULE: Final = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
-_STRING_OR_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
+KEY_PARTS_MAX: Final = 200
+"""Dots in one line of Cargo.toml; `tomllib` takes quadratic time for the parts of a key."""
+
+_GO_MODULE: Final = re.compile(r"^module[ \t]++\"?([^\s\"]++)", re.MULTILINE)
+# What is not closed goes on to the end of the line or text, so that no text is searched twice.
+_STRING_OR_COMMENT: Final = re.compile(
+    r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*+|/\*(?:.*?\*/|.*+)', re.DOTALL
+)
+_TRAILING_COMMA: Final = re.compile(r",(\s*+[}\]])")
 
 
 def go_mod(text: str) -> FileFacts:
@@ -23,6 +29,8 @@ def go_mod(text: str) -> FileFacts:
 
 def cargo(text: str) -> FileFacts:
     """The name of the crate, and that of its library as a setting if it is another."""
+    if any(line.count(".") > KEY_PARTS_MAX for line in text.splitlines()):
+        return FileFacts("cargo", note=f"a line has more than {KEY_PARTS_MAX} dots: not analysed")
     try:
         manifest = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

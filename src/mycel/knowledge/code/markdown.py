@@ -2,6 +2,8 @@
 
 A small reader of ours and no full parser: it knows code fences, code spans and paragraphs, which is
 what decides whether a bracket is a link. Code is blanked out first, so that offsets stay true.
+Brackets are paired with a stack in one pass over each paragraph, and every pattern either consumes
+what it looks at or stops after a fixed number of characters: the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -9,29 +11,42 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 from mycel.knowledge.code.facts import Link
 
 LINKS_MAX: Final = 10_000
 TEXT_CHARS_MAX: Final = 200
+_LABEL_CHARS_MAX: Final = 200
+"""Longer labels define and refer to nothing."""
 
-_FENCE: Final = re.compile(r" {0,3}(?:[-*+>]\s+|\d+[.)]\s+|>\s?)*(`{3,}|~{3,})(.*)")
+_FENCE: Final = re.compile(r" {0,3}(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*+(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")
-_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
-_TEXT: Final = r"((?:[^\[\]\\]|\\.|\[[^\[\]]{0,500}\](?:\([^()\s]{0,500}\))?){0,500})"
-_INLINE: Final = re.compile(
-    r"(!?)\[" + _TEXT + r"\]\([ \t\n]*(<[^<>\n]*>|(?:[^\s()\\<]|\\.|\([^\s()]*\))*)"
-    r"(?:[ \t\n]+(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\)))?[ \t\n]*\)"
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+\n")
+_BRACKET: Final = re.compile(r"\\.|(!?\[)|(\])", re.DOTALL)
+_DESTINATION: Final = re.compile(
+    r"\([ \t\n]*+(<[^<>\n]*+>|(?:[^\s()\\<]|\\.|\([^\s()]*+\))*+)"
+    r"(?:[ \t\n]++(?:\"[^\"]{0,500}+\"|'[^']{0,500}+'|\([^()]{0,500}+\)))?[ \t\n]*+\)"
 )
+_LABEL: Final = re.compile(r"\[([^\[\]]{0,200}+)\]")
 _DEFINITION: Final = re.compile(
-    r"^ {0,3}\[([^\[\]\n]{1,200})\]:[ \t]*(<[^<>\n]*>|\S+).*$", re.MULTILINE
+    r"^ {0,3}\[([^\[\]\n]{1,200}+)\]:[ \t]*+(<[^<>\n]*+>|\S++).*$", re.MULTILINE
 )
-_REFERENCE: Final = re.compile(r"(!?)\[" + _TEXT + r"\](?:\[([^\[\]]{0,200})\])?")
-_AUTOLINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]+)>")
-_BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']+")
+_AUTOLINK: Final = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]++)>")
+_BARE: Final = re.compile(r"\bhttps?://[^\s<>\[\]`\"']++")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PUNCTUATION: Final = ".,;:!?*_~"
+
+
+class _Found(NamedTuple):
+    """A link and its place in the text."""
+
+    start: int
+    end: int
+    target: str
+    words: str
+    form: str
 
 
 def links(text: str) -> tuple[Link, ...]:
@@ -42,40 +57,67 @@ def links(text: str) -> tuple[Link, ...]:
     """
     text = _without_code(text.replace("\r\n", "\n").replace("\r", "\n"))
     starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    found = sorted(_found(text), key=lambda item: item[0])
+    found = sorted(_found(text))
     return tuple(
-        Link(target, _label(words), bisect_right(starts, at), form)
-        for at, target, words, form in found[:LINKS_MAX]
-        if target
+        Link(each.target, _plain(each.words), bisect_right(starts, each.start), each.form)
+        for each in found[:LINKS_MAX]
+        if each.target
     )
 
 
-def _found(text: str) -> Iterator[tuple[int, str, str, str]]:
+def _found(text: str) -> Iterator[_Found]:
     definitions: dict[str, str] = {}
     for definition in _DEFINITION.finditer(text):
         definitions.setdefault(_key(definition[1]), _target(definition[2]))
     text = _DEFINITION.sub(_blank, text)
     taken: list[tuple[int, int]] = []
-    for link in _INLINE.finditer(text):
-        if _PARAGRAPH_END.search(link[0]):
+    start = 0
+    for end in (*(found.start() for found in _PARAGRAPH_END.finditer(text)), len(text)):
+        for link in _in_brackets(text, start, end, definitions):
+            yield link
+            while taken and taken[-1][0] >= link.start:  # An image inside this link.
+                taken.pop()
+            taken.append((link.start, link.end))
+        start = end
+    text = _blanked(text, taken)
+    for auto in _AUTOLINK.finditer(text):
+        yield _Found(*auto.span(), auto[1], "", "autolink")
+    for bare in _BARE.finditer(_AUTOLINK.sub(_blank, text)):
+        yield _Found(*bare.span(), _trimmed(bare[0]), "", "autolink")
+
+
+def _in_brackets(
+    text: str, start: int, end: int, definitions: Mapping[str, str]
+) -> Iterator[_Found]:
+    """The inline and reference links of a paragraph, in the order in which they end."""
+    openings: list[tuple[int, int, bool]] = []
+    outermost = 0
+    """How many of the openings are left by a link: links do not contain links."""
+    at = start
+    while (bracket := _BRACKET.search(text, at, end)) is not None:
+        at = bracket.end()
+        if bracket[1]:
+            openings.append((bracket.start(), at, bracket[1] == "!["))
+        if not bracket[2] or not openings:
             continue
-        taken.append(link.span())
-        yield link.start(), _target(link[3]), link[2], "image" if link[1] else "link"
-        # An image may be what is clicked on.
-        for image in _INLINE.finditer(link[2]) if "](" in link[2] else ():
-            yield link.start(2) + image.start(), _target(image[3]), image[2], "image"
-    text = _blanked(text, taken)
-    taken = []
-    for link in _REFERENCE.finditer(text) if definitions else ():
-        target = definitions.get(_key(link[3] or link[2]))
-        if target is not None:
-            taken.append(link.span())
-            yield link.start(), target, link[2], "image" if link[1] else "link"
-    text = _blanked(text, taken)
-    for link in _AUTOLINK.finditer(text):
-        yield link.start(), link[1], "", "autolink"
-    for link in _BARE.finditer(_AUTOLINK.sub(_blank, text)):
-        yield link.start(), _trimmed(link[0]), "", "autolink"
+        opening, begin, is_image = openings.pop()
+        is_active = is_image or len(openings) >= outermost
+        outermost = min(outermost, len(openings))
+        words = text[begin : min(bracket.start(), begin + 4 * TEXT_CHARS_MAX)]
+        found = _DESTINATION.match(text, at, end)
+        target = _target(found[1]) if found is not None else None
+        if found is None:
+            found = _LABEL.match(text, at, end)
+            label = found[1] if found is not None else ""
+            if not label and bracket.start() - begin <= _LABEL_CHARS_MAX:
+                label = words
+            target = definitions.get(_key(label)) if label else None
+        if target is None or not is_active:
+            continue
+        at = found.end() if found is not None else at
+        yield _Found(opening, at, target, words, "image" if is_image else "link")
+        if not is_image:
+            outermost = len(openings)
 
 
 def _without_code(text: str) -> str:
@@ -145,14 +187,28 @@ def _key(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def _label(words: str) -> str:
-    words = _INLINE.sub(lambda image: image[2], words) if "](" in words else words
+def _plain(words: str) -> str:
+    """The words of a link as they are read: an image is its description."""
+    if "](" in words:
+        words = "".join(_without_images(words))
     return " ".join(_ESCAPE.sub(r"\1", words).split())[:TEXT_CHARS_MAX]
+
+
+def _without_images(words: str) -> Iterator[str]:
+    at = 0
+    for image in sorted(_in_brackets(words, 0, len(words), {})):
+        if image.start >= at:
+            yield words[at : image.start]
+            yield image.words
+            at = image.end
+    yield words[at:]
 
 
 def _trimmed(url: str) -> str:
     """A bare address without the punctuation of the sentence around it."""
-    url = url.rstrip(".,;:!?*_~")
-    while url.endswith(")") and url.count(")") > url.count("("):
-        url = url[:-1].rstrip(".,;:!?*_~")
-    return url
+    surplus = url.count(")") - url.count("(")
+    end = len(url)
+    while end and (url[end - 1] in _PUNCTUATION or (surplus > 0 and url[end - 1] == ")")):
+        end -= 1
+        surplus -= url[end] == ")"
+    return url[:end]

@@ -1,4 +1,4 @@
-"""Python, for the files whose syntax tree is looked at: see `scanning` for the others."""
+"""Python."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import shortened
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import Syntax, dotted, identifier, text_of
+from mycel.knowledge.code.syntax import Syntax, dotted, identifier, short_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STRING: Final = re.compile(rb"""[rRuU]?("\""|'''|"|')""")
-_EMPTY_LINE: Final = re.compile(r"\n\s*\n")
+_EMPTY_LINE: Final = re.compile(r"\n[^\S\n]*+\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
-_FROM: Final = re.compile(r"from\s*(\.[.\s]*)?\s*([\w.\s]*?)\s*\bimport\b(.*)", re.DOTALL)
-_FROM_ON_LINE: Final = re.compile(r"from (\.*+)([\w.]*+) import\b(.*)", re.DOTALL)
-_ALIAS: Final = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 # What stands around a name that is a parameter or a target.
 _AFTER_BOUND: Final = re.compile(rb"[\s\\]*+(?:[,)\]:]|=(?!=)|in\b)")
 _BEFORE_BOUND: Final = frozenset(b"" if c is None else c.encode() for c in (None, *"(,*;:=[\r\n\\"))
@@ -37,6 +34,8 @@ class Python(Syntax):
         (import_statement) @import
         (import_from_statement) @import
         (call function: [(identifier) (attribute)] @call)
+        ; `[*f()]` is parsed as a call of `*f`.
+        (call function: (list_splat [(identifier) (attribute)] @call))
     """
     bindings = """
         (parameters (identifier) @bound)
@@ -64,7 +63,7 @@ class Python(Syntax):
             return name if name.isupper() and not name.startswith("__") else ""
         if node.type == "type_alias_statement":
             left = node.child_by_field_name("left")
-            return dotted(text_of(left, source).partition("[")[0]) if left is not None else ""
+            return dotted(short_text(left, source).partition("[")[0]) if left is not None else ""
         return super().name(node, source)
 
     def signature(self, text: str) -> str:
@@ -84,12 +83,22 @@ class Python(Syntax):
             return
         for argument in arguments.named_children:
             if argument.type in ("identifier", "attribute", "subscript"):
-                base = dotted(text_of(argument, source).partition("[")[0])
+                base = dotted(short_text(argument, source).partition("[")[0])
                 if base:
                     yield base
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        return imports_in(text_of(node, source).replace("\\", " "))
+        names = [_named(each, source) for each in node.children_by_field_name("name")]
+        module = node.child_by_field_name("module_name")
+        if module is None:
+            # Without an alias the first part of the name is known.
+            return [Import(there, alias=here or there) for there, here in names]
+        if any(child.type == "wildcard_import" for child in node.named_children):
+            names = [("*", "*")]
+        text = "".join(short_text(module, source).split()).replace("\\", "")
+        within = text.lstrip(".")
+        pairs = tuple((there, here or there) for there, here in names)
+        return (Import(within, pairs, level=len(text) - len(within)),)
 
     def may_bind(self, source: bytes, start: int, end: int) -> bool:
         if _AFTER_BOUND.match(source, end) is None:
@@ -100,12 +109,14 @@ class Python(Syntax):
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():
             return (text,)
+        if "#" in text:
+            text = _COMMENT.sub("", text)
         if text.startswith("super()."):
             text = "super." + text[8:]
         parts = text.split(".")
         if all(map(str.isidentifier, parts)):
             return tuple(parts)
-        return super().parts(text) if "(" not in text and "#" not in text else ()
+        return super().parts(text) if "(" not in text else ()
 
 
 def is_exported(name: str) -> bool:
@@ -123,22 +134,22 @@ def doc_at(source: bytes, start: int) -> str:
     return shortened(paragraph)
 
 
-def imports_in(text: str) -> Iterable[Import]:
-    """What a statement imports."""
-    if "#" in text:
-        text = _COMMENT.sub("", text)
-    if text.startswith("import"):
-        return list(_plain(text))
-    found = _FROM_ON_LINE.match(text) or _FROM.match(text)
-    if found is None:
-        return ()
-    dots, module, names = found.groups()
-    level = (dots or "").count(".")
-    pairs = tuple((name, alias or name) for name, alias in _ALIAS.findall(names))
-    return (Import("".join(module.split()), pairs, level=level),)
+def _named(node: Node, source: bytes) -> tuple[str, str]:
+    """A name that is imported, and its alias or ""."""
+    if node.type != "aliased_import":
+        return _dotted(node, source), ""
+    name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
+    return (
+        _dotted(name, source) if name is not None else "",
+        short_text(alias, source) if alias is not None else "",
+    )
 
 
-def _plain(text: str) -> Iterator[Import]:
-    """`import a.b, c as d`. Without an alias the first part of the name is known."""
-    for module, alias in _ALIAS.findall(text.removeprefix("import")):
-        yield Import(module, alias=alias or module)
+def _dotted(node: Node, source: bytes) -> str:
+    text = short_text(node, source)
+    if text.isidentifier():
+        return text
+    # Spaces, comments and continued lines may stand around the dots.
+    return ".".join(
+        short_text(part, source) for part in node.named_children if part.type == "identifier"
+    )

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import Syntax, dotted, identifier, text_of
+from mycel.knowledge.code.syntax import Syntax, dotted, identifier, short_text, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_USE: Final = re.compile(r"^(?:pub(?:\s*\([^)]*\))?\s+)?use\s+")
-_TOKEN: Final = re.compile(r"[{},]|\bas\s+\w+|(?:r#)?[\w*]+|::")
-_COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?use\s++")
+_TOKEN: Final = re.compile(r"[{},]|\bas\s++\w++|(?:r#)?[\w*]++|::")
+# A comment that is not closed goes on to the end.
+_COMMENT: Final = re.compile(r"/\*(?:.*?\*/|.*+)|//[^\n]*+", re.DOTALL)
 _USE_DEPTH_MAX: Final = 32
+_USE_PARTS_MAX: Final = 64
 
 
 class Rust(Syntax):
@@ -57,7 +59,7 @@ class Rust(Syntax):
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "impl_item":
             of = node.child_by_field_name("type")
-            return dotted(text_of(of, source)).rpartition(".")[2] if of is not None else ""
+            return dotted(short_text(of, source)).rpartition(".")[2] if of is not None else ""
         found = node.child_by_field_name("name")
         name = identifier(found, source) if found is not None else ""
         # Constants inside functions and `const _` are nobody's business.
@@ -79,7 +81,7 @@ class Rust(Syntax):
             bounds = node.child_by_field_name("bounds")
             nodes = bounds.named_children if bounds is not None else []
         for base in nodes:
-            name = dotted(text_of(base, source))
+            name = dotted(short_text(base, source))
             if name:
                 yield name
 
@@ -140,4 +142,6 @@ def use_paths(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
         elif token.startswith(("as ", "as\t")):
             alias = token.split()[-1]
         elif token != "::":
+            if len(path) >= _USE_PARTS_MAX:
+                return
             path = (*path, token.removeprefix("r#"))

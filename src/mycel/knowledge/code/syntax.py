@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SIGNATURE_CHARS_MAX: Final = 240
 CALLEE_BYTES_MAX: Final = 240
+NAME_BYTES_MAX: Final = 1000
 
 _NAME: Final = re.compile(r"[#~]?[^\W\d][\w$]*|\$[\w$]*|operator\W{1,3}")
 _CALLEE: Final = re.compile(r"[#\w$]+(?:(?:\.|\?\.|::|->)[#\w$]+)*")
@@ -120,6 +121,12 @@ class Syntax:
         return parts[0] in known or (self.names_from_elsewhere and len(parts) == 1)
 
 
+def short_text(node: Node, source: bytes) -> str:
+    """The text of a node that should be short, such as a name; "" when it is not."""
+    start, end = node.byte_range
+    return source[start:end].decode("utf-8", "replace") if end - start <= NAME_BYTES_MAX else ""
+
+
 def text_of(node: Node, source: bytes) -> str:
     start, end = node.byte_range
     return source[start:end].decode("utf-8", "replace")
@@ -127,7 +134,7 @@ def text_of(node: Node, source: bytes) -> str:
 
 def identifier(node: Node, source: bytes) -> str:
     """The text of a node that should be a name; "" when it is none (after an error, say)."""
-    text = text_of(node, source)
+    text = short_text(node, source)
     return text if text.isidentifier() or _NAME.fullmatch(text) is not None else ""
 
 

