@@ -7,6 +7,7 @@ Modules, in the order in which a command passes through them:
 - `foreign`     words and signs that KIP does not have, and what it says instead
 - `idioms`      what several tokens say in another language, and the same in KIP
 - `complaints`  what is wrong with a command, and what to write instead
+- `endings`     what follows a complete command and belongs to another statement
 - `values`      variables, placeholders, numbers, strings, JSON values
 - `patterns`    concept matchers and link patterns
 - `conditions`  what FILTER tests

@@ -12,8 +12,7 @@ from unicodedata import category
 from unicodedata import name as character_name
 
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
-from mycel.kip import ast
-from mycel.kip.foreign import BOUNDS, CHARACTERS, FUNCTIONS, KEYWORDS, STATEMENTS, WORDS
+from mycel.kip.foreign import CHARACTERS, FUNCTIONS, KEYWORDS, WORDS
 from mycel.kip.idioms import subscript
 from mycel.kip.lexer import Tokens
 from mycel.model.limits import NESTING_DEPTH_MAX
@@ -25,7 +24,10 @@ from mycel.syntax.strings import is_broken
 from mycel.syntax.tokens import END
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_QUERY_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
+_OUTSIDE = frozenset(
+    ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
+)
+"""Keywords that never stand inside parentheses or values."""
 
 
 def fail(
@@ -79,6 +81,7 @@ def unexpected(
         or subscript(tokens)
         or _about_character(tokens, token)
         or _about_end(tokens, token)
+        or _about_unclosed(tokens, token, expected)
         or _about_date(tokens, token)
         or _about_spelling(token, expected)
         or hint
@@ -118,25 +121,51 @@ def _about_character(tokens: Tokens, token: str) -> str | None:
     return None
 
 
-def _about_end(tokens: Tokens, token: str) -> str | None:
-    """A bracket that is still open where the command ends, or where another one closes."""
-    if token != END and token not in _CLOSING.values():
-        return None
+def _open_brackets(tokens: Tokens) -> list[int]:
+    """The places of the brackets that are open before the next token, outermost first."""
     open_at: list[int] = []
     for at, each in enumerate(tokens.tokens[: tokens.at]):
         if each in _CLOSING:
             open_at.append(at)
         elif each in _CLOSING.values() and open_at:
             open_at.pop()
+    return open_at
+
+
+def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+    """A bracket that is still open before a keyword that cannot stand inside it."""
+    after = tokens.tokens[tokens.at + 1]
+    open_at = _open_brackets(tokens)
+    if not open_at or _CLOSING[tokens.tokens[open_at[-1]]] not in expected:
+        return None
+    is_find = open_at[0] == 1 and tokens.tokens[0] == "FIND"
+    if token == "{" and is_find:
+        token = "WHERE"  # Forgotten together with the parenthesis.
+    elif token not in _OUTSIDE or after == ":":
+        return None
+    if not is_find:
+        return f"{_place_of(tokens, open_at[-1])} before {token}."
+    written = tokens.text[tokens.starts[1] : tokens.ends[tokens.at - 1]]
+    closed = f"FIND{written}{')' * len(open_at)}" if len(written) <= 60 else "FIND(…)"
+    return f"{_place_of(tokens, open_at[-1])}: write {closed} {token} …"
+
+
+def _place_of(tokens: Tokens, opened: int) -> str:
+    bracket = tokens.tokens[opened]
+    line, column = Source(tokens.text).position(tokens.starts[opened])
+    return f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}`"
+
+
+def _about_end(tokens: Tokens, token: str) -> str | None:
+    """A bracket that is still open where the command ends, or where another one closes."""
+    if token != END and token not in _CLOSING.values():
+        return None
+    open_at = _open_brackets(tokens)
     if not open_at:
         return "There is no bracket left to close; remove it." if token != END else None
-    bracket = tokens.tokens[open_at[-1]]
-    if token == _CLOSING[bracket]:
+    if token == _CLOSING[tokens.tokens[open_at[-1]]]:
         return None
-    line, column = Source(tokens.text).position(tokens.starts[open_at[-1]])
-    return (
-        f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}` first."
-    )
+    return f"{_place_of(tokens, open_at[-1])} first."
 
 
 def _about_date(tokens: Tokens, token: str) -> str | None:
@@ -202,52 +231,6 @@ def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str
 def misplaced(tokens: Tokens, hint: str) -> str | None:
     """The hint, when the next token is a keyword in the wrong place."""
     return hint if tokens.tokens[tokens.at] in KEYWORDS else None
-
-
-# After the command.
-
-
-def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
-    """Something stands after a command that is complete."""
-    token = tokens.tokens[tokens.at]
-    inner = found.command if isinstance(found, ast.Explain) else found
-    if token in STATEMENTS:
-        hint: str | None = (
-            "One statement per command: send them one by one, or together as a batch."
-            " Only UPSERT statements may follow one another."
-        )
-    elif isinstance(inner, ast.Find) and token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
-        hint = _QUERY_ORDER
-    elif token in {"WHERE", "LIMIT", "CURSOR"}:
-        hint = "WHERE stands before LIMIT, and LIMIT before CURSOR, each at most once."
-    else:
-        hint = None
-    meant = BOUNDS.get(token.upper()) if isinstance(inner, ast.Traverse) else None
-    end = "the end of the command"
-    return unexpected(tokens, end, *_modifiers(inner), hint=hint, meant=meant)
-
-
-def _modifiers(found: ast.Command) -> tuple[str, ...]:
-    match found:
-        case ast.Find(cursor=None, limit=None, order_by=()):
-            return ("ORDER", "LIMIT", "CURSOR")
-        case ast.Find(cursor=None, limit=None, order_by=(*_, last)):
-            ended = last.descending
-            return ("LIMIT", "CURSOR") if ended else ("ASC", "DESC", "LIMIT", "CURSOR")
-        case ast.Export(cursor=None, limit=None) | ast.DescribeTypes(cursor=None, limit=None):
-            return ("LIMIT", "CURSOR")
-        case ast.Find(cursor=None) | ast.Export(cursor=None) | ast.DescribeTypes(cursor=None):
-            return ("CURSOR",)
-        case ast.Update(limit=None):
-            return ("LIMIT",)
-        case ast.Search():
-            return ("WITH", "MODE", "THRESHOLD", "LIMIT")
-        case ast.Traverse():
-            return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
-        case ast.Capsule():
-            return ("WITH", "UPSERT")
-        case _:
-            return ()
 
 
 # Strings.

@@ -50,10 +50,53 @@ def group(tokens: Tokens) -> str | None:
     if first[0] not in "?(":
         return None
     after = _after_bracket(tokens, tokens.at)
-    if tokens.tokens[after] != "UNION":
+    if tokens.tokens[after].upper() not in {"UNION", "OR", "||", "|"}:
         return "Drop these braces: clauses stand one after another, and all of them have to hold."
     clause = "(…)" if first == "(" else f"{shorten(first)} {{…}}"
     return f"Drop the first braces: {clause} UNION {{ … }}. Repeat in each what both should share."
+
+
+def junction(tokens: Tokens) -> str | None:
+    """A word or sign between two clauses, where it is the next token."""
+    sign, following = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 1]
+    if sign in {"AND", "&&"}:
+        return f"Clauses that all have to hold stand one after another: leave {sign} out."
+    if sign not in {"OR", "||", "|"}:
+        return None
+    if following == "FILTER":
+        return "Conditions are joined inside one filter: FILTER(… || …)."
+    pattern = clause(tokens, tokens.at + 1)
+    return (
+        f"Patterns are alternatives in a block of UNION: write UNION {{ {pattern} }} in the place "
+        f"of {sign}, and repeat in it what both should share."
+    )
+
+
+def clause(tokens: Tokens, first: int) -> str:
+    """The clause at a place as it is written, without braces around it, or an ellipsis."""
+    at = first + (tokens.tokens[first][0] == "?")
+    if tokens.tokens[at] not in {"{", "("}:
+        return "…"
+    after = _after_bracket(tokens, at)
+    written = tokens.text[tokens.starts[first] : tokens.ends[after - 1]]
+    if at == first and written[0] == "{":
+        written = written[1:-1].strip()
+    return written if len(written) <= 80 else "…"
+
+
+def concept_in_parentheses(tokens: Tokens, opened: int) -> str | None:
+    """`?a (type: "T")`, from the place of the parenthesis on."""
+    if tokens.tokens[opened + 1] not in {"type", "name"} or tokens.tokens[opened + 2] != ":":
+        return None
+    after = _after_bracket(tokens, opened)
+    inner = tokens.text[tokens.ends[opened] : tokens.starts[after - 1]].strip()
+    matcher = f"{{{inner}}}" if len(inner) <= 80 else "{…}"
+    before = tokens.tokens[opened - 1]
+    if before[0] == "?":
+        matcher = f"{shorten(before)} {matcher}"
+    elif before not in {",", "("}:
+        matcher = f"?x {matcher}"
+    return f"A concept stands in braces, a link in parentheses: write {matcher}."
 
 
 def _after_bracket(tokens: Tokens, opened: int) -> int:
@@ -121,6 +164,28 @@ def hops(tokens: Tokens) -> str | None:
     if walk := _WALK.match(tokens.text, tokens.starts[tokens.at]):
         bounds = f"{{{walk[1] or 1},{walk[3]}}}" if walk[2] else f"{{{walk[1]}}}"
     return f"Write the hops in braces: {name}{bounds}."
+
+
+def hops_and_alternatives(tokens: Tokens, first: int) -> str:
+    """`"p"{1,3} | "q"`, with the first predicate at a place."""
+    subject = tokens.tokens[first - 2]
+    subject = shorten(subject) if subject[0] == "?" else "…"
+    names: list[str] = []
+    at = start = first
+    while tokens.tokens[at] not in {",", ")", END}:
+        at = _after_bracket(tokens, at) if tokens.tokens[at] == "{" else at + 1
+        if tokens.tokens[at] in {"|", ",", ")", END}:
+            names.append(tokens.text[tokens.starts[start] : tokens.ends[at - 1]])
+            start = at + 1
+    target = tokens.tokens[at + 1] if tokens.tokens[at] == "," else "…"
+    target = shorten(target) if target[0] == "?" else "…"
+    patterns = [f"({subject}, {shorten(name, 40)}, {target})" for name in names[:3]]
+    union = " ".join((patterns[0], *(f"UNION {{ {each} }}" for each in patterns[1:])))
+    along = " | ".join(shorten(name.split("{")[0].strip(), 40) for name in names[:3])
+    return (
+        f"Hops follow a single predicate: write {union}. To follow several on one way, use "
+        f"TRAVERSE FROM {{…}} ALONG {along}."
+    )
 
 
 def hop_range(tokens: Tokens, opened: int) -> str | None:

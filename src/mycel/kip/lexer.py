@@ -24,6 +24,7 @@ from functools import cache
 from typing import Final
 
 from mycel.errors import InvalidSyntax
+from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax import tokens
 from mycel.syntax.tokens import TextRules, checked_text
 
@@ -33,6 +34,10 @@ _RULES: Final = TextRules(
     if_no_text="Send the command as a string.",
     if_no_unicode="Send the text as valid Unicode; write characters beyond U+FFFF as themselves.",
     if_too_long="Split it into several commands, or pass long values as parameters.",
+)
+_CAPSULE_RULES: Final = _RULES._replace(
+    if_too_long=f"UPSERT statements of up to {CAPSULE_BYTES_MAX >> 20} MiB are applied as a"
+    " capsule: db.apply_capsule(text) in Python, `mycel capsule apply FILE` on the command line."
 )
 
 # White space and comments before a token, then the token. Possessive quantifiers (`*+`): a comment
@@ -106,7 +111,10 @@ def checked(text: object, bytes_max: int) -> str:
         InvalidSyntax: it is no text, or holds a lone surrogate.
         ResourceExhausted: it is longer than `bytes_max`.
     """
-    return checked_text(text, bytes_max, _RULES)
+    rules = _RULES
+    if isinstance(text, str) and len(text) > bytes_max >> 2 and bytes_max < CAPSULE_BYTES_MAX:
+        rules = _CAPSULE_RULES if is_capsule(text) else _RULES
+    return checked_text(text, bytes_max, rules)
 
 
 def is_capsule(text: str) -> bool:

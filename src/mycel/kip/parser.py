@@ -12,7 +12,8 @@ from typing import Any
 
 from mycel.errors import MycelError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.complaints import trailing, unexpected
+from mycel.kip.complaints import unexpected
+from mycel.kip.endings import trailing
 from mycel.kip.foreign import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find

@@ -20,6 +20,7 @@ _PATTERN = '`(subject, "predicate", object)` or `(id: "P:…")`'
 _HOPS = "Hops are {m}, {m,n} or {m,}."
 _NAME_ALONE = "Here the predicate is a single name: no hops and no alternatives."
 _VARIABLE_ALONE = "A predicate variable takes no hops and no alternatives."
+_NO_HOPS = "Alternatives take no hops."
 _CHOICE_ALONE = "Use one predicate with hops, or one UNION block for each predicate."
 
 
@@ -118,6 +119,8 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
             raise unexpected(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
         tokens.at += 1
         return ast.LinkById(identity, tokens.span(opened))
+    if meant := idioms.concept_in_parentheses(tokens, opened):
+        raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
     subject = endpoint(tokens, depth, "subject", exact=exact)
     _comma(tokens, "subject")
     predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)
@@ -198,12 +201,14 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         raise unexpected(
             tokens,
             "a predicate in double quotes, a placeholder or a variable",
-            hint="Turn the pattern round: (object, predicate, subject)." if token == "^" else None,
+            hint=_predicate_hint(token),
         )
     name = values.text(tokens, "a predicate")
     token = texts[tokens.at]
     if token == "{":
         minimum, maximum = _hops(tokens)
+        if texts[tokens.at] == "|":
+            raise fail(tokens, _NO_HOPS, idioms.hops_and_alternatives(tokens, first))
         return ast.PredicateHops(name, minimum, maximum, tokens.span(first))
     if token != "|":
         return name
@@ -212,12 +217,16 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         tokens.at += 1
         names.append(values.text(tokens, "a predicate"))
     if texts[tokens.at] == "{":
-        raise fail(
-            tokens,
-            "Alternatives take no hops.",
-            _CHOICE_ALONE,
-        )
+        raise fail(tokens, _NO_HOPS, idioms.hops_and_alternatives(tokens, first))
     return ast.PredicateChoice(tuple(names), tokens.span(first))
+
+
+def _predicate_hint(token: str) -> str | None:
+    if token == "^":
+        return "Turn the pattern round: (object, predicate, subject)."
+    if token in {"(", "["}:
+        return 'Alternatives stand without brackets, and take no hops: (?a, "p" | "q", ?b).'
+    return None
 
 
 def _hops(tokens: Tokens) -> tuple[int, int | None]:

@@ -36,7 +36,9 @@ def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
     texts = tokens.tokens
     opened = tokens.at
     if texts[opened] != "{":
-        raise unexpected(tokens, "{", hint=f"{name} is followed by a block: {name} {{ … }}.")
+        clause = "…" if name == "WHERE" else idioms.clause(tokens, opened)
+        hint = f"{name} is followed by a block: {name} {{ {clause} }}."
+        raise unexpected(tokens, "{", hint=hint)
     tokens.at = opened + 1
     clauses: list[ast.Clause] = []
     while (token := texts[tokens.at]) != "}":
@@ -124,7 +126,8 @@ def _no_clause(tokens: Tokens) -> Exception:
         hint = f"Conditions stand in a filter: FILTER({token}(…))."
     elif token[0].isalpha():
         hint = CLAUSES.get(token.upper())
-    return unexpected(tokens, "a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}", hint=hint)
+    expected = ("a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}")
+    return unexpected(tokens, *expected, hint=hint, meant=idioms.junction(tokens))
 
 
 # Modifiers.

@@ -97,7 +97,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         ("UPDATE ?x SET ATTRIBUTES {a: ADD(1 2)}", "2", "comma is missing"),
         ("UPSERT { } WITH {a: 1}", "{", "WITH METADATA { … }"),
         (where('?x {5: "T"}'), "5", "A matcher is"),
-        ('FIND(?x) WHERE { ?x {type: "T"} LIMIT 5', "LIMIT", "Close the block"),
+        ('FIND(?x) WHERE { ?x {type: "T"} LIMIT 5', "LIMIT", "with `}` before LIMIT"),
         # Something empty, or out of range.
         ("FIND() WHERE { }", ")", "FIND(?x)"),
         ("FIND(?x) WHERE { }", "{ }", "at least one clause"),
@@ -120,7 +120,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         (where('(?x {type: "T"}, "p", ?y)'), "{", "clause of its own"),
         (where('(?x, "p", "Aspirin")'), '"Aspirin"', '{type: "…", name: "…"}'),
         (where('?x {type: "T"}, ?y {type: "T"}'), ",", "one after another"),
-        (where('(?x, "p" | "q"{1,2}, ?y)'), "{", "one UNION block"),
+        (where('(?x, "p" | "q"{1,2}, ?y)'), "{", 'UNION { (?x, "q"{1,2}, ?y) }'),
         (where("(?x, ?p{1,2}, ?y)"), "{", "takes no hops"),
         (where('?x {type: "T", colour: "red"}'), "colour", "FILTER(?x.attributes.colour"),
         (where('?x {"type": "T"}'), '"type"', "`type:`"),
