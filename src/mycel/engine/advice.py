@@ -112,8 +112,8 @@ class _Adviser:
         if self._reader.concept_named(number, name) is not None:
             return
         missing = f"There is no {type_name} named {shorten(name)!r}"
-        if close := self._close(number, name):
-            yield f"{missing}. Did you mean {_quoted(close)}?"
+        if close := close_to(self._reader, number, name):
+            yield f"{missing}. Did you mean {quoted_names(close)}?"
         elif elsewhere := self._types_of(name):
             yield f"{missing}, but there is one of type {_either(elsewhere)}."
         else:
@@ -122,17 +122,6 @@ class _Adviser:
     def _types_of(self, name: str) -> list[str]:
         types = lookup.types_named(self._connection, name, CLOSE_MAX)
         return [self._reader.registry.types.name(self._connection, number) for number in types]
-
-    def _close(self, type_number: int, name: str) -> list[str]:
-        """Names of this type that are like a name: some of the type, and those that begin alike."""
-        if not 0 < len(name) <= _NAME_COMPARED_MAX:
-            return []
-        names = lookup.names_of_type(self._connection, type_number, NAMES_COMPARED_MAX)
-        if len(names) == NAMES_COMPARED_MAX:
-            start = name[:_PREFIX]
-            for begin in {start, start.lower(), start.upper(), start.capitalize()}:
-                names += lookup.names_from(self._connection, begin, type_number, NAMES_COMPARED_MAX)
-        return close_names(name, names)
 
     # Attributes.
 
@@ -245,6 +234,22 @@ class _Adviser:
         return self._looks <= LOOKS_MAX
 
 
+def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
+    """Names of a type, or of any, that are like a name.
+
+    Compared are some of the type, and those that begin alike.
+    """
+    if not 0 < len(name) <= _NAME_COMPARED_MAX:
+        return []
+    connection = reader.connection
+    names = lookup.names_of_type(connection, type_number, NAMES_COMPARED_MAX)
+    if len(names) == NAMES_COMPARED_MAX:
+        start = name[:_PREFIX]
+        for begin in {start, start.lower(), start.upper(), start.capitalize()}:
+            names += lookup.names_from(connection, begin, type_number, NAMES_COMPARED_MAX)
+    return close_names(name, names)
+
+
 def close_names(name: str, known: Iterable[str]) -> list[str]:
     """The names most like a name: in other letters, as a part of it or of them, or with a slip.
 
@@ -265,7 +270,7 @@ def _undeclared(definition: ConceptDefinition, key: str) -> str:
     names = [rule.name for rule in definition.rules]
     lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
     if close := close_names(key, names):
-        return f"{lacks}; did you mean {_quoted(close)}?"
+        return f"{lacks}; did you mean {quoted_names(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
     shown = ", ".join(map(shorten, names[:_ATTRIBUTES_SHOWN_MAX]))
     return f"{lacks}; it declares {shown}{more}."
@@ -308,7 +313,8 @@ def _ends(allowed: tuple[str, ...]) -> str:
     return "anything" if ANY in allowed else _either(allowed)
 
 
-def _quoted(names: Iterable[str]) -> str:
+def quoted_names(names: Iterable[str]) -> str:
+    """Names for a question: the one, or one of several."""
     return " or ".join(repr(shorten(name)) for name in names)
 
 

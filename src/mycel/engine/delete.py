@@ -15,11 +15,13 @@ from mycel.engine.references import missing_target
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation
 from mycel.kip import ast
+from mycel.model.elements import Concept
 from mycel.model.ids import is_concept
+from mycel.model.names import CONCEPT_TYPE
 from mycel.model.values import check_metadata_keys
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
-from mycel.store.transaction import Transaction
+from mycel.store.transaction import Retired, Transaction
 from mycel.syntax.diagnostics import located
 
 
@@ -91,10 +93,30 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
             if concept is not None:
                 check_removal(concept)
                 typed.check_removal(concept)
-                retired = tx.retire_found(concept)
+                retired = _retired(tx, concept)
                 concepts += retired.concepts
                 propositions += retired.propositions
     return Outcome({"deleted_concepts": concepts, "deleted_propositions": propositions})
+
+
+def _retired(tx: Transaction, concept: Concept) -> Retired:
+    """Remove a concept; of a definition in use, the hint has the command that shows its users.
+
+    Raises:
+        ConstraintViolation: it is a definition that is still in use.
+    """
+    try:
+        return tx.retire_found(concept)
+    except ConstraintViolation as error:
+        if "users" in error.data:
+            statement, pattern = "DELETE PROPOSITIONS ?x", f'?x (?s, "{concept.name}", ?o)'
+            if concept.type == CONCEPT_TYPE:
+                statement, pattern = "DELETE CONCEPT ?x DETACH", f'?x {{type: "{concept.name}"}}'
+            error.hint = (
+                f"FIND(?x) WHERE {{ {pattern} }} shows them all. If they may go, delete them first:"
+                f" {statement} WHERE {{ {pattern} }}."
+            )
+        raise
 
 
 def _targets(

@@ -20,11 +20,12 @@ was written, in lower case, in upper case and with capitals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
+from mycel.engine.advice import close_names, close_to, quoted_names
 from mycel.engine.outcome import Outcome
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -61,6 +62,9 @@ LINKS_PER_SOURCE: Final = 200
 
 CONCEPTS_FOLLOWED: Final = 20
 """At how many concepts that match a question about links are looked for."""
+
+WORDS_COMPARED: Final = 3
+"""How many words of a question that finds nothing are compared with names, each on its own."""
 
 PREDICATES_MATCHED: Final = 10
 PREDICATES_READ: Final = 5_000
@@ -100,10 +104,47 @@ def search(reader: Reader, node: ast.Search, values: Values) -> Outcome:
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
-    said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
-    warnings = (said,) if limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX else ()
+    found = find(reader, question, node.kind, kind=kind, limit=most)
+    hits = [hit for hit in found if hit.score >= threshold]
+    warnings: tuple[str, ...] = ()
+    if not hits:
+        warnings = tuple(_about_miss(reader, question, node.kind, kind, found, threshold))
+    elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
+        said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
+        warnings = (said,)
     return Outcome([hit.to_dict() for hit in hits], warnings=warnings)
+
+
+def _about_miss(
+    reader: Reader,
+    question: str,
+    element_kind: ast.ElementKind,
+    kind: int | None,
+    found: Sequence[Hit],
+    threshold: float,
+) -> Iterator[str]:
+    """Why a search gives nothing: the threshold, or a name that is only nearly right."""
+    if found:
+        best = found[0]
+        shown = best.element.name if isinstance(best.element, Concept) else best.element.id
+        yield (
+            f"Nothing reaches the THRESHOLD {threshold}; the best is {shorten(shown)!r} with"
+            f" {best.score:.2f}."
+        )
+        return
+    words = [word for word in question.split() if len(word) > BEGINNING_CHARACTERS_MIN]
+    for each in dict.fromkeys((" ".join(question.split()), *words[:WORDS_COMPARED])):
+        if close := _close(reader, element_kind, kind, each):
+            yield f"Nothing was found for {shorten(each)!r}. Did you mean {quoted_names(close)}?"
+            return
+
+
+def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name: str) -> list[str]:
+    """Names that are like a name: of concepts and, for links, of predicates before those."""
+    if element_kind == "CONCEPT":
+        return close_to(reader, kind, name)
+    names = survey.definitions(reader.connection, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
+    return close_names(_as_predicate(name), names) or close_to(reader, None, name)
 
 
 def fold_text(store: Store) -> None:

@@ -186,19 +186,21 @@ def types_named(connection: apsw.Connection, name: str, limit: int) -> list[int]
     return [number for (number,) in every(connection, query, (name, limit))]
 
 
-def names_of_type(connection: apsw.Connection, type_number: int, limit: int) -> list[str]:
-    """Names of some concepts of a type."""
-    query = "SELECT name FROM concept WHERE type = ? LIMIT ?"
-    return [name for (name,) in every(connection, query, (type_number, limit))]
+def names_of_type(connection: apsw.Connection, type_number: int | None, limit: int) -> list[str]:
+    """Names of some concepts of a type, or of any."""
+    of_type = "" if type_number is None else "WHERE type = ?2"
+    query = f"SELECT name FROM concept {of_type} LIMIT ?1"
+    bindings = (limit,) if type_number is None else (limit, type_number)
+    return [name for (name,) in every(connection, query, bindings)]
 
 
 def names_from(
-    connection: apsw.Connection, beginning: str, type_number: int, limit: int
+    connection: apsw.Connection, beginning: str, type_number: int | None, limit: int
 ) -> list[str]:
-    """Of so many names that begin so, those of a type: the index knows names, not types."""
+    """Of so many names that begin so, those of a type, or all: the index knows names, not types."""
     query = (
-        "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ? AND name < ? LIMIT ?)"
-        " WHERE type = ?"
+        "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
+        " WHERE ?4 IS NULL OR type = ?4"
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
     return [name for (name,) in every(connection, query, bindings)]

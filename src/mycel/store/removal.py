@@ -6,19 +6,24 @@ Links that refer to what goes, and links about those links, go with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
 from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
 from mycel.store.journal import Kind
 from mycel.store.ledger import Ledger
+from mycel.store.reader import Reader
+from mycel.store.rows import every, only
 
 if TYPE_CHECKING:
     from mycel.store.transaction import Transaction
+
+USERS_SHOWN: Final = 3
+"""How many elements that use a definition an error names."""
 
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
@@ -81,11 +86,27 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
     table, column = (
         ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
     )
-    used = ledger.row(
-        f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1", (ledger.number_defined_by(concept),)
+    number = ledger.number_defined_by(concept)
+    users = f"FROM {table} WHERE {column} = ?"
+    some = every(ledger.connection, f"SELECT id {users} ORDER BY id LIMIT ?", (number, USERS_SHOWN))
+    if not some:
+        return
+    (count,) = only(ledger.connection, f"SELECT count(*) {users}", (number,))
+    noun = table if count == 1 else f"{table}s"
+    listed = ", ".join(_shown(ledger.reader, user) for (user,) in some)
+    raise ConstraintViolation(
+        f"{concept.name!r} is still in use by {count} {noun}:"
+        f" {listed}{', …' if count > USERS_SHOWN else ''}.",
+        hint=f"Remove every {table} that uses it first.",
+        data={"count": count, "users": [ledger.reader.outer_id(user) for (user,) in some]},
     )
-    if used:
-        raise ConstraintViolation(
-            f"{concept.name!r} is still in use.",
-            hint=f"Remove every {table} that uses it first.",
-        )
+
+
+def _shown(reader: Reader, number: int) -> str:
+    """An element for a message: its id, and its name or the names of its ends."""
+    element = reader.element(number)
+    if isinstance(element, Proposition):
+        ends = (reader.element(ids.parse_id(end)) for end in (element.subject, element.object))
+        names = [shorten(end.name) if isinstance(end, Concept) else "a link" for end in ends]
+        return f"{element.id} (from {names[0]} to {names[1]})"
+    return "" if element is None else f"{element.id} ({shorten(element.name)})"

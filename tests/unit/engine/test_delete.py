@@ -126,7 +126,12 @@ def test_a_type_that_is_not_defined_is_an_error(graph: Graph) -> None:
 
 def test_a_definition_in_use_stays_and_goes_together_with_its_uses(graph: Graph) -> None:
     definition = '?x {type: "$ConceptType", name: "City"}'
-    graph.refuses(ConstraintViolation, f"DELETE CONCEPT ?x DETACH WHERE {{ {definition} }}")
+    error = graph.refuses(ConstraintViolation, f"DELETE CONCEPT ?x DETACH WHERE {{ {definition} }}")
+    assert "'City' is still in use by 2 concepts: " in error.message
+    assert error.data["count"] == len(error.data["users"]) == 2
+    users = 'FIND(?x) WHERE { ?x {type: "City"} }'
+    assert error.hint.startswith(f"{users} shows them all.")
+    assert 'DELETE CONCEPT ?x DETACH WHERE { ?x {type: "City"} }' in error.hint
     result = graph.run(
         f'DELETE CONCEPT ?x DETACH WHERE {{ {definition} UNION {{ ?x {{type: "City"}} }} }}'
     )

@@ -312,3 +312,29 @@ def test_concepts_and_links_can_be_found_together(db: mycel.Nexus) -> None:
         found = [hit.element.id for hit in find(reader, "terrace rosemary")]
     assert "P:77:repels" in found
     assert any(each.startswith("C:") for each in found)
+
+
+# What finds nothing.
+
+
+def test_a_search_without_results_suggests_close_names(db: mycel.Nexus) -> None:
+    for question, suggested in {
+        'SEARCH CONCEPT "Aphyd"': "Nothing was found for 'Aphyd'. Did you mean 'Aphid'?",
+        'SEARCH CONCEPT "aphyd bites"': "Nothing was found for 'aphyd'. Did you mean 'Aphid'?",
+        'SEARCH CONCEPT "Aphyd" WITH TYPE "Pest"': "Nothing was found for 'Aphyd'. Did you mean"
+        " 'Aphid'?",
+        'SEARCH PROPOSITION "repalz"': "Nothing was found for 'repalz'. Did you mean 'repels'?",
+    }.items():
+        outcome = run(db, question)
+        assert (outcome.result, outcome.warnings) == ([], (suggested,))
+    assert run(db, 'SEARCH CONCEPT "Aphyd" WITH TYPE "Tool"').warnings == ()
+    assert run(db, 'SEARCH CONCEPT "qqqq"').warnings == ()
+    assert run(db, 'SEARCH CONCEPT "louse"').warnings == ()
+
+
+def test_a_threshold_that_nothing_reaches_is_told_with_the_best_score(db: mycel.Nexus) -> None:
+    outcome = run(db, 'SEARCH CONCEPT "louse" THRESHOLD 0.9')
+    assert outcome.result == []
+    assert outcome.warnings == (
+        "Nothing reaches the THRESHOLD 0.9; the best is 'Aphid' with 0.80.",
+    )

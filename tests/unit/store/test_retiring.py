@@ -130,7 +130,14 @@ def test_a_definition_in_use_cannot_be_removed(db: mycel.Nexus) -> None:
     for meta, name in (("$ConceptType", FACT), ("$PropositionType", "likes")):
         with pytest.raises(ConstraintViolation) as caught:
             retire(db, definition(db, meta, name))
-        assert name in caught.value.message
+        count, noun, example = (
+            (2, "concepts", f"{one} (one)")
+            if name == FACT
+            else (1, "proposition", "likes (from one to other)")
+        )
+        assert f"{name!r} is still in use by {count} {noun}: " in caught.value.message
+        assert example in caught.value.message
+        assert caught.value.data["count"] == count
         with pytest.raises(ConstraintViolation):
             db.purge(definition(db, meta, name), "why")
     assert db.snapshot() == before
