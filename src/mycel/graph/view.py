@@ -95,7 +95,7 @@ class GraphView:
         reader = self._take()
         try:
             number = reader.registry.predicate_number(reader.connection, predicate)
-            source, target = resolve(src), resolve(dst)
+            source, target = reader.number(src), reader.number(dst)
             found = reader.link(source, number, target, tombstoned=True)
         except apsw.Error as error:
             raise translate(error) from error
@@ -138,9 +138,9 @@ class GraphView:
         types: Collection[str] | None,
         include_tombstoned: bool,
     ) -> Iterator[Proposition]:
-        number = resolve(end)
         reader = self._take()
         try:
+            number = reader.number(end)
             if isinstance(types, str):
                 types = (types,)
             predicates = (
@@ -275,7 +275,7 @@ def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:
         NotFound: there never was such an element.
     """
     if not isinstance(start, tuple) or isinstance(start, Concept | Proposition):
-        number = resolve(start)
+        number = reader.number(start)
         if not reader.was_ever(number):
             raise NotFound(
                 f"There is no live element {shown_ref(start)} to start from.",

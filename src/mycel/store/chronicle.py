@@ -18,7 +18,7 @@ from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
 from mycel.store.purge import PurgeFields
 from mycel.store.reader import PastReader, Reader
-from mycel.store.refs import Ref, resolve, shown_ref
+from mycel.store.refs import Ref, shown_ref
 from mycel.store.rows import Row, every, first, only
 
 Moment = int | str | datetime
@@ -100,7 +100,7 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     Raises:
         NotFound: there never was such an element.
     """
-    connection, number = reader.connection, resolve(ref)
+    connection, number = reader.connection, reader.number(ref)
     table = "concept" if ids.is_concept(number) else "proposition"
     rows = every(
         connection,

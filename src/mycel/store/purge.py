@@ -25,7 +25,7 @@ from mycel.store import text
 from mycel.store.audit import Auditor
 from mycel.store.journal import Kind, hash_of
 from mycel.store.ledger import Ledger
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref
 from mycel.store.removal import check_not_in_use
 from mycel.store.rows import every, first, only
 from mycel.store.transaction import Transaction
@@ -91,7 +91,8 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     """
     check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
     ledger = tx.ledger
-    reader, number = ledger.reader, resolve(ref)
+    reader = ledger.reader
+    number = reader.number(ref)
     if not reader.was_ever(number):
         raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
     live = ledger.reader.concept(number) if ids.is_concept(number) else None

@@ -23,6 +23,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.store import link_ends
 from mycel.store.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
+from mycel.store.refs import Ref, resolve
 from mycel.store.registry import Registry
 from mycel.store.rows import KEPT, Row, first, only
 
@@ -158,6 +159,21 @@ class Reader:
         return f"{began}:{root.hex()}"
 
     # Single elements.
+
+    def number(self, ref: Ref) -> int:
+        """The number of the element that a caller names, by its id or by the element itself.
+
+        An id is all of its text: the number of one link with the predicate of another names
+        nothing (`NO_PROPOSITION`). Nothing is known of the predicate of what was purged.
+
+        Raises:
+            InvalidId: it is neither an element nor an id.
+        """
+        number = resolve(ref)
+        if ref.__class__ is not str or ids.is_concept(number):
+            return number
+        found = self.proposition(number, tombstoned=True)
+        return number if found is None or found.id == ref else ids.NO_PROPOSITION
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
         if ids.is_concept(number):

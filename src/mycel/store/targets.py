@@ -14,7 +14,7 @@ from mycel.model.names import check_identifier, check_name, shorten
 from mycel.model.records import concept_key, proposition_key
 from mycel.store.audit import Auditor
 from mycel.store.reader import Reader
-from mycel.store.refs import Ref, resolve
+from mycel.store.refs import Ref
 
 Named = Ref | tuple[str, str]
 """An element, or the type and name of a concept that may never have been there."""
@@ -61,7 +61,7 @@ def _known(reader: Reader, ref: Ref) -> int:
     Raises:
         NotFound: there never was such an element.
     """
-    number = resolve(ref)
+    number = reader.number(ref)
     if not reader.was_ever(number):
         raise NotFound(f"There is no element {ref!r}, live or removed.")
     return number

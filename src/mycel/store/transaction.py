@@ -120,7 +120,8 @@ class Transaction:
         """The live edge, or None."""
         ledger = self.ledger
         number = ledger.registry.predicate_number(ledger.connection, predicate)
-        return ledger.reader.link(resolve(src), number, resolve(dst))
+        reader = ledger.reader
+        return reader.link(reader.number(src), number, reader.number(dst))
 
     # Definitions.
 
