@@ -21,9 +21,10 @@ from mycel import schema
 from mycel.errors import SchemaError
 from mycel.schema import ir
 from mycel.schema.catalog import Catalog
+from mycel.schema.descriptions import describe
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
-from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, Step, describe
+from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, Step
 from tests.properties import schemas
 
 # Schemas that can be edited, and their text.
@@ -401,7 +402,7 @@ class Shape:
                 for end in ("from_type", "to_type"):
                     each[end] = to if each[end] == from_ else each[end]
 
-    def _drop_type(self, step: Step, type_kind: str, name: str) -> None:
+    def _hide_type(self, step: Step, type_kind: str, name: str) -> None:
         del self.types[type_kind, name]
         for said in self.types.values():
             assert name not in said.get("implements", ())
@@ -459,7 +460,7 @@ class Shape:
                 elif columns["property"] == from_:
                     columns["property"] = to
 
-    def _drop_property(
+    def _hide_property(
         self, step: Step, type_kind: str, type_name: str, property_name: str
     ) -> None:
         said = self.types[type_kind, type_name]

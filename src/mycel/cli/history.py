@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -12,7 +11,7 @@ import rich_click as click
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.labels import readable
 from mycel.cli.output import count
-from mycel.cli.parameters import ELEMENT, moment, resolve
+from mycel.cli.parameters import ELEMENT, confirmed, moment, resolve
 
 
 @click.command(cls=Command)
@@ -98,7 +97,8 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
     """
     with session.open() as db:
         id_ = resolve(db, element)
-        if not yes and not _confirm(session, id_):
+        question = f"Forget {id_} and all that refers to it, for good?"
+        if not yes and not confirmed(session, question):
             session.out.note("Nothing was purged.")
             return 1
         gone = db.purge(id_, reason)
@@ -108,9 +108,3 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
     if not gone.scrubbed:
         session.out.note("Others kept the file busy: traces of it may remain in unused space.")
     return 0
-
-
-def _confirm(session: Session, id_: str) -> bool:
-    if session.as_json or not sys.stdin.isatty():
-        raise click.UsageError("Purging cannot be undone: say --yes if you mean it.")
-    return click.confirm(f"Forget {id_} and all that refers to it, for good?", err=True)

@@ -198,6 +198,17 @@ def type_and_name(text: str) -> tuple[str, str] | None:
     return type_name, name
 
 
+def confirmed(session: Session, question: str) -> bool:
+    """Whether a person agrees to what cannot be undone.
+
+    Raises:
+        click.UsageError: there is nobody to ask.
+    """
+    if session.as_json or not sys.stdin.isatty():
+        raise click.UsageError("This cannot be undone: say --yes if you mean it.")
+    return click.confirm(question, err=True)
+
+
 def exactly(words: Sequence[str], *counts: int, form: str) -> None:
     """Refuse another number of words than a command understands."""
     if len(words) not in counts:

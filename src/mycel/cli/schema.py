@@ -10,13 +10,15 @@ import rich_click as click
 
 from mycel.cli.context import Group, Session, pass_session
 from mycel.cli.output import count
-from mycel.cli.parameters import moment, read_text
+from mycel.cli.parameters import confirmed, moment, read_text
 
 if TYPE_CHECKING:
+    from mycel.migration.applying import ApplyResult
     from mycel.schema import Catalog
     from mycel.schema.steps import Step
 
 FILE = "FILE"
+_HIDDEN = "What is hidden: Team, or Person.city"
 _VIOLATIONS_SHOWN = 10
 
 
@@ -101,56 +103,99 @@ def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool)
 @schema.command()
 @click.argument("file", metavar=FILE, help="The schema (- is standard input)")
 @click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
+@click.option("--allow-data-loss", is_flag=True, help="Drop what goes, instead of hiding it")
 @pass_session
-def plan(session: Session, file: str, no_data: bool) -> int:
+def plan(session: Session, file: str, no_data: bool, allow_data_loss: bool) -> int:
     """Show what applying a schema would do, and whether it can be done.
 
     Constraints that are added, and properties that become required, are checked against the data in
-    a transaction that is rolled back. Exits with 1 if the plan is not supported.
+    a transaction that is rolled back, and rows that go or come back are counted. What is hidden can
+    be restored, what is dropped cannot. Exits with 1 if the plan is not supported.
     """
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Planning"):
-        planned = db.schema.plan(catalog, check_data=not no_data)
+        planned = db.schema.plan(catalog, check_data=not no_data, allow_data_loss=allow_data_loss)
     _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     if not session.as_json and planned.changes:
-        said = "It can be applied." if planned.supported else "It cannot be applied."
+        asked = " with --allow-removals, because types go" if planned.removals else ""
+        said = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
         session.out.note(said)
     return int(not planned.supported)
 
 
 @schema.command()
 @click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@click.option("--allow-removals", is_flag=True, help="Let types go that are no longer declared")
 @click.option(
     "--allow-data-loss",
     is_flag=True,
-    help="Let what is no longer declared go for good, instead of hiding it",
-)
-@click.option(
-    "--allow-empty",
-    is_flag=True,
-    help="Take a schema that declares nothing for what is meant: it hides all that is declared",
+    help="Drop what goes, instead of hiding it: it cannot be restored",
 )
 @pass_session
-def apply(session: Session, file: str, allow_data_loss: bool, allow_empty: bool) -> int:
+def apply(session: Session, file: str, allow_removals: bool, allow_data_loss: bool) -> int:
     """Put a schema in force: definitions, data and indexes, as one transaction.
 
-    What is no longer declared is hidden, and comes back when it is declared again. If the plan is
-    not supported, or the data does not satisfy the schema, nothing changes; the status is then 1.
+    Properties that are no longer declared are hidden, and with --allow-removals types, too; they
+    come back when they are declared again. If the plan is not supported, or the data does not
+    satisfy the schema, nothing changes; the status is then 1.
     """
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Applying"):
-        if not allow_empty and next(catalog.types, None) is None:
-            _refuse_empty(db.schema.catalog)
-        warnings = db.schema.plan(catalog, check_data=False).warnings
-        result = db.schema.apply(catalog, allow_data_loss=allow_data_loss)
-    said = result.to_dict()
-    if warnings:
-        said["warnings"] = list(warnings)
-    _show_steps(session, result.changes, said, warnings)
-    if not session.as_json and result.changes:
-        done = f"Applied; the schema is in force from entry {result.manifest_version} on."
-        session.out.note(done if result.applied else "Nothing was changed.")
-    return int(not result.supported)
+        result = db.schema.apply(
+            catalog, allow_removals=allow_removals, allow_data_loss=allow_data_loss
+        )
+    return _show_result(session, result)
+
+
+@schema.command()
+@pass_session
+def hidden(session: Session) -> None:
+    """List types and properties that are hidden, with the number of their rows.
+
+    They come back when they are declared again, by `schema apply` or `schema restore`.
+    """
+    with session.open(reading=True) as db:
+        found = db.schema.hidden()
+    session.out.list(
+        found,
+        ("name", "rows", "last seen at", "declaration"),
+        lambda each: (each.name, each.rows, each.seq, " ".join(each.declaration.split())),
+        lambda each: each.to_dict(),
+        empty="Nothing is hidden.",
+    )
+
+
+@schema.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
+@pass_session
+def restore(session: Session, names: tuple[str, ...]) -> int:
+    """Declare hidden types and properties again, as they were, with their data."""
+    with session.open() as db, session.out.waiting("Applying"):
+        result = db.schema.restore(*names)
+    return _show_result(session, result)
+
+
+@schema.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
+    """Let hidden types and properties go: they cannot be restored any more.
+
+    Declared again, they are new and empty. Earlier states still show their data.
+    """
+    with session.open() as db:
+        if not yes and not confirmed(session, f"Discard {', '.join(names)}?"):
+            session.out.note("Nothing was discarded.")
+            return 1
+        gone = db.schema.discard(*names)
+    session.out.list(
+        gone,
+        ("discarded", "rows"),
+        lambda each: (each.name, each.rows),
+        lambda each: each.to_dict(),
+    )
+    return 0
 
 
 @schema.command()
@@ -215,23 +260,13 @@ def _load(path: str) -> Catalog:
     return load(read_text(path), file=None if path == "-" else path)
 
 
-def _refuse_empty(accepted: Catalog) -> None:
-    """A file that is empty by mistake should not hide everything.
-
-    Raises:
-        SchemaError: there is something to hide.
-    """
-    # Late: see the package's docstring.
-    from mycel.errors import SchemaError
-
-    number = sum(1 for _ in accepted.types)
-    if number:
-        raise SchemaError(
-            f"The schema declares nothing. Applying it would hide {count(number, 'type')} with all"
-            " data of them.",
-            hint="If that is what you want, say --allow-empty; `mycel schema show` prints what is"
-            " in force.",
-        )
+def _show_result(session: Session, result: ApplyResult) -> int:
+    """Show what became of a schema; the status is 1 if it is not supported."""
+    _show_steps(session, result.changes, result.to_dict(), result.warnings)
+    if not session.as_json and result.changes:
+        done = f"Applied; the schema is in force from entry {result.manifest_version} on."
+        session.out.note(done if result.applied else "Nothing was changed.")
+    return int(not result.supported)
 
 
 def _sizes(sizes: dict[str, int]) -> str:
@@ -242,7 +277,8 @@ def _show_steps(
     session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
 ) -> None:
     # Late: see the package's docstring.
-    from mycel.schema.steps import UnsupportedChange, describe
+    from mycel.schema.descriptions import describe
+    from mycel.schema.steps import UnsupportedChange
 
     if session.as_json:
         session.out.object(wire)

@@ -7,8 +7,10 @@ Modules, in the order in which data passes through them:
 - `definitions`  writing what a schema declares into the definitions
 - `rewriting`    taking the rows of one type along: renames, drops, defaults, keys
 - `fitting`      whether rows satisfy what is declared, and which do not
+- `consent`      what a caller has to agree to
 - `applying`     all of it as one transaction
-- `restoring`    bringing back what was dropped softly
+- `restoring`    bringing back the instances of hidden types
+- `hidden`       what is hidden: listed, declared again, let go
 - `inference`    a schema for types that grew in KIP
 - `door`         `db.schema`: what callers see
 """

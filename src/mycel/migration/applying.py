@@ -19,6 +19,7 @@ rows in between satisfy neither schema.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -28,24 +29,32 @@ from mycel.engine.typed import APPLYING
 from mycel.errors import ConstraintViolation
 from mycel.migration import catalogs, fitting, restoring, rewriting
 from mycel.migration.catalogs import identity_of
+from mycel.migration.consent import Consent, has_rows, refuse_removals
 from mycel.migration.definitions import Definitions, existing, number_of, place_of
 from mycel.migration.fitting import Findings
 from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restoring import Restored
-from mycel.migration.rewriting import DROPPED, Rewrite
+from mycel.migration.rewriting import DROPPED, Counts, Rewrite
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     EdgeType,
     InstanceType,
     Interface,
     NodeType,
-    Property,
     SchemaType,
-    property_named,
 )
 from mycel.schema.planner import Plan, plan
 from mycel.schema.slots import slots_of
-from mycel.schema.steps import RestoreProperty, RestoreType, Step, type_of
+from mycel.schema.steps import (
+    DropProperty,
+    DropType,
+    HideProperty,
+    HideType,
+    RestoreProperty,
+    RestoreType,
+    Step,
+    type_of,
+)
 from mycel.schema.stored import PG, declaration, decode_property, dropped_entry, remembered
 from mycel.store import instances
 from mycel.store.database import Store
@@ -69,6 +78,8 @@ class ApplyResult:
     """The position of the journal after it; without a change, the present one."""
     changes: tuple[Step, ...]
     """The steps of the plan, and what of the data stands in the way."""
+    warnings: tuple[str, ...] = ()
+    """What may not be what was meant, and what stays hidden."""
 
     @property
     def steps(self) -> tuple[dict[str, Any], ...]:
@@ -76,13 +87,14 @@ class ApplyResult:
         return tuple(each.to_dict() for each in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The result for JSON."""
-        return {
+        """The result for JSON, with warnings only if there are any."""
+        said: dict[str, Any] = {
             "supported": self.supported,
             "applied": self.applied,
             "manifest_version": self.manifest_version,
             "steps": list(self.steps),
         }
+        return said | {"warnings": list(self.warnings)} if self.warnings else said
 
 
 class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, and no error.
@@ -98,41 +110,50 @@ class Planned(NamedTuple):
     plan: Plan
 
 
-def plan_for(store: Store, desired: Catalog, earlier: Planned | None = None) -> Planned:
+def plan_for(
+    store: Store, desired: Catalog, consent: Consent, earlier: Planned | None = None
+) -> Planned:
     """The plan from the schema in force; the earlier one, if that is still what is in force."""
     with store.reading() as reader:
-        definitions = Head.read(reader.connection).definitions
+        connection = reader.connection
+        definitions = Head.read(connection).definitions
         if earlier is not None and earlier.definitions == definitions:
             return earlier
-        accepted = catalogs.read(reader.connection, dropped=True)
-    return Planned(definitions, accepted, plan(accepted, desired))
+        accepted = catalogs.read(connection, dropped=True)
+        made = plan(
+            accepted,
+            desired,
+            allow_data_loss=consent.data_loss,
+            is_empty=lambda declared: not has_rows(reader, accepted, declared),
+        )
+    return Planned(definitions, accepted, made)
 
 
-def apply(
-    store: Store, desired: Catalog, *, actor: str, allow_data_loss: bool = False
-) -> ApplyResult:
+def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> ApplyResult:
     """Put a schema in force, if the plan is supported and the data satisfies it.
 
     Raises:
         SchemaApplyInProgress: somebody else applies one.
+        SchemaError: it removes types, and the caller has not agreed to that.
     """
-    planned, version = _attempt(
-        store, desired, None, actor=actor, allow_data_loss=allow_data_loss, dry_run=False
-    )
+    planned, version = _attempt(store, desired, None, actor=actor, consent=consent, dry_run=False)
+    is_applied = version is not None
     if version is None:
         with store.reading() as reader:
             version = Head.read(reader.connection).seq
-        return ApplyResult(planned.supported, False, version, planned.changes)
-    return ApplyResult(True, True, version, planned.changes)
+    changes, warnings = planned.changes, planned.warnings
+    return ApplyResult(planned.supported, is_applied, version, changes, warnings)
 
 
-def rehearse(store: Store, desired: Catalog, planned: Planned, *, actor: str) -> Plan:
+def rehearse(
+    store: Store, desired: Catalog, planned: Planned, *, actor: str, consent: Consent
+) -> Plan:
     """The plan, with what of the data stands in its way: done, looked at, and rolled back.
 
     Raises:
         SchemaApplyInProgress: somebody else applies a schema.
     """
-    return _attempt(store, desired, planned, actor=actor, allow_data_loss=False, dry_run=True)[0]
+    return _attempt(store, desired, planned, actor=actor, consent=consent, dry_run=True)[0]
 
 
 def _attempt(
@@ -141,24 +162,31 @@ def _attempt(
     earlier: Planned | None,
     *,
     actor: str,
-    allow_data_loss: bool,
+    consent: Consent,
     dry_run: bool,
 ) -> tuple[Plan, int | None]:
     """The plan, and the position of the journal after it was carried out, if it was."""
     with schema_apply_lock(store.location.path):
-        _, accepted, planned = plan_for(store, desired, earlier)
+        _, accepted, planned = plan_for(store, desired, consent, earlier)
         if not planned.supported or not planned.changes:
             return planned, None
+        if not (dry_run or consent.removals):
+            with store.reading() as reader:
+                refuse_removals(reader, planned)
         findings = Findings()
         message = f"{MESSAGE} {planned.catalog.ir_hash}"
+        seq = None
         try:
             with store.transaction(actor=actor, message=message) as tx:
-                _Apply(tx, accepted, planned, findings, allow_data_loss=allow_data_loss).run()
+                run = _Apply(tx, accepted, planned, findings, consent)
+                run.run()
+                planned = run.counted()
                 if findings or dry_run:
                     raise _RolledBack
-                return planned, tx.ledger.head.seq + 1  # With the row that closes it.
+                seq = tx.ledger.head.seq + 1  # With the row that closes it.
         except _RolledBack:
-            return replace(planned, changes=(*planned.changes, *findings.steps())), None
+            planned = replace(planned, changes=(*planned.changes, *findings.steps()))
+        return planned, seq
 
 
 class _Apply:
@@ -170,14 +198,14 @@ class _Apply:
         accepted: Catalog,
         planned: Plan,
         findings: Findings,
-        *,
-        allow_data_loss: bool,
+        consent: Consent,
     ) -> None:
         tx.memo[APPLYING] = True
         self._tx: Final = tx
+        self._planned: Final = planned
         self._catalog: Final = planned.catalog
         self._findings: Final = findings
-        self._remembers: Final = not allow_data_loss
+        self._remembers: Final = not consent.data_loss
         self._accepted: Final = {identity_of(each): each for each in accepted.types}
         self._definitions: Final = Definitions(tx, planned.catalog)
         self._looked_at: Final = {
@@ -187,10 +215,11 @@ class _Apply:
         }
         """Identities of types whose rows have to be looked at."""
         self._returning: Final = {
-            (identity_of(each.owner), each.declared.name)
+            (identity_of(each.owner), each.declared.name): each.remembered.prop_id
             for each in planned.changes
             if isinstance(each, RestoreProperty)
         }
+        """The properties that come back: the ids that they had when they were hidden."""
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
@@ -200,8 +229,17 @@ class _Apply:
         }
         """Types that come back, as they were."""
         self._restored: Final[list[Restored]] = []
-        self._past: Final[dict[str, dict[str, int]]] = {}
-        """For each type, the properties that come back, and where in the journal they were."""
+        self._past: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {}
+        """For each type, the properties that come back, and what its definition remembers of
+        them: the newest first."""
+        self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
+        """For each type, what its definition remembers of others."""
+        self._retired: Final[Counter[str]] = Counter()
+        """How many instances of a type were removed."""
+        self._revived: Mapping[str, int] = {}
+        """How many instances of a type came back."""
+        self._counts: Final[dict[str, Counts]] = {}
+        """For each type, what became of its rows."""
 
     def run(self) -> None:
         for declared in self._catalog.types:
@@ -217,7 +255,7 @@ class _Apply:
             if not self._is_as_it_was(declared):
                 self._define(declared)
         self._move_instances()
-        restoring.restore(self._tx, self._restored)
+        self._revived = restoring.restore(self._tx, self._restored)
         changed: list[InstanceType] = [
             each
             for each in self._catalog.types
@@ -226,7 +264,10 @@ class _Apply:
         for each in changed:
             rewrite = self._rewrite(each)
             if rewrite.is_needed:
-                rewriting.run(self._tx, rewrite, number_of(self._tx, each), self._findings)
+                number = number_of(self._tx, each)
+                counts = rewriting.run(self._tx, rewrite, number, self._findings)
+                self._counts[identity_of(each)] = counts
+                self._remember_again(each, counts)
         for each in changed:
             self._index(each)
         self._check(changed)
@@ -272,6 +313,7 @@ class _Apply:
             for each in chunk:
                 is_there = ledger.find_key(each.number) is not None  # Or it went with another one.
                 if is_there and (declared.kip_name, each.name) not in ACTORS:
+                    self._retired[identity_of(declared)] += 1
                     self._tx.retire(ledger.reader.outer_id(each.number), reason=DROPPED)
 
     # 2. Definitions.
@@ -313,8 +355,9 @@ class _Apply:
         entries: list[Mapping[str, Any]] = []
         for entry in said.get(PG, {}).get("dropped", ()) if declaration(said) else ():
             was = decode_property(entry["property"])
-            if self._comes_back(declared, was):
-                self._past.setdefault(identity_of(declared), {})[was.name] = entry["seq"]
+            if self._returning.get((identity_of(declared), was.name)) == was.prop_id:
+                past = self._past.setdefault(identity_of(declared), {})
+                past.setdefault(was.name, []).insert(0, entry)
             else:
                 entries.append(entry)
         if before is not None and self._remembers:
@@ -322,12 +365,15 @@ class _Apply:
             entries += [
                 dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
             ]
+        self._memories[identity_of(declared)] = entries
         return entries
 
-    def _comes_back(self, declared: SchemaType, was: Property) -> bool:
-        now = property_named(declared, was.name)
-        is_said = (identity_of(declared), was.name) in self._returning
-        return is_said and now is not None and now.type == was.type
+    def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
+        """Let a definition remember values that were to come back and do not fit."""
+        past = self._past.get(identity_of(declared), {})
+        left = [entry for name in counts.left for entry in reversed(past[name])]
+        if left:
+            self._definitions.write(declared, [*self._memories[identity_of(declared)], *left])
 
     # 3. Renamed types.
 
@@ -392,7 +438,10 @@ class _Apply:
         return rewriting.rewrite_of(
             before if isinstance(before, (NodeType, EdgeType)) else None,
             declared,
-            restored=self._past.get(identity_of(declared), {}),
+            restored={
+                name: [entry["seq"] for entry in entries]
+                for name, entries in self._past.get(identity_of(declared), {}).items()
+            },
             is_checked=identity_of(declared) in self._looked_at,
             adopts=identity_of(declared) in self._adopted,
         )
@@ -420,6 +469,36 @@ class _Apply:
                 fitting.check_ends(tx, each, self._catalog, findings)
             if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
                 fitting.check_cardinality(tx, each, findings)
+
+    # What happened, in numbers.
+
+    def counted(self) -> Plan:
+        """The plan, with the numbers of rows that its steps touched."""
+        changes = tuple(map(self._counted, self._planned.changes))
+        left = (
+            f"property {each.owner.name}.{each.declared.name}: {each.left} of"
+            f" {each.left + (each.rows or 0)} hidden values do not fit and stay hidden."
+            f" {self._counts[identity_of(each.owner)].reasons[each.declared.name]}"
+            for each in changes
+            if isinstance(each, RestoreProperty) and each.left
+        )
+        return replace(self._planned, changes=changes, warnings=(*self._planned.warnings, *left))
+
+    def _counted(self, step: Step) -> Step:
+        match step:
+            case HideType() | DropType() if not isinstance(step.before, Interface):
+                return replace(step, rows=self._retired[identity_of(step.before)])
+            case RestoreType() if not isinstance(step.declared, Interface):
+                return replace(step, rows=self._revived.get(identity_of(step.declared), 0))
+            case HideProperty() | DropProperty() if not isinstance(step.owner, Interface):
+                counts = self._counts.get(identity_of(step.owner), Counts())
+                return replace(step, rows=counts.removed[step.before.name])
+            case RestoreProperty() if not isinstance(step.owner, Interface):
+                counts = self._counts.get(identity_of(step.owner), Counts())
+                name = step.declared.name
+                return replace(step, rows=counts.restored[name], left=counts.left[name])
+            case _:
+                return step
 
 
 def _table(declared: InstanceType) -> Table:

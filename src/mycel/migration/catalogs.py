@@ -24,12 +24,15 @@ _DECLARED: Final = (
     f" AND json_type(c.attributes, '$.{PG}') = 'object' ORDER BY c.id"
 )
 _REMEMBERED: Final = (
-    f"SELECT attributes FROM concept WHERE type IN {_META}"
-    f" AND json_type(attributes, '$.{PG_DROPPED}') = 'object' ORDER BY id"
+    f"SELECT c.attributes FROM {{source}} WHERE c.type IN {_META}"
+    f" AND json_type(c.attributes, '$.{PG_DROPPED}') = 'object' ORDER BY c.id"
 )
 _RETIRED: Final = (
-    f"SELECT attributes FROM concept_past WHERE to_seq = {OPEN_END} AND type IN {_META}"
-    f" AND json_type(attributes, '$.{PG}') = 'object' ORDER BY id"
+    "SELECT c.attributes,"
+    " (SELECT first_seq - 1 FROM tx WHERE seq >= c.from_seq ORDER BY seq LIMIT 1)"
+    f" FROM concept_past c WHERE c.from_seq <= ?1 AND c.to_seq > ?1 AND c.type IN {_META}"
+    f" AND c.tombstoned_at IS NOT NULL AND json_type(c.attributes, '$.{PG}') = 'object'"
+    " ORDER BY c.id"
 )
 
 
@@ -38,7 +41,7 @@ def read(
 ) -> Catalog:
     """The catalog of everything that is typed, perhaps as it was at a position of the journal.
 
-    With `dropped`, it also remembers what was dropped softly and can be restored.
+    With `dropped`, it also remembers what is hidden and can be restored.
     """
     source = Sources(None if moment is None else str(moment)).concepts("c")
     rows = every(connection, _DECLARED.format(source=source))
@@ -47,7 +50,7 @@ def read(
         for attributes in (parse_object(text) for (text,) in rows)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _gone(connection, found) if dropped else ()
+    gone = _gone(connection, source, moment, found) if dropped else ()
     return catalog_of((declared for declared, _ in found), gone)
 
 
@@ -102,27 +105,37 @@ def _other(was: str | None, name: str) -> str | None:
 
 
 def _gone(
-    connection: apsw.Connection, live: list[tuple[SchemaType, dict[str, Any]]]
+    connection: apsw.Connection,
+    source: str,
+    moment: int | None,
+    live: list[tuple[SchemaType, dict[str, Any]]],
 ) -> list[Dropped]:
     """Properties and types that live definitions remember, and definitions that are tombstones."""
-    found = [
-        Dropped(kind_of_type(declared), declared.name, each)
-        for declared, attributes in live
-        for each, _ in dropped_properties(attributes)
-    ]
+    found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
     names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
-    for (text,) in every(connection, _RETIRED):
-        attributes = parse_object(text)
-        declared = declaration(attributes)
+    for text, seq in every(connection, _RETIRED, (OPEN_END - 1 if moment is None else moment,)):
+        said = parse_object(text)
+        declared = declaration(said)
         if declared is not None:
-            declared = _with_ends(declared, attributes[PG], names)
-            found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
-    for (text,) in every(connection, _REMEMBERED):
+            found += _type_gone(_with_ends(declared, said[PG], names), said[PG], seq)
+    for (text,) in every(connection, _REMEMBERED.format(source=source)):
         memory = remembered(parse_object(text))
         if memory is not None:
-            declared = memory.declared
-            found.append(Dropped(kind_of_type(declared), declared.name, None, declared))
+            found += _type_gone(memory.declared, memory.said, memory.seq)
     return found
+
+
+def _type_gone(declared: SchemaType, said: Mapping[str, Any], seq: int) -> list[Dropped]:
+    """A hidden type, and the properties of it that were hidden before."""
+    whole = Dropped(kind_of_type(declared), declared.name, None, declared, seq)
+    return [whole, *_properties_gone(declared, said)]
+
+
+def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Dropped]:
+    return [
+        Dropped(kind_of_type(declared), declared.name, each, seq=seq)
+        for each, seq in dropped_properties(said)
+    ]
 
 
 def _with_ends(

@@ -8,13 +8,17 @@ from datetime import datetime
 from typing import Any, Final
 
 from mycel.errors import InvalidValueType
-from mycel.migration import applying, catalogs, inference
+from mycel.migration import applying, catalogs, hidden, inference
 from mycel.migration.applying import MESSAGE, ApplyResult
+from mycel.migration.consent import Consent
+from mycel.migration.hidden import Hidden
 from mycel.model import times
 from mycel.model.names import kind_of
 from mycel.schema import load
-from mycel.schema.catalog import Catalog
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.model import SchemaType, kind_of_type
 from mycel.schema.planner import Plan, plan
+from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
 from mycel.store import chronicle
 from mycel.store.chronicle import Moment
 from mycel.store.database import Store
@@ -71,45 +75,82 @@ class Schema:
             seq = chronicle.seq_at(reader.connection, moment)
             return catalogs.read(reader.connection, moment=seq)
 
-    def plan(self, desired: str | Catalog, *, check_data: bool = True) -> Plan:
+    def plan(
+        self, desired: str | Catalog, *, check_data: bool = True, allow_data_loss: bool = False
+    ) -> Plan:
         """What applying a schema would do, and whether it can be done.
 
-        Where it depends on the data whether a change is supported, the data is looked at, unless
-        the graph is open for reading only or `check_data` says otherwise.
+        Where it depends on the data whether a change is supported, the data is looked at, and rows
+        that go or come back are counted, unless the graph is open for reading only or `check_data`
+        says otherwise. With `allow_data_loss`, what goes is dropped instead of hidden.
 
         Raises:
             SchemaError: the text is no schema.
         """
-        wanted = _catalog(desired)
-        planned = applying.plan_for(self._store, wanted)
+        wanted, consent = _catalog(desired), Consent(data_loss=allow_data_loss)
+        planned = applying.plan_for(self._store, wanted, consent)
         is_all = not planned.plan.supported or not planned.plan.changes
         if is_all or not check_data or self._store.location.readonly:
             return planned.plan
-        return applying.rehearse(self._store, wanted, planned, actor=self._actor())
+        actor = self._actor()
+        return applying.rehearse(self._store, wanted, planned, actor=actor, consent=consent)
 
     def apply(
         self,
         desired: str | Catalog,
         *,
+        allow_removals: bool = False,
         allow_data_loss: bool = False,
         actor: str | None = None,
     ) -> ApplyResult:
         """Put a schema in force: definitions, data and indexes, as one transaction.
 
-        What is no longer declared is hidden and can be restored by declaring it again; with
-        `allow_data_loss` it cannot. If the plan is not supported, or the data does not satisfy the
-        schema, nothing changes, and the result says why.
+        Types that are no longer declared go only with `allow_removals`. What goes is hidden and can
+        be restored by declaring it again; with `allow_data_loss` it cannot. If the plan is not
+        supported, or the data does not satisfy the schema, nothing changes, and the result says
+        why.
 
         Raises:
-            SchemaError: the text is no schema.
+            SchemaError: the text is no schema, or it leaves out types without `allow_removals`.
             SchemaApplyInProgress: somebody else is applying one.
         """
         return applying.apply(
             self._store,
             _catalog(desired),
             actor=self._actor() if actor is None else actor,
-            allow_data_loss=allow_data_loss,
+            consent=Consent(allow_removals, allow_data_loss),
         )
+
+    def hidden(self) -> list[Hidden]:
+        """Types and properties that are hidden and can be restored, in the order of hiding."""
+        with self._store.reading() as reader:
+            return hidden.listed(reader)
+
+    def restore(self, *names: str, actor: str | None = None) -> ApplyResult:
+        """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
+
+        Their data comes back, as if the schema in force had been applied with them.
+
+        Raises:
+            NotFound: nothing of this name is hidden.
+            SchemaError: something that it needs is not declared, such as the ends of an edge.
+        """
+        with self._store.reading() as reader:
+            desired = hidden.with_restored(reader, names)
+        who = self._actor() if actor is None else actor
+        return applying.apply(self._store, desired, actor=who, consent=Consent())
+
+    def discard(self, *names: str, actor: str | None = None) -> list[Hidden]:
+        """Let hidden types and properties go: they can no longer be restored.
+
+        Declared again, they are new and empty. Earlier states still show their data.
+
+        Raises:
+            NotFound: nothing of this name is hidden.
+            SchemaApplyInProgress: somebody else is applying a schema.
+        """
+        who = self._actor() if actor is None else actor
+        return hidden.discard(self._store, names, actor=who)
 
     def history(self) -> list[SchemaVersion]:
         """Every schema that was applied, oldest first."""
@@ -121,9 +162,9 @@ class Schema:
             )
             before, versions = Catalog(), []
             for seq, time_us, actor, message in rows:
-                after = catalogs.read(reader.connection, moment=seq)
+                after = catalogs.read(reader.connection, moment=seq, dropped=True)
                 ir_hash = message.removeprefix(MESSAGE).strip()
-                steps = plan(before, catalogs.with_renames(before, after)).steps
+                steps = _steps_between(before, after)
                 if ir_hash != after.ir_hash or not steps:
                     continue  # Anybody may write such a message: no schema was applied here.
                 versions.append(SchemaVersion(seq, time_us, actor, ir_hash, steps))
@@ -138,6 +179,31 @@ class Schema:
         """
         with self._store.reading() as reader:
             return inference.infer(reader, types)
+
+
+def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
+    """The steps that led from one schema to the next. What is not remembered was dropped."""
+    remembered = {_hidden_place(each) for each in after.dropped}
+    changes = plan(before, catalogs.with_renames(before, after), is_empty=lambda _: True).changes
+
+    def as_it_was(step: Step) -> Step:
+        match step:
+            case HideType(gone) if _place(gone) not in remembered:
+                return DropType(gone)
+            case HideProperty(owner, gone) if _place(owner, gone.name) not in remembered:
+                return DropProperty(owner, gone)
+            case _:
+                return step
+
+    return tuple(as_it_was(each).to_dict() for each in changes)
+
+
+def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:
+    return kind_of_type(declared), declared.name, property_name
+
+
+def _hidden_place(each: Dropped) -> tuple[str, str, str | None]:
+    return each.kind, each.type_name, None if each.property is None else each.property.name
 
 
 def _catalog(desired: str | Catalog) -> Catalog:

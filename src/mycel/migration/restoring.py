@@ -8,9 +8,11 @@ since stays gone, and so does a link one end of which is gone.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from mycel.migration.catalogs import identity_of
 from mycel.migration.definitions import number_of, place_of
 from mycel.migration.rewriting import DROPPED
 from mycel.model.elements import Concept
@@ -59,8 +61,8 @@ def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
     return Restored(declared, found, Drop(memory.seq, memory.time_us))
 
 
-def restore(tx: Transaction, restored: Iterable[Restored]) -> None:
-    """Revive the instances of types whose definitions are there again.
+def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
+    """Revive the instances of types whose definitions are there again: how many, by identity.
 
     Concepts come first, then links between concepts, then links about links. What the definitions
     were linked to comes back with them.
@@ -68,33 +70,45 @@ def restore(tx: Transaction, restored: Iterable[Restored]) -> None:
     drops: dict[Drop, list[Restored]] = {}
     for each in restored:
         drops.setdefault(each.drop, []).append(each)
+    counts: dict[str, int] = {}
     for drop, types in drops.items():
-        nodes = {number_of(tx, each.declared) for each in types if _is(each, NodeType)}
-        edges = {number_of(tx, each.declared) for each in types if _is(each, EdgeType)}
-        revived = {each.left.number for each in types}
-        revived |= _revive_concepts(tx, drop, nodes)
-        _revive_links(tx, drop, revived, edges)
+        nodes = {number_of(tx, each.declared): each for each in types if _is(each, NodeType)}
+        edges = {number_of(tx, each.declared): each for each in types if _is(each, EdgeType)}
+        concepts = _revive_concepts(tx, drop, set(nodes))
+        revived = {each.left.number for each in types}.union(concepts)
+        links = _revive_links(tx, drop, revived, set(edges))
+        for found, kinds in ((concepts, nodes), (links, edges)):
+            numbers = Counter(found.values())
+            counts |= {identity_of(each.declared): numbers[kind] for kind, each in kinds.items()}
+    return counts
 
 
 def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
     return isinstance(each.declared, kind)
 
 
-def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> set[int]:
+def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, int]:
+    """The concepts that came back, each with its type."""
     ledger = tx.ledger
-    revived: set[int] = set()
+    revived: dict[int, int] = {}
     gone = instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED)
     for chunk in instances.tombstones(ledger.connection, "concept", gone):
         for each in chunk:
             if each.kind in types:
                 type_name = ledger.registry.types.name(ledger.connection, each.kind)
                 tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
-                revived.add(each.number)
+                revived[each.number] = each.kind
     return revived
 
 
-def _revive_links(tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]) -> None:
-    """Revive links of restored predicates, and those on what was revived, ends before links."""
+def _revive_links(
+    tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]
+) -> dict[int, int]:
+    """Revive links of restored predicates, and those on what was revived, ends before links.
+
+    The result is each of them with its predicate.
+    """
+    links: dict[int, int] = {}
     ledger = tx.ledger
     names = ledger.registry.predicates
     defined = set(ledger.defined(names).values())
@@ -110,11 +124,13 @@ def _revive_links(tx: Transaction, drop: Drop, revived: set[int], predicates: se
                 if is_meant and all(ledger.find_key(number) is not None for number in ends):
                     _revive_link(tx, each, names.name(ledger.connection, each.kind))
                     revived.add(each.number)
+                    links[each.number] = each.kind
                 else:
                     later.append(each.number)
         if len(later) == len(waiting):
-            return
+            break
         waiting = later
+    return links
 
 
 def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:

@@ -7,7 +7,8 @@ a default, and whether it is named by another key. Every row is read once and wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -38,9 +39,10 @@ class Rewrite:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Attributes that are called otherwise from now on."""
     dropped: frozenset[str] = frozenset()
-    restored: Mapping[str, int] = field(default_factory=dict)
-    """Attributes that come back, each with the position of the journal where it last was."""
-    filled: Mapping[str, Any] = field(default_factory=dict)
+    restored: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Attributes that come back, each with the positions of the journal where it last was, the
+    newest first."""
+    filled: dict[str, Any] = field(default_factory=dict)
     """Values for rows that have none."""
     adopts: bool = False
     """Whether the rows were written without a schema."""
@@ -66,7 +68,7 @@ def rewrite_of(
     before: InstanceType | None,
     after: InstanceType,
     *,
-    restored: Mapping[str, int],
+    restored: Mapping[str, Sequence[int]],
     is_checked: bool,
     adopts: bool,
 ) -> Rewrite:
@@ -102,7 +104,19 @@ def _key(declared: InstanceType) -> tuple[str, ...]:
     return declared.key if isinstance(declared, NodeType) else ()
 
 
-def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> None:
+@dataclass(slots=True)
+class Counts:
+    """Numbers of rows that a rewrite touched, by attribute."""
+
+    removed: Counter[str] = field(default_factory=Counter)
+    restored: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    """Rows whose hidden values do not fit."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """The first of these rows, and why its value does not fit."""
+
+
+def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> Counts:
     """Rewrite every row of a type; those that do not fit are noted and left as they are."""
     table: Table = "concept" if isinstance(rewrite.declared, NodeType) else "proposition"
     run_ = _Run(tx, rewrite, table, findings)
@@ -111,6 +125,7 @@ def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> N
         run_.take(chunk)
     if not findings:  # Otherwise names may still be those of rows that do not fit.
         run_.rename()
+    return run_.counts
 
 
 class _Run:
@@ -122,6 +137,7 @@ class _Run:
         self._table: Final[Table] = table
         self._findings: Final = findings
         self._rules: Final[RowRules] = row_rules(rewrite.declared)
+        self.counts: Final = Counts()
         self._names: Final[dict[int, str]] = {}
         """Rows that get another name."""
         self._finals: Final[dict[str, int]] = {}
@@ -133,22 +149,29 @@ class _Run:
             if (self._rewrite.declared.kip_name, row.name) in ACTORS:
                 continue
             try:
-                self._row(row, {name: texts.get(row.number) for name, texts in past.items()})
+                self._row(row, past)
             except MycelError as error:
                 self._note(row.number, error)
 
-    def _past(self, chunk: list[Instance]) -> dict[str, dict[int, str]]:
-        """For each attribute that comes back, the old attributes of the rows."""
+    def _past(self, chunk: list[Instance]) -> dict[str, list[dict[int, str]]]:
+        """For each attribute that comes back, the old attributes of the rows, newest first."""
         numbers = [row.number for row in chunk]
-        connection = self._tx.ledger.connection
+        connection, table = self._tx.ledger.connection, self._table
         return {
-            name: instances.attributes_at(connection, self._table, numbers, seq, besides=DROPPED)
-            for name, seq in self._rewrite.restored.items()
+            name: [
+                instances.attributes_at(connection, table, numbers, seq, besides=DROPPED)
+                for seq in seqs
+            ]
+            for name, seqs in self._rewrite.restored.items()
         }
 
-    def _row(self, row: Instance, past: Mapping[str, str | None]) -> None:
+    def _row(self, row: Instance, past: Mapping[str, list[dict[int, str]]]) -> None:
         before = row.attributes
-        after = self._changed(before, past)
+        after = self._changed(before)
+        self._restore(row, after, past)
+        for key, value in self._rewrite.filled.items():
+            if after.get(key) is None:
+                after[key] = value
         name = row.name if isinstance(self._rewrite.declared, NodeType) else None
         if self._rewrite.rekeys and self._says_key(after):
             name = None  # The row is to be named by what it says, not the other way round.
@@ -171,11 +194,40 @@ class _Run:
     def _says_key(self, attributes: JsonObject) -> bool:
         return all(attributes.get(each) is not None for each in _key(self._rewrite.declared))
 
-    def _changed(self, before: JsonObject, past: Mapping[str, str | None]) -> JsonObject:
+    def _restore(
+        self, row: Instance, after: JsonObject, past: Mapping[str, list[dict[int, str]]]
+    ) -> None:
+        """Give a row its hidden values back, as far as they fit.
+
+        Raises:
+            MycelError: one does not fit, and the row cannot do without it.
+        """
+        for key, versions in past.items():
+            if after.get(key) is not None:
+                continue
+            texts = (each[row.number] for each in versions if row.number in each)
+            values = (parse_object(text).get(key) for text in texts)
+            value = next((each for each in values if each is not None), None)
+            try:
+                made = self._rules.value(key, value)
+            except MycelError as error:
+                if key in self._rules.missing(self._rewrite.filled | after):
+                    raise
+                self.counts.left[key] += 1
+                if key not in self.counts.reasons:
+                    shown = shown_element(self._tx, row.number)
+                    self.counts.reasons[key] = f"{shown}: {error.message}"
+                continue
+            if made is not None:
+                after[key] = made
+                self.counts.restored[key] += 1
+
+    def _changed(self, before: JsonObject) -> JsonObject:
         rewrite = self._rewrite
         after: JsonObject = {}
         for key, value in before.items():
             if key in rewrite.dropped:
+                self.counts.removed[key] += value is not None
                 continue
             new = rewrite.renamed.get(key, key)
             if new != key and new in before and new not in rewrite.renamed:
@@ -183,14 +235,6 @@ class _Run:
                     f"it has an attribute {new!r} already", data={"property": new}
                 )
             after[new] = value
-        for key, text in past.items():
-            if text is not None and after.get(key) is None:
-                value = parse_object(text).get(key)
-                if value is not None:
-                    after[key] = value
-        for key, value in rewrite.filled.items():
-            if after.get(key) is None:
-                after[key] = value
         return after
 
     def rename(self) -> None:

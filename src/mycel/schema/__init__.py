@@ -24,6 +24,7 @@ Modules, in the order in which a schema passes through them:
 - `loading`      text to catalog: `load`
 - `matching`     what of one catalog is what in another
 - `steps`        the steps from one schema to another
+- `descriptions` steps in words
 - `planner`      from two catalogs to steps: `plan`
 - `stored`       a declaration in the attributes of its definition
 - `slots`        which indexes a declaration asks for

@@ -26,12 +26,14 @@ from mycel.schema.model import (
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was dropped softly and can come back: a property, or a whole type as `declared`."""
+    """What is hidden and can come back: a property, or a whole type as `declared`."""
 
     kind: TypeKind
     type_name: str
     property: Property | None = None
     declared: SchemaType | None = None
+    seq: int = 0
+    """The position of the journal before it was hidden."""
 
 
 # No slots: what is worked out is kept in the instance.

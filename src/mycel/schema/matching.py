@@ -1,10 +1,14 @@
-"""Which type and property of one schema is which of the schema before it, and by what number.
+"""Matches the types and properties of one schema with those of the schema before it.
 
 Names decide. What has the name that something had is that thing; of the rest, `@rename_from` says
-what it was called; what is left is new, or comes back if it was dropped softly. A rename that makes
-no sense is refused with a reason, and what it names is then neither added nor dropped: a plan that
-is refused should not also threaten. A rename may stay in the schema once it is done, so one whose
-target is there already means nothing; where it looks as if it were meant, there is a warning.
+what it was called; what is left is new, or comes back if it was hidden. An edge whose name differs
+in nothing but the case of its letters is the same edge. A rename that makes no sense is refused
+with a reason, and what it names is then neither added nor removed: a plan that is refused should
+not also threaten. A rename may stay in the schema once it is done, so one whose target is there
+already means nothing; where it looks as if it were meant, there is a warning.
+
+A hidden property comes back if what is declared now may hold what it held: the same kind of values,
+or a wider kind of numbers. Whether each value fits is for those to find out who see the values.
 
 A rename in an interface is a rename in every node that implemented it, for a node has the
 properties of its interfaces as its own.
@@ -15,7 +19,7 @@ has the hash of its name, unless that is still the number of what was called so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -26,6 +30,7 @@ from mycel.schema.model import (
     Interface,
     NodeType,
     Property,
+    PropertyType,
     SchemaType,
     TypeKind,
     kind_of_type,
@@ -37,6 +42,12 @@ _ID_MAX: Final = 0xFFFF_FFFF
 _SUGGESTIONS_MAX: Final = 10
 _COMPARED_MAX: Final = 120
 _NOTHING: Final[Mapping[str, str]] = {}
+_WIDER: Final[Mapping[str, frozenset[str]]] = {
+    "I32": frozenset(("I64", "F64")),
+    "U32": frozenset(("I64", "U64", "F64")),
+    "F32": frozenset(("F64",)),
+}
+"""For a kind of numbers, those that hold each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +58,13 @@ class Match:
     """With the numbers of what it was."""
     before: SchemaType | None = None
     is_restored: bool = False
-    """`before` is what is remembered of a type that was dropped softly."""
+    """`before` is what is remembered of a type that was hidden."""
     refused: str | None = None
     """Why its `@rename_from` makes no sense."""
     properties: Mapping[str, Property] = field(default_factory=dict)
     """What its properties were, by what they are called now."""
-    restored: frozenset[str] = frozenset()
-    """The properties that were dropped softly and come back."""
+    restored: Mapping[str, Property] = field(default_factory=dict)
+    """The properties whose hidden values come back, by name, as they were when they were hidden."""
     refused_properties: Mapping[str, str] = field(default_factory=dict)
     """Why the `@rename_from` of a property makes no sense."""
     claimed: frozenset[str] = frozenset()
@@ -95,7 +106,7 @@ class _Pairing(NamedTuple):
 
 
 class _Memory:
-    """What the accepted schema remembers of soft drops, by what it belongs to."""
+    """What the accepted schema remembers of what was hidden, by what it belongs to."""
 
     def __init__(self, dropped: Iterable[Dropped]) -> None:
         self._types: dict[tuple[TypeKind, str], SchemaType] = {}
@@ -110,6 +121,10 @@ class _Memory:
 
     def type(self, kind: TypeKind, name: str) -> SchemaType | None:
         return self._types.get((kind, name))
+
+    def names(self, kind: TypeKind) -> list[str]:
+        """The names of the types of one kind."""
+        return [name for each, name in self._types if each == kind]
 
     def properties(self, kind: TypeKind, type_name: str) -> Mapping[str, list[Property]]:
         """By name, those that had it, the last one last."""
@@ -157,16 +172,24 @@ class _Matcher:
 
     def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
         held = _types_of(self._accepted, kind)
+        remembered = {name for name in wanted if self._memory.type(kind, name)}
+        sources = {name: each.renamed_from for name, each in wanted.items()}
+        if kind == "edge":
+            free = [name for name in held if name not in wanted]
+            for name in sources.keys() - held.keys() - remembered:
+                sources[name] = sources[name] or _same_but_for_case(name, free)
         pairing = _pair(
-            {name: each.renamed_from for name, each in wanted.items()},
+            sources,
             held,
-            remembered={name for name in wanted if self._memory.type(kind, name)},
+            remembered=remembered,
             unknown=lambda source: self._unknown_type(kind, source),
         )
         for name, each in wanted.items():
             source = each.renamed_from
             if _is_ignored(name, source, held) and (
-                source not in wanted or _shape(each) != _shape(held[name])
+                source not in wanted
+                or _shape(each) != _shape(held[name])
+                or _is_exchanged(name, sources)
             ):
                 self.warnings.append(_ignored(kind, name, source))
         used = {*pairing.sources.values(), *pairing.claimed}
@@ -194,24 +217,48 @@ class _Matcher:
 
     def _new(self, kind: TypeKind, declared: SchemaType) -> Match:
         remembered = self._memory.type(kind, declared.name)
-        if remembered is None:
-            return self._properties(kind, declared, None)
-        return replace(self._properties(kind, declared, remembered), is_restored=True)
+        if remembered is not None:
+            return self._properties(kind, declared, remembered, is_restored=True)
+        hidden = kind == "edge" and _same_but_for_case(declared.name, self._memory.names(kind))
+        if hidden:
+            return Match(declared, refused=_hidden_edge(hidden))
+        return self._properties(kind, declared, None)
 
-    def _properties(self, kind: TypeKind, declared: SchemaType, before: SchemaType | None) -> Match:
+    def _properties(
+        self,
+        kind: TypeKind,
+        declared: SchemaType,
+        before: SchemaType | None,
+        *,
+        is_restored: bool = False,
+    ) -> Match:
+        wanted = {each.name: each for each in declared.properties}
         held = {} if before is None else {each.name: each for each in before.properties}
         memory = {} if before is None else self._memory.properties(kind, before.name)
-        wanted = {each.name: each for each in declared.properties}
+        if is_restored:
+            # What cannot be the same property stays hidden when its type comes back.
+            apart = {
+                name: each
+                for name, each in held.items()
+                if name in wanted and not may_hold(wanted[name].type, each.type)
+            }
+            held = {name: each for name, each in held.items() if name not in apart}
+            memory = {**memory, **{name: [each] for name, each in apart.items()}}
+        ids = {each.prop_id: name for name, each in held.items()}
         back = {
             name: was
             for name, each in wanted.items()
-            for was in memory.get(name, ())
-            if was.type == each.type
+            if (was := _hidden(each, held.get(name), memory.get(name, ()))) is not None
+            and ids.get(was.prop_id, name) == name
         }
+        for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
+            self.warnings.append(_left_hidden(declared, wanted[name], memory[name][-1]))
         sources = self._sources(declared, before, held)
         for name, source in sources.items():
             if _is_ignored(name, source, held) and (
-                source not in wanted or wanted[name].type != held[name].type
+                source not in wanted
+                or wanted[name].type != held[name].type
+                or _is_exchanged(name, sources)
             ):
                 self.warnings.append(_ignored("property", f"{declared.name}.{name}", source))
         pairing = _pair(
@@ -221,8 +268,12 @@ class _Matcher:
             unknown=lambda source: self._unknown_property(declared, source, held, memory),
         )
         found = {name: held[source] for name, source in pairing.sources.items()}
-        restored = back.keys() - found.keys() - pairing.refused.keys()
-        found.update((name, back[name]) for name in restored)
+        restored = {
+            name: was
+            for name, was in back.items()
+            if name not in pairing.refused and pairing.sources.get(name, name) == name
+        }
+        found = {**restored, **found}
         if isinstance(declared, Interface):
             self._interface_renames[declared.name] = {
                 name: source for name, source in pairing.sources.items() if name != source
@@ -230,8 +281,9 @@ class _Matcher:
         return Match(
             declared,
             before,
+            is_restored=is_restored,
             properties=found,
-            restored=frozenset(restored),
+            restored=restored,
             refused_properties=pairing.refused,
             claimed=frozenset(pairing.claimed),
         )
@@ -272,7 +324,7 @@ class _Matcher:
                 )
         if self._memory.type(kind, source) is not None:
             return (
-                f"@rename_from({shown}) names {_article(kind)} that was dropped. Declare it under"
+                f"@rename_from({shown}) names {_article(kind)} that is hidden. Declare it under"
                 " that name to bring it back, and rename it in the schema after that."
             )
         close = self._suggestion(source, _types_of(self._accepted, kind))
@@ -291,7 +343,7 @@ class _Matcher:
         shown = quoted(source)
         if source in memory:
             return (
-                f"@rename_from({shown}) names a property that was dropped. Declare it under that"
+                f"@rename_from({shown}) names a property that is hidden. Declare it under that"
                 " name to bring it back, and rename it in the schema after that."
             )
         close = self._suggestion(source, held)
@@ -334,6 +386,61 @@ def _pair(
         else:
             pairing.sources[names[0]] = source
     return pairing
+
+
+def may_hold(new: PropertyType, old: PropertyType) -> bool:
+    """Whether a property may come back as another type: the same kind of values, or a wider one."""
+    is_same = (new.scalar, new.dimension) == (old.scalar, old.dimension)
+    return new.is_list == old.is_list and (is_same or new.scalar in _WIDER.get(old.scalar, ()))
+
+
+def _hidden(
+    declared: Property, held: Property | None, remembered: Sequence[Property]
+) -> Property | None:
+    """The hidden property whose values may come back as `declared`.
+
+    One of the very type comes first, then the last one of a type that may fit. Of a property that
+    is there, values are hidden that did not fit its type; they may fit another one.
+    """
+    if held is not None and held.type == declared.type:
+        return None
+    exact = [each for each in remembered if each.type == declared.type]
+    fitting = [each for each in remembered if may_hold(declared.type, each.type)]
+    return next(iter([*exact[-1:], *fitting[-1:]]), None)
+
+
+def _left_hidden(owner: SchemaType, declared: Property, was: Property) -> str:
+    return (
+        f"property {owner.name}.{declared.name}: it was {was.type} when it was hidden, and is"
+        f" {declared.type} now. It is a new property, and the old values stay hidden. To restore"
+        f" them, declare it as {was.type}."
+    )
+
+
+def _same_but_for_case(name: str, names: Iterable[str]) -> str | None:
+    """The name among others that differs in nothing but the case of its letters."""
+    folded = name.casefold()
+    return next((each for each in names if each.casefold() == folded and each != name), None)
+
+
+def _hidden_edge(name: str) -> str:
+    return (
+        f"An edge {name} is hidden, and names of edges differ in more than the case of their"
+        f" letters. Declare it as {name} to bring it back and rename it in the schema after that,"
+        " or discard what is hidden."
+    )
+
+
+def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
+    """Whether renames lead from a name back to itself: names that are exchanged."""
+    seen: set[str] = set()
+    at = sources.get(name)
+    while at is not None and at not in seen:
+        if at == name:
+            return True
+        seen.add(at)
+        at = sources.get(at)
+    return False
 
 
 def _is_ignored(name: str, source: str | None, held: Collection[str]) -> bool:

@@ -5,8 +5,8 @@ whether a step is possible, the plan says that it is, and the step that it `need
 
 The order: interfaces, nodes, edges, each by name, so that what a type names is there before it.
 Within a type names come first, so that later steps use the new ones; then what is added and what
-changes; constraints that go before those that come; what is dropped last. Types are dropped at the
-very end, edges before the nodes they join. Each step is possible after those before it.
+changes; constraints that go before those that come; what is removed last. Types go at the very end,
+edges before the nodes they join. Each step is possible after those before it.
 
 How schemas are written makes no difference: types, properties and annotations may stand in any
 order. The columns of a key are the exception, because instances are named by them in that order.
@@ -14,7 +14,7 @@ order. The columns of a key are the exception, because instances are named by th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ from mycel.schema.model import (
     SchemaType,
     TypeKind,
     kind_of_type,
+    property_named,
 )
 from mycel.schema.steps import (
     AddConstraint,
@@ -48,6 +49,8 @@ from mycel.schema.steps import (
     DropProperty,
     DropType,
     ExtendEnum,
+    HideProperty,
+    HideType,
     RelaxProperty,
     RenameProperty,
     RenameType,
@@ -82,6 +85,11 @@ class Plan:
         return not any(isinstance(each, UnsupportedChange) for each in self.changes)
 
     @property
+    def removals(self) -> tuple[HideType | DropType, ...]:
+        """The steps that remove types."""
+        return tuple(each for each in self.changes if isinstance(each, HideType | DropType))
+
+    @property
     def steps(self) -> tuple[dict[str, Any], ...]:
         """The steps as JSON."""
         return tuple(each.to_dict() for each in self.changes)
@@ -92,25 +100,45 @@ class Plan:
         return said | {"warnings": list(self.warnings)} if self.warnings else said
 
 
-def plan(accepted: Catalog, desired: Catalog) -> Plan:
+def _may_have_rows(_: SchemaType) -> bool:
+    return False
+
+
+def plan(
+    accepted: Catalog,
+    desired: Catalog,
+    *,
+    allow_data_loss: bool = False,
+    is_empty: Callable[[SchemaType], bool] = _may_have_rows,
+) -> Plan:
     """Plan the way from the schema that is accepted to the one that is desired.
 
     What cannot be done is a step like any other, `UnsupportedChange`, that says why; nothing is
-    raised. A property that was dropped softly comes back with its values if it is declared with
-    the type it had. With another type it is a new property: the old values stay in history. A type
-    that was dropped softly comes back with its instances if supported steps lead from what it was
-    to what it should be, and is a new type otherwise.
+    raised. What is no longer declared is hidden, or with `allow_data_loss` dropped. A hidden
+    property comes back if its values may fit the type that is declared now; with another type it
+    is a new property, and a warning says that the old values stay hidden. A hidden type comes back
+    with its instances. `is_empty` says of a type that it has no instances, hidden ones included.
     """
     matching = compare(accepted, desired)
-    planner = _Planner(accepted, matching)
+    planner = _Planner(accepted, matching, allow_data_loss, is_empty)
     changes = tuple(planner.changes())
-    catalog = _afterwards(accepted, desired, matching, changes)
-    return Plan(changes, catalog, matching.warnings)
+    lost = _overwritten(accepted, changes)
+    warnings = (*matching.warnings, *map(_overwriting, lost))
+    return Plan(changes, _afterwards(accepted, desired, matching, changes, lost), warnings)
 
 
 class _Planner:
-    def __init__(self, accepted: Catalog, matching: Matching) -> None:
+    def __init__(
+        self,
+        accepted: Catalog,
+        matching: Matching,
+        allow_data_loss: bool,
+        is_empty: Callable[[SchemaType], bool],
+    ) -> None:
         self._matching = matching
+        self._remove_type = DropType if allow_data_loss else HideType
+        self._remove_property = DropProperty if allow_data_loss else HideProperty
+        self._is_empty = is_empty
         self._kip_names = {_kip_place(each): each for each in accepted.types}
 
     def changes(self) -> Iterator[Step]:
@@ -119,7 +147,7 @@ class _Planner:
                 if found.declared is not found.before:
                     yield from self._type(found)
         for kind in _DROP_ORDER:
-            yield from map(DropType, self._matching.gone[kind])
+            yield from map(self._remove_type, self._matching.gone[kind])
 
     def _type(self, found: Match) -> Iterator[Step]:
         declared = found.declared
@@ -131,14 +159,17 @@ class _Planner:
             yield AddType(declared)
             yield from _refused_properties(found)
         elif found.is_restored:
+            remembered = _following_nodes(found.before, self._matching.renamed["node"])
+            yield RestoreType(declared, remembered)
             steps = list(self._differences(found, found.before))
+            yield from steps
             if any(isinstance(each, UnsupportedChange) for each in steps):
-                yield AddType(declared)
-                yield from _refused_properties(found)
-            else:
-                remembered = _following_nodes(found.before, self._matching.renamed["node"])
-                yield RestoreType(declared, remembered)
-                yield from steps
+                yield UnsupportedChange(
+                    entity(found.kind, declared.name),
+                    f"The {found.kind} {declared.name} is hidden, and cannot come back as it is"
+                    " declared here. Declare it as it was, or discard what is hidden to have a new"
+                    " one.",
+                )
         else:
             yield from self._differences(found, found.before)
 
@@ -154,6 +185,19 @@ class _Planner:
         declared = found.declared
         if declared.name != before.name:
             yield RenameType(declared, before)
+        kept = {each.prop_id for each in found.properties.values()}
+        gone = [
+            each
+            for each in sorted(before.properties, key=_name)
+            if each.prop_id not in kept and each.name not in found.claimed
+        ]
+        # What makes room for another property of its name goes first.
+        replaced = [each for each in gone if property_named(declared, each.name) is not None]
+        for constraint in _naming(before, replaced):
+            yield DropConstraint(declared, constraint)
+        for each in replaced:
+            yield self._remove_property(declared, each)
+        before = _without(before, replaced)
         if isinstance(declared, NodeType) and isinstance(before, NodeType):
             renamed = self._matching.renamed["interface"]
             before = replace(
@@ -161,15 +205,50 @@ class _Planner:
             )
             if set(declared.implements) != set(before.implements):
                 yield ChangeInterfaces(declared, before)
-        yield from _properties(found)
+        yield from self._properties(found)
         yield from _constraints(found, before)
         if isinstance(declared, EdgeType) and isinstance(before, EdgeType):
             yield from self._edge(declared, before)
         yield from _metadata(found, before)
-        kept = {each.name for each in found.properties.values()} | found.claimed
-        for each in sorted(before.properties, key=_name):
-            if each.name not in kept:
-                yield DropProperty(declared, each)
+        for each in gone:
+            if each not in replaced:
+                yield self._remove_property(declared, each)
+
+    def _properties(self, found: Match) -> Iterator[Step]:
+        owner = found.declared
+        ordered = sorted(owner.properties, key=_name)
+        pairs = [(each, found.properties.get(each.name)) for each in ordered]
+        for declared, old in pairs:
+            if old is not None and old.name != declared.name:
+                yield RenameProperty(owner, declared, old)
+        yield from _refused_properties(found)
+        for declared, old in pairs:
+            hidden = found.restored.get(declared.name)
+            if hidden is not None and old is hidden:
+                yield RestoreProperty(owner, declared, hidden)
+            elif old is None and declared.name not in found.refused_properties:
+                yield self._new_property(owner, declared)
+        for declared, old in pairs:
+            hidden = found.restored.get(declared.name)
+            if old is not None and old.type != declared.type:
+                yield _retyped(owner, declared, old, is_restored=hidden is old)
+            if hidden is not None and old is not hidden:
+                yield RestoreProperty(owner, declared, hidden)
+
+    def _new_property(self, owner: SchemaType, declared: Property) -> Step:
+        is_possible = (
+            not declared.is_required
+            or declared.default is not None
+            or isinstance(owner, Interface)
+            or self._is_empty(owner)
+        )
+        if is_possible:
+            return AddProperty(owner, declared)
+        return UnsupportedChange(
+            entity(kind_of_type(owner), owner.name, declared.name),
+            f"Existing instances would have no value for this required property. Give it"
+            f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
+        )
 
     def _edge(self, declared: EdgeType, before: EdgeType) -> Iterator[Step]:
         renamed = self._matching.renamed["node"]
@@ -207,44 +286,14 @@ def _name_taken(found: Match, holder: SchemaType) -> Step:
 # Properties.
 
 
-def _properties(found: Match) -> Iterator[Step]:
-    ordered = sorted(found.declared.properties, key=_name)
-    pairs = [(each, found.properties.get(each.name)) for each in ordered]
-    for declared, old in pairs:
-        if old is not None and old.name != declared.name:
-            yield RenameProperty(found.declared, declared, old)
-    yield from _refused_properties(found)
-    for declared, old in pairs:
-        if declared.name in found.restored:
-            yield RestoreProperty(found.declared, declared)
-        elif old is None and declared.name not in found.refused_properties:
-            yield _new_property(found.declared, declared)
-    for declared, old in pairs:
-        if old is not None and old.type != declared.type:
-            yield _retyped(found.declared, declared, old)
-
-
 def _refused_properties(found: Match) -> Iterator[Step]:
     for name, reason in sorted(found.refused_properties.items()):
         yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
 
 
-def _new_property(owner: SchemaType, declared: Property) -> Step:
-    is_possible = (
-        declared.type.is_nullable or declared.default is not None or isinstance(owner, Interface)
-    )
-    if is_possible:
-        return AddProperty(owner, declared)
-    return UnsupportedChange(
-        entity(kind_of_type(owner), owner.name, declared.name),
-        f"Existing instances would have no value for this required property. Give it"
-        f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
-    )
-
-
-def _retyped(owner: SchemaType, declared: Property, before: Property) -> Step:
+def _retyped(owner: SchemaType, declared: Property, before: Property, *, is_restored: bool) -> Step:
     old, new = before.type, declared.type
-    if _core(old) != _core(new):
+    if _core(old) != _core(new) and not is_restored:
         return UnsupportedChange(
             entity(kind_of_type(owner), owner.name, declared.name),
             f"The type cannot change from {old} to {new}. Add a property with another name and the"
@@ -285,6 +334,33 @@ def _constraints(found: Match, before: SchemaType) -> Iterator[Step]:
     for constraint in sorted(added, key=constraint_order):
         is_wider = any(_contains(constraint, each) for each in gone)
         yield AddConstraint(found.declared, constraint, is_wider)
+
+
+def _naming(declared: SchemaType, properties: Collection[Property]) -> list[Constraint]:
+    """The constraints of a type that name one of these properties."""
+    names = {each.name for each in properties}
+    return sorted(
+        (each for each in declared.constraints if not names.isdisjoint(_columns(each))),
+        key=constraint_order,
+    )
+
+
+def _columns(constraint: Constraint) -> tuple[str, ...]:
+    if isinstance(constraint, Range | Check):
+        return (constraint.property,)
+    return constraint.columns
+
+
+def _without(declared: SchemaType, properties: Collection[Property]) -> SchemaType:
+    """A type without some of its properties, and without the constraints that name them."""
+    if not properties:
+        return declared
+    naming = _naming(declared, properties)
+    return replace(
+        declared,
+        properties=tuple(each for each in declared.properties if each not in properties),
+        constraints=tuple(each for each in declared.constraints if each not in naming),
+    )
 
 
 def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
@@ -361,7 +437,11 @@ def _annotated(
 
 
 def _afterwards(
-    accepted: Catalog, desired: Catalog, matching: Matching, changes: tuple[Step, ...]
+    accepted: Catalog,
+    desired: Catalog,
+    matching: Matching,
+    changes: tuple[Step, ...],
+    lost: Collection[SchemaType],
 ) -> Catalog:
     types = [each.declared for matches in matching.matches.values() for each in matches]
     interfaces = {each.name: each for each in types if isinstance(each, Interface)}
@@ -372,7 +452,27 @@ def _afterwards(
         interfaces={name: interfaces[name] for name in desired.interfaces},
         nodes={name: nodes[name] for name in desired.nodes},
         edges={name: edges[name] for name in desired.edges},
-        dropped=_remembered(accepted, matching, changes),
+        dropped=_remembered(accepted, matching, changes, {_place(each) for each in lost}),
+    )
+
+
+def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[SchemaType]:
+    """Hidden types that can no longer be restored.
+
+    What takes over a name in KIP takes over its definition, which remembers nothing else then.
+    """
+    taken = {
+        _kip_place(each.declared) for each in changes if isinstance(each, AddType | RenameType)
+    }
+    hidden = (each.declared for each in accepted.dropped if each.declared is not None)
+    return [each for each in hidden if _kip_place(each) in taken]
+
+
+def _overwriting(lost: SchemaType) -> str:
+    kind = kind_of_type(lost)
+    return (
+        f"{kind} {lost.name}: a type of this schema takes the name of the {kind} that is hidden,"
+        " which can then no longer be restored. Restore it under that name first if you need it."
     )
 
 
@@ -381,25 +481,25 @@ _Memory = tuple[TypeKind, str, str | None, PropertyType | None]
 
 
 def _remembered(
-    accepted: Catalog, matching: Matching, changes: tuple[Step, ...]
+    accepted: Catalog,
+    matching: Matching,
+    changes: tuple[Step, ...],
+    lost: Collection[tuple[TypeKind, str]],
 ) -> tuple[Dropped, ...]:
-    """What is remembered of soft drops: what was and did not come back, and what goes now."""
-    # What takes over a name takes over its definition, which remembers nothing else then.
-    taken = {_place(each.declared) for each in changes if isinstance(each, AddType)}
-    taken.update((kind, name) for kind in _DROP_ORDER for name in matching.renamed[kind].values())
+    """What can be restored afterwards: what was hidden and stays so, and what is hidden now."""
     entries: dict[_Memory, Dropped] = {}
     for each in accepted.dropped:
-        if (each.kind, each.type_name) not in taken:
+        if (each.kind, each.type_name) not in lost:
             _remember(entries, _following_types(each, matching.renamed))
     for step in changes:
         match step:
             case RestoreType(declared):
                 entries.pop((*_place(declared), None, None), None)
-            case RestoreProperty(owner, restored):
-                entries.pop((*_place(owner), restored.name, restored.type), None)
-            case DropProperty(owner, before):
+            case RestoreProperty(owner, _, was):
+                entries.pop((*_place(owner), was.name, was.type), None)
+            case HideProperty(owner, before):
                 _remember(entries, Dropped(*_place(owner), before))
-            case DropType(gone):
+            case HideType(gone):
                 entry = Dropped(*_place(gone), declared=gone)
                 _remember(entries, _following_types(entry, matching.renamed))
             case _:

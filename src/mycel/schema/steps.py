@@ -1,7 +1,7 @@
 """The steps from one schema to another: what a plan is made of.
 
 A step has two readers. People and other programs read `to_dict()`, tagged by `kind` and made of
-names and JSON alone, or the line that `describe` makes of it. Whoever applies a plan reads the
+names and JSON alone, or the line that `descriptions` makes of it. Whoever applies a plan reads the
 fields, which are the declarations themselves, as they should be afterwards, with their ids.
 
 `needs_data` says that the step is possible only if the instances allow it. A plan is made without
@@ -11,14 +11,12 @@ looking at them, so these are the steps at which applying it may still fail.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final, TypeAlias, assert_never
+from typing import Any, ClassVar, TypeAlias
 
 from mycel.model.names import shorten
 from mycel.schema.ir import annotations_json, constraint_json, type_json
 from mycel.schema.model import (
     OPEN,
-    Annotation,
     Cardinality,
     Check,
     Constraint,
@@ -28,7 +26,6 @@ from mycel.schema.model import (
     Key,
     NodeType,
     Property,
-    PropertyType,
     Range,
     SchemaType,
     TypeKind,
@@ -37,9 +34,6 @@ from mycel.schema.model import (
     kind_of_type,
 )
 from mycel.syntax.nodes import node
-
-_SHOWN_MAX: Final = 160
-"""Characters of one line of `describe` that are not names."""
 
 
 @node
@@ -56,7 +50,7 @@ class AddType:
 
 @node
 class RestoreType:
-    """A type that was dropped softly comes back, and its instances with it.
+    """A type that was hidden comes back, and its instances with it.
 
     It comes back as `remembered`; the steps after it make `declared` of that.
     """
@@ -65,9 +59,11 @@ class RestoreType:
     needs_data: ClassVar[bool] = True
     declared: SchemaType
     remembered: SchemaType
+    rows: int | None = None
+    """Instances that come back; None as long as nobody has counted."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.declared)}
+        return {"kind": self.kind, **_type(self.declared), **_rows(self.rows)}
 
 
 @node
@@ -89,15 +85,31 @@ class RenameType:
 
 
 @node
+class HideType:
+    """A type goes with its instances, and comes back with them when it is declared again."""
+
+    kind: ClassVar[str] = "hide_type"
+    needs_data: ClassVar[bool] = False
+    before: SchemaType
+    rows: int | None = None
+    """Instances that go with it; None as long as nobody has counted."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **_type(self.before), **_rows(self.rows)}
+
+
+@node
 class DropType:
-    """A type goes, and its instances are retired."""
+    """A type goes with its instances, and cannot be restored."""
 
     kind: ClassVar[str] = "drop_type"
     needs_data: ClassVar[bool] = False
     before: SchemaType
+    rows: int | None = None
+    """Instances that go with it; None as long as nobody has counted."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.before)}
+        return {"kind": self.kind, **_type(self.before), **_rows(self.rows)}
 
 
 @node
@@ -165,9 +177,13 @@ class AddProperty:
     """A property that is new; its `@default` is the value of the instances there are."""
 
     kind: ClassVar[str] = "add_property"
-    needs_data: ClassVar[bool] = False
     owner: SchemaType
     declared: Property
+
+    @property
+    def needs_data(self) -> bool:
+        is_missing = self.declared.is_required and self.declared.default is None
+        return is_missing and _has_instances(self.owner)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -178,11 +194,21 @@ class AddProperty:
 
 @node
 class RestoreProperty:
-    """A property that was dropped softly comes back, with the values that history has."""
+    """A hidden property comes back as `remembered`; the steps after it make `declared` of that.
+
+    Its values come back as far as they fit what is declared. Of a property that is there already,
+    values come back that did not fit before.
+    """
 
     kind: ClassVar[str] = "restore_property"
     owner: SchemaType
     declared: Property
+    remembered: Property
+    """The property as it was when it was hidden."""
+    rows: int | None = None
+    """Instances that get a value back; None as long as nobody has counted."""
+    left: int = 0
+    """Instances whose hidden value does not fit, and stays hidden."""
 
     @property
     def needs_data(self) -> bool:
@@ -191,7 +217,9 @@ class RestoreProperty:
     def to_dict(self) -> dict[str, Any]:
         return {
             **_property(self, self.declared.name),
-            "property_type": type_json(self.declared.type),
+            "property_type": type_json(self.remembered.type),
+            **_rows(self.rows),
+            **({"left_hidden": self.left} if self.left else {}),
         }
 
 
@@ -215,16 +243,33 @@ class RenameProperty:
 
 
 @node
+class HideProperty:
+    """A property goes with its values, which come back when it is declared again."""
+
+    kind: ClassVar[str] = "hide_property"
+    needs_data: ClassVar[bool] = False
+    owner: SchemaType
+    before: Property
+    rows: int | None = None
+    """Instances that have a value; None as long as nobody has counted."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**_property(self, self.before.name), **_rows(self.rows)}
+
+
+@node
 class DropProperty:
-    """A property goes, and its values leave the instances."""
+    """A property goes with its values, which cannot be restored."""
 
     kind: ClassVar[str] = "drop_property"
     needs_data: ClassVar[bool] = False
     owner: SchemaType
     before: Property
+    rows: int | None = None
+    """Instances that have a value; None as long as nobody has counted."""
 
     def to_dict(self) -> dict[str, Any]:
-        return _property(self, self.before.name)
+        return {**_property(self, self.before.name), **_rows(self.rows)}
 
 
 @node
@@ -361,6 +406,7 @@ TypeStep: TypeAlias = (
     AddType
     | RestoreType
     | RenameType
+    | HideType
     | DropType
     | ChangeInterfaces
     | ChangeCardinality
@@ -370,6 +416,7 @@ PropertyStep: TypeAlias = (
     AddProperty
     | RestoreProperty
     | RenameProperty
+    | HideProperty
     | DropProperty
     | ExtendEnum
     | TightenProperty
@@ -384,7 +431,7 @@ def type_of(step: Step) -> SchemaType | None:
     match step:
         case UnsupportedChange():
             return None
-        case DropType():
+        case HideType() | DropType():
             return step.before
         case (
             AddType()
@@ -428,6 +475,10 @@ def _retyped(step: TightenProperty | RelaxProperty) -> dict[str, Any]:
     }
 
 
+def _rows(rows: int | None) -> dict[str, Any]:
+    return {} if rows is None else {"rows": rows}
+
+
 def _cardinality(cardinality: Cardinality) -> dict[str, Any]:
     return {"min": cardinality.minimum, "max": cardinality.maximum}
 
@@ -437,76 +488,7 @@ def _has_instances(owner: SchemaType) -> bool:
     return not isinstance(owner, Interface)
 
 
-# For people.
-
-
-def describe(step: Step) -> str:
-    """One line that says what a step does: `Person.age: add, I32?`."""
-    match step:
-        case UnsupportedChange():
-            return f"{step.entity}: not possible. {step.reason}"
-        case AddConstraint() | DropConstraint():
-            verb = "add" if isinstance(step, AddConstraint) else "drop"
-            return f"{step.owner.name}: {verb} {constraint_text(step.constraint)}"
-        case (
-            AddType()
-            | RestoreType()
-            | RenameType()
-            | DropType()
-            | ChangeInterfaces()
-            | ChangeCardinality()
-            | UpdateTypeMetadata()
-        ):
-            return _describe_type(step)
-        case _:
-            return _describe_property(step)
-
-
-def _describe_type(step: TypeStep) -> str:
-    match step:
-        case AddType(declared):
-            return f"{declared.name}: add {kind_of_type(declared)}"
-        case RestoreType(declared):
-            return f"{declared.name}: restore {kind_of_type(declared)}"
-        case RenameType(declared, before):
-            return f"{declared.name}: rename {kind_of_type(declared)}, was {before.name}"
-        case DropType(before):
-            return f"{before.name}: drop {kind_of_type(before)}"
-        case ChangeInterfaces(declared, before):
-            now, was = (_names(each.implements) for each in (declared, before))
-            return f"{declared.name}: implement {now}, was {was}"
-        case ChangeCardinality(declared, before):
-            cards = f"{before.cardinality} to {declared.cardinality}"
-            return f"{declared.name}: change cardinality, {cards}"
-        case UpdateTypeMetadata(declared):
-            return f"{declared.name}: annotate, {_annotation_texts(declared.annotations)}"
-        case _:
-            assert_never(step)
-
-
-def _describe_property(step: PropertyStep) -> str:
-    owner = step.owner.name
-    match step:
-        case AddProperty(_, declared):
-            return f"{owner}.{declared.name}: add, {_type_text(declared.type)}"
-        case RestoreProperty(_, declared):
-            return f"{owner}.{declared.name}: restore, {_type_text(declared.type)}"
-        case RenameProperty(_, declared, before):
-            return f"{owner}.{declared.name}: rename, was {before.name}"
-        case DropProperty(_, before):
-            return f"{owner}.{before.name}: drop"
-        case ExtendEnum(_, declared):
-            return f"{owner}.{declared.name}: extend enum, {_cut(', '.join(step.values))}"
-        case TightenProperty(_, declared, before):
-            types = f"{_type_text(before.type)} to {_type_text(declared.type)}"
-            return f"{owner}.{declared.name}: tighten, {types}"
-        case RelaxProperty(_, declared, before):
-            types = f"{_type_text(before.type)} to {_type_text(declared.type)}"
-            return f"{owner}.{declared.name}: relax, {types}"
-        case UpdatePropertyMetadata(_, declared):
-            return f"{owner}.{declared.name}: annotate, {_annotation_texts(declared.annotations)}"
-        case _:
-            assert_never(step)
+# Parts of texts.
 
 
 def constraint_text(constraint: Constraint) -> str:
@@ -525,23 +507,6 @@ def constraint_text(constraint: Constraint) -> str:
             return f"@check({name}, {quoted(pattern)})"
 
 
-def _annotation_texts(annotations: Iterable[Annotation]) -> str:
-    texts = []
-    for each in annotations_json(annotations):
-        model = f", model={quoted(each['model'])}" if "model" in each else ""
-        said = "" if each["value"] is None else f"({quoted(each['value'])}{model})"
-        texts.append(f"@{each['name']}{said}")
-    return " ".join(texts) or "nothing"
-
-
-def _names(names: Iterable[str]) -> str:
-    return _cut(", ".join(sorted(set(names)))) or "nothing"
-
-
-def _type_text(type_: PropertyType) -> str:
-    return _cut(str(type_))
-
-
 def quoted(value: str) -> str:
     r"""Text in quotes, cut if it is long, on one line and harmless to a terminal.
 
@@ -550,7 +515,3 @@ def quoted(value: str) -> str:
     """
     text = json.dumps(shorten(value), ensure_ascii=False)
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
-
-
-def _cut(text: str) -> str:
-    return shorten(text, _SHOWN_MAX)

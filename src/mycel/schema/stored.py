@@ -260,9 +260,8 @@ def decode_property(said: Mapping[str, Any]) -> Property:
     )
 
 
-def dropped_properties(attributes: Mapping[str, Any]) -> list[tuple[Property, int]]:
-    """The properties that were dropped softly, each with the position before its values went."""
-    said = attributes[PG]
+def dropped_properties(said: Mapping[str, Any]) -> list[tuple[Property, int]]:
+    """The hidden properties of a declaration, each with the position before its values went."""
     return [(decode_property(each["property"]), each["seq"]) for each in said.get("dropped", ())]
 
 

@@ -141,6 +141,12 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
     return _seq_at_time(connection, _microseconds(moment), last)
 
 
+def time_after(connection: apsw.Connection, seq: int) -> int:
+    """When the first transaction after a position of the journal was."""
+    (time_us,) = only(connection, "SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
+    return int(time_us)
+
+
 def _microseconds(moment: str | datetime) -> int:
     if isinstance(moment, str):
         return times.from_text(moment)

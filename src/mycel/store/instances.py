@@ -14,7 +14,7 @@ import orjson
 
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.layout import OPEN_END
-from mycel.store.rows import every
+from mycel.store.rows import every, only
 
 Table = Literal["concept", "proposition"]
 
@@ -49,6 +49,35 @@ def numbers(connection: apsw.Connection, table: Table, kind: int) -> array[int]:
     """The live instances of a type, or links of a predicate, oldest first."""
     query = f"SELECT id FROM {table} WHERE {_KIND[table]} = ? ORDER BY id"
     return array("q", (number for (number,) in connection.execute(query, (kind,))))
+
+
+def count(connection: apsw.Connection, table: Table, kind: int) -> int:
+    """The number of live instances of a type, or links of a predicate."""
+    (found,) = only(connection, f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
+    return int(found)
+
+
+def count_named(connection: apsw.Connection, kind: int, names: Sequence[str]) -> int:
+    """The number of live concepts of a type that have one of these names."""
+    query = (
+        "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
+    )
+    (found,) = only(connection, query, (kind, orjson.dumps(list(names)).decode()))
+    return int(found)
+
+
+def are_there(
+    connection: apsw.Connection, table: Table, kind: int, reason: str | None = None
+) -> bool:
+    """Whether there are live instances of a type or predicate, or some removed for a reason."""
+    query = f"SELECT 1 FROM {table} WHERE {_KIND[table]} = ?1"
+    if reason is not None:
+        query += (
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE {_KIND[table]} = ?1"
+            f" AND to_seq = {OPEN_END} AND tombstoned_reason = ?2"
+        )
+    bindings = (kind,) if reason is None else (kind, reason)
+    return bool(every(connection, f"{query} LIMIT 1", bindings))
 
 
 def chunks(
@@ -97,6 +126,37 @@ def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: 
         " AND tombstoned_at = ? AND tombstoned_reason = ? ORDER BY id"
     )
     return array("q", (number for (number,) in connection.execute(query, (time_us, reason))))
+
+
+def count_retired(
+    connection: apsw.Connection, table: Table, kind: int, time_us: int, reason: str
+) -> int:
+    """The number of instances of a type that were removed at a time for a reason, and are gone."""
+    query = (
+        f"SELECT count(*) FROM {table}_past WHERE {_KIND[table]} = ? AND to_seq = {OPEN_END}"
+        " AND tombstoned_at = ? AND tombstoned_reason = ?"
+    )
+    (found,) = only(connection, query, (kind, time_us, reason))
+    return int(found)
+
+
+def count_hidden(
+    connection: apsw.Connection, table: Table, kind: int, name: str, seq: int, *, besides: str
+) -> int:
+    """The number of live instances that have no value of an attribute, but had one at `seq`.
+
+    One that was removed since for another reason than `besides` is another one now.
+    """
+    query = (
+        f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c ON c.id = n.id"
+        f" WHERE n.{_KIND[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
+        " AND c.tombstoned_at IS NULL"
+        " AND n.attributes ->> ?3 IS NULL AND c.attributes ->> ?3 IS NOT NULL"
+        f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?4)"
+    )
+    (found,) = only(connection, query, (kind, seq, f'$."{name}"', besides))
+    return int(found)
 
 
 def tombstones(

@@ -1,5 +1,6 @@
 """`mycel schema`: schemas as files, and the one in force."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -152,10 +153,11 @@ def test_a_file_that_declares_nothing_hides_everything_only_if_that_is_said(
     for source in (str(empty), "-"):
         done = run("schema", "apply", source, input="")
         assert done.status == 2
-        assert "would hide 2 types" in done.stderr
-        assert "--allow-empty" in done.stderr
+        said = " ".join(done.stderr.split())
+        assert "Person: hide node, 0 rows" in said
+        assert "--allow-removals" in said
     assert "node Person" in run("schema", "show").stdout
-    assert run("schema", "apply", str(empty), "--allow-empty").status == 0
+    assert run("schema", "apply", str(empty), "--allow-removals").status == 0
     assert run("schema", "show").stdout == ""
 
 
@@ -174,3 +176,38 @@ def test_a_rename_that_is_ignored_is_told(run: Run, people: Path) -> None:
         "schema", "plan", str(people)
     ).stderr.replace("\n", " ")
     assert run("schema", "apply", str(people), "--json").object["warnings"] == warnings
+
+
+@pytest.mark.usefixtures("graph")
+def test_what_is_hidden_is_listed_restored_and_discarded(run: Run, people: Path) -> None:
+    whole = "node Person { email: String @key  age: I32? }\nnode Team { name: String @key }\n"
+    people.write_text(whole, encoding="utf-8")
+    run("schema", "apply", str(people))
+    run("concept", "put", "Person", "ada", "--attributes", '{"age": 36}')
+    people.write_text("node Person { email: String @key }\n", encoding="utf-8")
+    planned = run("schema", "plan", str(people))
+    assert "Person.age: hide, 1 row" in planned.stdout
+    assert "with --allow-removals" in planned.stderr
+    dropped = run("schema", "plan", str(people), "--allow-data-loss", "--json").object
+    assert [each["kind"] for each in dropped["steps"]] == ["drop_property", "drop_type"]
+    assert run("schema", "apply", str(people)).status == 2
+    assert run("schema", "apply", str(people), "--allow-removals").status == 0
+    hidden = [json.loads(line) for line in run("schema", "hidden", "--json").stdout.splitlines()]
+    assert [(each["name"], each["rows"]) for each in hidden] == [("Person.age", 1), ("Team", 0)]
+    assert "age: I32?" in run("schema", "hidden").stdout
+    restored = run("schema", "restore", "Person.age", "--json").object
+    assert restored["steps"][0]["rows"] == 1
+    unasked = run("schema", "discard", "Team")
+    assert unasked.status == 2
+    assert "--yes" in unasked.stderr
+    assert run("schema", "discard", "Team", "--yes", "--json").object["name"] == "Team"
+    assert run("schema", "restore", "Team").status == 1
+    assert "Nothing is hidden." in run("schema", "hidden").stderr
+
+
+@pytest.mark.usefixtures("graph")
+def test_what_applying_leaves_hidden_is_warned_of(run: Run, people: Path) -> None:
+    for text in ("node A { x: I32? }", "node A { }", "node A { x: String? }"):
+        people.write_text(text, encoding="utf-8")
+        done = run("schema", "apply", str(people))
+    assert "Warning: property A.x: it was I32? when it was hidden" in done.stderr.replace("\n", " ")

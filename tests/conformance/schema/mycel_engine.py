@@ -78,10 +78,10 @@ class MycelGraph:
     def request(self, request: Any) -> dict[str, Any]:
         return self.db.request(request)
 
-    def apply(self, schema: str, *, allow_data_loss: bool) -> dict[str, Any]:
+    def apply(self, schema: str, *, allow_removals: bool, allow_data_loss: bool) -> dict[str, Any]:
         try:
             applied: dict[str, Any] = self.db.schema.apply(
-                schema, allow_data_loss=allow_data_loss
+                schema, allow_removals=allow_removals, allow_data_loss=allow_data_loss
             ).to_dict()
         except MycelError as error:
             raise Refused(error.to_dict()) from error

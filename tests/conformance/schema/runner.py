@@ -54,8 +54,8 @@ ACTIONS = ("command", "request", "load", "put", "link", "apply")
 ANSWERS = ("result", "rows", "contains", "error")
 STEP_KEYS = {
     *ACTIONS, *ANSWERS, *PLANNING_EXPECTS,
-    "parameters", "bind", "message_has", "hint_has", "mode", "allow_data_loss", "applied",
-    "ir_has",
+    "parameters", "bind", "message_has", "hint_has", "mode", "allow_removals", "allow_data_loss",
+    "applied", "ir_has",
 }  # fmt: skip
 JSON_KEYS = {"ir", "has", "steps", "has_steps", "ir_has", "result", "rows", "contains"}
 
@@ -87,7 +87,9 @@ class Graph(Protocol):
     """A database of one story. Each function raises `Refused`, but `request` answers as KIP §6."""
 
     def request(self, request: Any) -> dict[str, Any]: ...
-    def apply(self, schema: str, *, allow_data_loss: bool) -> dict[str, Any]: ...
+    def apply(
+        self, schema: str, *, allow_removals: bool, allow_data_loss: bool
+    ) -> dict[str, Any]: ...
     def ir(self) -> dict[str, Any]: ...
     def load(self, lines: str, *, mode: str) -> dict[str, Any]: ...
     def put(self, concepts: Sequence[Mapping[str, Any]]) -> None: ...
@@ -224,7 +226,7 @@ def _step(table: Mapping[str, Any], where: str) -> Step:
         given = json.loads(given)
     options = {
         key: json.loads(table[key]) if key == "parameters" else table[key]
-        for key in ("parameters", "bind", "mode", "allow_data_loss")
+        for key in ("parameters", "bind", "mode", "allow_removals", "allow_data_loss")
         if key in table
     }
     return Step(action, given, options, _expected(table, STEP_KEYS - set(ACTIONS) - options.keys()))
@@ -350,7 +352,7 @@ def _check_plan(expected: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
 
 def _run_story(graph: Graph, case: Story) -> None:
     if case.schema is not None:
-        result = graph.apply(case.schema, allow_data_loss=False)
+        result = graph.apply(case.schema, allow_removals=False, allow_data_loss=False)
         assert result["applied"], f"the first schema was not applied: {result}"
     for command in case.setup:
         response = graph.request({"command": command})
@@ -398,9 +400,8 @@ def answer(work: Callable[[], Any]) -> dict[str, Any]:
 
 def _apply(graph: Graph, step: Step) -> None:
     expected = step.expected
-    response = answer(
-        lambda: graph.apply(step.given, allow_data_loss=step.options.get("allow_data_loss", False))
-    )
+    flags = {key: step.options.get(key, False) for key in ("allow_removals", "allow_data_loss")}
+    response = answer(lambda: graph.apply(step.given, **flags))
     if "error" in expected:
         kip.check(kip.Step(None, None, False, {}, expected), response, {})
         return

@@ -60,7 +60,7 @@ class Canned:
     def request(self, request: Any) -> dict[str, Any]:
         return dict(self.answers["request"])
 
-    def apply(self, schema: str, *, allow_data_loss: bool) -> dict[str, Any]:
+    def apply(self, schema: str, *, allow_removals: bool, allow_data_loss: bool) -> dict[str, Any]:
         return dict(self._say("apply", None))
 
     def load(self, lines: str, *, mode: str) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import mycel
 from mycel.migration import applying
+from mycel.migration.consent import Consent
 from mycel.schema import load
 from mycel.schema.catalog import Catalog
 from mycel.schema.planner import Plan, plan
@@ -42,9 +44,9 @@ def test_a_plan_that_looks_at_the_data_is_made_once(
 ) -> None:
     made: list[Catalog] = []
 
-    def counted(accepted: Catalog, desired: Catalog) -> Plan:
+    def counted(accepted: Catalog, desired: Catalog, **options: Any) -> Plan:
         made.append(desired)
-        return plan(accepted, desired)
+        return plan(accepted, desired, **options)
 
     monkeypatch.setattr(applying, "plan", counted)
     assert db.schema.plan("node Once { x: I32 }").supported
@@ -53,6 +55,6 @@ def test_a_plan_that_looks_at_the_data_is_made_once(
 
 def test_a_plan_is_made_again_when_the_schema_has_changed_meanwhile(db: mycel.Nexus) -> None:
     wanted = load("node Once { x: I32? }")
-    earlier = applying.plan_for(db._store, wanted)
+    earlier = applying.plan_for(db._store, wanted, Consent())
     db.schema.apply("node Once { x: I32? }")
-    assert applying.plan_for(db._store, wanted, earlier).plan.changes == ()
+    assert applying.plan_for(db._store, wanted, Consent(), earlier).plan.changes == ()

@@ -10,9 +10,10 @@ import pytest
 from mycel import schema
 from mycel.schema import ir
 from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.descriptions import describe
 from mycel.schema.model import Key, NodeType, Property, PropertyType
 from mycel.schema.planner import Plan, plan
-from mycel.schema.steps import AddProperty, RestoreType, describe
+from mycel.schema.steps import AddProperty, RestoreType
 
 EMPTY = Catalog()
 
@@ -104,11 +105,11 @@ def test_types_are_dropped_last_and_edges_before_what_they_join() -> None:
     """
     assert steps(accepted, "node Whale { }") == [
         {"kind": "add_type", "type_kind": "node", "name": "Whale"},
-        {"kind": "drop_type", "type_kind": "edge", "name": "Anchors"},
-        {"kind": "drop_type", "type_kind": "edge", "name": "Visits"},
-        {"kind": "drop_type", "type_kind": "node", "name": "Port"},
-        {"kind": "drop_type", "type_kind": "node", "name": "Ship"},
-        {"kind": "drop_type", "type_kind": "interface", "name": "Named"},
+        {"kind": "hide_type", "type_kind": "edge", "name": "Anchors"},
+        {"kind": "hide_type", "type_kind": "edge", "name": "Visits"},
+        {"kind": "hide_type", "type_kind": "node", "name": "Port"},
+        {"kind": "hide_type", "type_kind": "node", "name": "Ship"},
+        {"kind": "hide_type", "type_kind": "interface", "name": "Named"},
     ]
 
 
@@ -186,8 +187,8 @@ def test_type_and_property_are_renamed_at_once_under_the_new_name_of_the_type() 
 def test_a_name_that_is_there_wins_over_what_a_rename_says() -> None:
     text = 'node Ship @rename_from("Boat") { title: String @rename_from("name") }'
     assert steps("node Ship { title: String }", text) == []
-    assert kinds("node Ship { title: String } node Boat { }", text) == ["drop_type"]
-    assert kinds("node Ship { title: String name: String }", text) == ["drop_property"]
+    assert kinds("node Ship { title: String } node Boat { }", text) == ["hide_type"]
+    assert kinds("node Ship { title: String name: String }", text) == ["hide_property"]
 
 
 def test_a_rename_that_means_nothing_although_both_are_there_is_warned_of() -> None:
@@ -319,7 +320,7 @@ def test_a_rename_that_an_interface_made_earlier_means_nothing_to_a_new_node() -
         "Named.title: relax, String to String?",
         "Port: implement Named, was nothing",
         "Port.title: add, String?",
-        "Port.name: drop",
+        "Port.name: hide",
         "Ship: add node",
     ]
 
@@ -372,7 +373,7 @@ def test_implementing_other_interfaces_is_a_step_and_the_properties_are_others()
             "property_type": type_json("I32", nullable=True),
         },
         {
-            "kind": "drop_property",
+            "kind": "hide_property",
             "type_kind": "node",
             "type_name": "Ship",
             "property_name": "name",
@@ -467,7 +468,7 @@ def test_a_removed_property_goes_after_the_constraints_that_name_it() -> None:
     accepted = in_node("age: I32? @index")
     assert [describe(each) for each in planned(accepted, in_node("")).changes] == [
         "Ship: drop @index(age)",
-        "Ship.age: drop",
+        "Ship.age: hide",
     ]
 
 
@@ -665,7 +666,7 @@ def test_an_interface_does_not_become_a_node_of_its_name_in_one_step() -> None:
 
 def test_a_node_may_make_room_for_an_edge_of_its_name() -> None:
     accepted = "node Ship { } node Visit { }"
-    assert kinds(accepted, "node Ship { } edge Visit: Ship -> Ship") == ["add_type", "drop_type"]
+    assert kinds(accepted, "node Ship { } edge Visit: Ship -> Ship") == ["add_type", "hide_type"]
 
 
 # What was dropped.
@@ -699,8 +700,84 @@ def test_a_dropped_property_comes_back_with_its_type_and_number() -> None:
 
 def test_a_dropped_property_with_another_type_is_a_new_one() -> None:
     accepted = dropped_again(in_node("age: I32"), in_node(""))
-    assert kinds(accepted, in_node("age: I64?")) == ["add_property"]
-    assert refusals(accepted, in_node("age: I64")).keys() == {"node:Ship.age"}
+    found = planned(accepted, in_node("age: String?"))
+    assert [each.kind for each in found.changes] == ["add_property"]
+    assert "it was I32 when it was hidden, and is String? now" in found.warnings[0]
+    assert refusals(accepted, in_node("age: String")).keys() == {"node:Ship.age"}
+
+
+def test_a_hidden_property_comes_back_as_a_type_that_may_hold_its_values() -> None:
+    for old, new, follows in (
+        ("F64", "F64?", ["relax_property"]),
+        ("F64?", "F64", ["tighten_property"]),
+        ("enum(a)", "enum(a, b)", ["extend_enum"]),
+        ("enum(a, b)", "enum(a)", ["tighten_property"]),
+        ("enum(a)?", "String?", ["relax_property"]),
+        ("String", "enum(a)?", ["tighten_property"]),
+        ("I32", "I64", ["relax_property"]),
+        ("U32?", "F64?", ["relax_property"]),
+        ("[I32]", "[I64]?", ["relax_property"]),
+    ):
+        accepted = dropped_again(in_node(f"p: {old}"), in_node(""))
+        found = planned(accepted, in_node(f"p: {new}"))
+        assert [each.kind for each in found.changes] == ["restore_property", *follows], (old, new)
+        assert found.warnings == ()
+    for old, new in (("I64", "I32?"), ("I32", "[I32]?"), ("Vector(2)", "Vector(3)?")):
+        accepted = dropped_again(in_node(f"p: {old}"), in_node(""))
+        found = planned(accepted, in_node(f"p: {new}"))
+        assert [each.kind for each in found.changes] == ["add_property"], (old, new)
+        assert "stay hidden" in found.warnings[0]
+
+
+def test_names_that_are_exchanged_are_warned_of_whatever_their_shapes() -> None:
+    for text, exchanged in (
+        ("node A {} node B {}", 'node A @rename_from("B") {} node B @rename_from("A") {}'),
+        (
+            "node A { x: I32? y: I32? }",
+            'node A { x: I32? @rename_from("y") y: I32? @rename_from("x") }',
+        ),
+        (
+            "node N {} edge A: N -> N edge B: N -> N edge C: N -> N",
+            (
+                'node N {} edge A: N -> N @rename_from("B") edge B: N -> N @rename_from("C")'
+                ' edge C: N -> N @rename_from("A")'
+            ),
+        ),
+        (
+            "interface A {} interface B {}",
+            'interface A @rename_from("B") {} interface B @rename_from("A") {}',
+        ),
+    ):
+        found = planned(text, exchanged)
+        assert found.changes == ()
+        assert len(found.warnings) == exchanged.count("@rename_from"), text
+    done = 'node A {} node B @rename_from("A") {}'
+    assert planned(done, done).warnings == (), "a rename that was made before another A came"
+
+
+def test_an_edge_is_the_same_whatever_the_case_of_its_letters() -> None:
+    accepted = "node N {} edge Likes: N -> N"
+    assert kinds(accepted, "node N {} edge LIKES: N -> N") == ["rename_type"]
+    renamed = kinds(accepted, 'node N {} edge LIKES: N -> N @kip("Likes")')
+    assert renamed == ["rename_type", "update_type_metadata"]
+    hidden = dropped_again(accepted, "node N {}")
+    found = refusals(hidden, "node N {} edge LIKES: N -> N")
+    assert "An edge Likes is hidden" in found["edge:LIKES"]
+
+
+def test_what_is_removed_with_data_loss_is_dropped_and_not_remembered() -> None:
+    accepted = schema.load("node A { x: I32? } node B {}")
+    found = plan(accepted, schema.load("node A {}"), allow_data_loss=True)
+    assert [each.kind for each in found.changes] == ["drop_property", "drop_type"]
+    assert [each.kind for each in found.removals] == ["drop_type"]
+    assert found.catalog.dropped == ()
+
+
+def test_a_required_property_is_added_to_a_type_without_instances() -> None:
+    accepted, desired = (schema.load(in_node(each)) for each in ("", "age: I32"))
+    (step,) = plan(accepted, desired, is_empty=lambda declared: declared.name == "Ship").changes
+    assert (step.kind, step.needs_data) == ("add_property", True)
+    assert not plan(accepted, desired, is_empty=lambda declared: False).supported
 
 
 def test_a_dropped_property_is_remembered_under_the_new_name_of_its_type() -> None:
@@ -729,11 +806,11 @@ def test_a_dropped_type_comes_back_and_is_changed_then() -> None:
     ]
 
 
-def test_a_dropped_type_that_cannot_become_what_is_declared_is_a_new_one() -> None:
+def test_a_hidden_type_that_cannot_become_what_is_declared_is_refused() -> None:
     accepted = dropped_again(in_node("age: I32?"), in_node(""), "")
-    found = planned(accepted, in_node("flag: String"))
-    assert [each.kind for each in found.changes] == ["add_type"]
-    assert found.catalog.dropped == ()
+    found = refusals(accepted, in_node("flag: String"))
+    assert found.keys() == {"node:Ship.flag", "node:Ship"}
+    assert "discard what is hidden" in found["node:Ship"]
 
 
 def test_a_dropped_edge_remembers_its_ends_under_their_new_names() -> None:
@@ -764,7 +841,7 @@ def test_what_was_dropped_cannot_be_renamed_before_it_is_back() -> None:
         accepted, in_node('years: I32? @rename_from("age")') + 'node Bay @rename_from("Port") { }'
     )
     assert found.keys() == {"node:Ship.years", "node:Bay"}
-    assert all("was dropped" in each for each in found.values())
+    assert all("is hidden" in each for each in found.values())
 
 
 def test_what_is_renamed_to_a_dropped_name_leaves_nothing_to_come_back() -> None:
@@ -778,12 +855,14 @@ def test_what_is_renamed_to_a_dropped_name_leaves_nothing_to_come_back() -> None
 
 
 def test_a_property_that_was_dropped_with_two_types_comes_back_with_either() -> None:
-    accepted = dropped_again(in_node("age: I32?"), in_node(""), in_node("age: I64?"), in_node(""))
+    accepted = dropped_again(
+        in_node("age: I32?"), in_node(""), in_node("age: String?"), in_node("")
+    )
     types = [str(each.property.type) for each in accepted.dropped if each.property is not None]
-    assert types == ["I32?", "I64?"]
+    assert types == ["I32?", "String?"]
     assert kinds(accepted, in_node("age: I32?")) == ["restore_property"]
-    assert kinds(accepted, in_node("age: I64?")) == ["restore_property"]
-    assert kinds(accepted, in_node("age: F64?")) == ["add_property"]
+    assert kinds(accepted, in_node("age: String?")) == ["restore_property"]
+    assert kinds(accepted, in_node("age: Bool?")) == ["add_property"]
 
 
 # Numbers.
@@ -886,13 +965,13 @@ def test_every_kind_of_step_is_described_in_one_line() -> None:
         "Ship: add @range(years, ..9.5)",
         r'Ship: annotate, @description("two\nlines")',
         'Ship.note: annotate, @unit("m")',
-        "Ship.old: drop",
+        "Ship.old: hide",
         (
             "edge:Ends: not possible. An edge Ship -> Ship cannot become an edge Ship -> New. Add"
             " an edge with another name, and drop this one when its links have been replaced."
         ),
         "Nears: change cardinality, 0..* to 0..1",
-        "Gone: drop node",
+        "Gone: hide node",
     ]
 
 

@@ -242,7 +242,8 @@ def test_moments_inside_other_types_keep_their_time_of_day(
     db: mycel.Nexus, kind: str, unit: str
 ) -> None:
     """Of nanoseconds, the parts that no moment holds are cut off."""
-    db.schema.apply("node Log { name: String @key  at: DateTime?  times: [DateTime]? }")
+    log = "node Log { name: String @key  at: DateTime?  times: [DateTime]? }"
+    db.schema.apply(log, allow_removals=True)
     item = pa.date64() if unit == "date64" else pa.timestamp("ns", "UTC")
     moment = 1_706_702_400_123 if unit == "date64" else 1_706_702_400_123_456_789
     types = {"list": pa.list_(item), "large_list": pa.large_list(item), "fixed": pa.list_(item, 1)}

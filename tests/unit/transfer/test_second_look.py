@@ -71,7 +71,8 @@ def test_a_merge_is_not_told_of_what_its_rows_leave_out(db: mycel.Nexus) -> None
 def test_violations_that_only_the_commit_finds_have_their_lines(
     db: mycel.Nexus, tmp_path: Path
 ) -> None:
-    db.schema.apply("node Code { name: String @key  value: String @unique }")
+    code = "node Code { name: String @key  value: String @unique }"
+    db.schema.apply(code, allow_removals=True)
     path = tmp_path / "Code.csv"
     path.write_text("name,value\na,x\nb,x\nc,y\nd,z\ne,y\n")
     with pytest.raises(MycelError) as caught:

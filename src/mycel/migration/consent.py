@@ -1,0 +1,82 @@
+"""Consent: what a caller has to agree to before a schema is applied.
+
+A text that declares one type of ten is more often a part of a schema than a wish to remove nine, so
+types go only if the caller says so. A property that is missing from a declared type is removed
+without asking: the declaration of its type was written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from mycel.engine.protection import ACTORS
+from mycel.errors import SchemaError
+from mycel.migration.rewriting import DROPPED
+from mycel.schema.catalog import Catalog
+from mycel.schema.descriptions import describe
+from mycel.schema.model import EdgeType, Interface, SchemaType
+from mycel.schema.planner import Plan
+from mycel.schema.steps import DropType, HideType
+from mycel.store import instances
+from mycel.store.instances import Table
+from mycel.store.reader import Reader
+
+_SHOWN_MAX: Final = 10
+"""How many removed types a refusal names."""
+
+
+class Consent(NamedTuple):
+    """What the caller has agreed to."""
+
+    removals: bool = False
+    """Types that are no longer declared may go."""
+    data_loss: bool = False
+    """What goes may go for good, instead of being hidden."""
+
+
+def refuse_removals(reader: Reader, planned: Plan) -> None:
+    """Refuse a plan that removes types, for a caller who has not agreed to that.
+
+    Raises:
+        SchemaError: it does.
+    """
+    removals = [_counted(reader, each) for each in planned.removals]
+    if not removals:
+        return
+    shown = "; ".join(describe(each) for each in removals[:_SHOWN_MAX])
+    others = f"; and {len(removals) - _SHOWN_MAX} more" if len(removals) > _SHOWN_MAX else ""
+    raise SchemaError(
+        "The schema does not declare every type that is in force. Applying it would remove types:"
+        f" {shown}{others}.",
+        hint="Nothing was changed. Declare these types as well (`mycel schema show` prints what is"
+        " in force); say @rename_from on a type that has another name now; or agree that they go:"
+        " allow_removals=True, on the command line --allow-removals.",
+        data={"removals": [each.to_dict() for each in removals]},
+    )
+
+
+def _counted(reader: Reader, step: HideType | DropType) -> HideType | DropType:
+    if isinstance(step.before, Interface):
+        return step
+    connection, (table, number) = reader.connection, place_in_store(reader, step.before)
+    rows = instances.count(connection, table, number)
+    actors = [name for type_name, name in ACTORS if type_name == step.before.kip_name]
+    if actors and table == "concept":  # They stay.
+        rows -= instances.count_named(connection, number, actors)
+    return replace(step, rows=rows)
+
+
+def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
+    """Whether a type has instances, or had some when it was hidden."""
+    table, number = place_in_store(reader, declared)
+    is_hidden = accepted.type(declared.name) is None
+    return instances.are_there(reader.connection, table, number, DROPPED if is_hidden else None)
+
+
+def place_in_store(reader: Reader, declared: SchemaType) -> tuple[Table, int]:
+    """The table of a type's instances, and its number there; -1 if it was never defined."""
+    is_link = isinstance(declared, EdgeType)
+    names = reader.registry.predicates if is_link else reader.registry.types
+    number = names.number(reader.connection, declared.kip_name)
+    return "proposition" if is_link else "concept", -1 if number is None else number

@@ -1,0 +1,177 @@
+"""What is hidden can be listed, restored and discarded, and nothing goes without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import NotFound, SchemaError
+
+PEOPLE = """
+interface Rated { stars: I32? }
+node Person implements Rated { email: String @key  city: String?  mood: enum(good, bad)? }
+node Team { name: String @key }
+edge MemberOf: Person -> Team { since: Date? }
+"""
+ALONE = "node Person { email: String @key }"
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open(":memory:") as db:
+        db.schema.apply(PEOPLE)
+        with db.transaction() as tx:
+            team = tx.put_concept("Team", "Engines")
+            for name, city in (("ada", "London"), ("bob", "Berlin"), ("eve", None)):
+                given = {"city": city, "mood": "good"} if city else {"stars": 5}
+                person = tx.put_concept("Person", name, given)
+                tx.add_edge(person, "MemberOf", team, data={"since": "2024-01-31"})
+        yield db
+
+
+def state(db: mycel.Nexus) -> list[Any]:
+    people = db.execute(
+        'FIND(?p.attributes) WHERE { ?p {type: "Person"} FILTER(?p.attributes.email != null) }'
+    )
+    links = db.execute('FIND(?l.attributes) WHERE { ?l (?p, "MemberOf", ?t) }')
+    return [sorted(map(str, each.rows)) for each in (people, links)]
+
+
+def names(db: mycel.Nexus) -> list[tuple[str, int]]:
+    return [(each.name, each.rows) for each in db.schema.hidden()]
+
+
+def test_what_is_hidden_is_listed_with_its_rows_and_comes_back_by_name(db: mycel.Nexus) -> None:
+    assert db.schema.hidden() == []
+    before = state(db)
+    db.schema.apply(PEOPLE.replace("city: String?", ""))
+    db.schema.apply(ALONE, allow_removals=True)
+    assert names(db) == [
+        ("Person.city", 2),
+        ("MemberOf", 3),
+        ("Person.mood", 2),
+        ("Person.stars", 1),
+        ("Rated", 0),
+        ("Team", 1),
+    ]
+    edge = next(each for each in db.schema.hidden() if each.name == "MemberOf")
+    assert edge.declaration == "edge MemberOf: Person -> Team {\n  since: Date?\n}"
+    assert db.schema.at(edge.seq).edge("MemberOf") is not None
+    assert edge.to_dict()["kind"] == "edge"
+    with pytest.raises(SchemaError, match="There is no node Team"):
+        db.schema.restore("MemberOf")
+    result = db.schema.restore("MemberOf", "Team", "Person.city")
+    assert {(each["kind"], each["rows"]) for each in result.steps} == {
+        ("restore_type", 3),
+        ("restore_type", 1),
+        ("restore_property", 2),
+    }
+    assert db.schema.restore("Rated", "Person.stars", "Person.mood").applied
+    assert db.schema.hidden() == []
+    assert state(db) == before
+    assert db.verify(replay=True).ok
+
+
+def test_what_is_discarded_cannot_be_restored_but_is_in_history(db: mycel.Nexus) -> None:
+    db.schema.apply(ALONE, allow_removals=True)
+    seq = next(each.seq for each in db.schema.hidden() if each.name == "Person.city")
+    gone = db.schema.discard("Person.city", "Team", "edge:MemberOf")
+    assert {(each.name, each.rows) for each in gone} == {
+        ("Person.city", 2),
+        ("Team", 1),
+        ("MemberOf", 3),
+    }
+    assert names(db) == [("Person.mood", 2), ("Person.stars", 1), ("Rated", 0)]
+    for name in ("Person.city", "Team"):
+        with pytest.raises(NotFound, match="is hidden"):
+            db.schema.restore(name)
+    assert [each["kind"] for each in db.schema.apply(PEOPLE).steps].count("add_type") == 2
+    assert db.get_concept("Team", "Engines") is None
+    ada = db.as_of(seq).get_concept("Person", "ada")
+    assert ada is not None
+    assert ada.attributes["city"] == "London"
+    assert db.verify(replay=True).ok
+
+
+def test_a_type_that_stays_for_the_actors_is_hidden_and_discarded_too(db: mycel.Nexus) -> None:
+    db.schema.apply("", allow_removals=True)
+    assert ("Person", 3) in names(db)
+    db.schema.discard("Person")
+    assert "Person" not in dict(names(db))
+    assert db.get_concept("Person", "$self") is not None
+
+
+def test_names_of_what_is_not_hidden_are_refused_with_what_is(db: mycel.Nexus) -> None:
+    db.schema.apply(PEOPLE.replace("city: String?", ""))
+    for call in (db.schema.restore, db.schema.discard):
+        with pytest.raises(NotFound) as refused:
+            call("Person.citty")
+        assert "Person.city" in refused.value.hint
+    assert names(db) == [("Person.city", 2)]
+
+
+def test_values_that_did_not_fit_are_listed_and_said(db: mycel.Nexus) -> None:
+    db.schema.apply(PEOPLE.replace("mood: enum(good, bad)?", ""))
+    narrow = PEOPLE.replace("enum(good, bad)", "enum(bad)")
+    planned = db.schema.plan(narrow)
+    assert "Person.mood: 2 of 2 hidden values do not fit and stay hidden" in planned.warnings[0]
+    assert "'good'" in planned.warnings[0]
+    result = db.schema.apply(narrow)
+    assert result.warnings == planned.warnings
+    assert result.to_dict()["warnings"] == list(planned.warnings)
+    assert names(db) == [("Person.mood", 2)]
+    with pytest.raises(SchemaError, match="is declared already"):
+        db.schema.restore("Person.mood")
+    assert db.schema.apply(PEOPLE).supported
+    assert names(db) == []
+    ada = db.get_concept("Person", "ada")
+    assert ada is not None
+    assert ada.attributes["mood"] == "good"
+
+
+def test_values_hidden_twice_come_back_from_both_times(db: mycel.Nexus) -> None:
+    without = PEOPLE.replace("mood: enum(good, bad)?", "")
+    narrow = PEOPLE.replace("enum(good, bad)", "enum(bad)")
+    db.schema.apply(without)
+    db.schema.apply(narrow)
+    db.write(lambda tx: tx.put_concept("Person", "ada", {"mood": "bad"}))
+    db.schema.apply(without)
+    db.schema.apply(PEOPLE)
+    moods = {
+        name: found.attributes.get("mood")
+        for name in ("ada", "bob", "eve")
+        if (found := db.get_concept("Person", name)) is not None
+    }
+    assert moods == {"ada": "bad", "bob": "good", "eve": None}
+
+
+def test_a_name_that_takes_the_place_of_a_hidden_type_is_warned_of(db: mycel.Nexus) -> None:
+    db.schema.apply(ALONE, allow_removals=True)
+    planned = db.schema.plan('node Team @rename_from("Person") { email: String @key }')
+    assert any("can then no longer be restored" in each for each in planned.warnings)
+
+
+def test_history_tells_what_was_hidden_from_what_was_dropped(db: mycel.Nexus) -> None:
+    db.schema.apply(PEOPLE.replace("city: String?", ""))
+    db.schema.apply(PEOPLE)
+    db.schema.apply(PEOPLE.replace("city: String?", ""), allow_data_loss=True)
+    db.schema.apply(ALONE, allow_removals=True, allow_data_loss=True)
+    kinds = [{step["kind"] for step in each.steps} for each in db.schema.history()]
+    assert kinds[1:] == [
+        {"hide_property"},
+        {"restore_property"},
+        {"drop_property"},
+        {"change_interfaces", "drop_property", "drop_type"},
+    ]
+    assert db.schema.hidden() == []
+
+
+def test_a_required_property_is_refused_for_rows_that_come_after_the_plan(db: mycel.Nexus) -> None:
+    db.schema.apply(PEOPLE + "node Empty { name: String @key }")
+    wanted = PEOPLE + "node Empty { name: String @key  size: I32 }"
+    assert db.schema.plan(wanted).supported
+    db.write(lambda tx: tx.put_concept("Empty", "not so"))
+    assert not db.schema.apply(wanted).supported
