@@ -123,10 +123,11 @@ def _counted(rows: int | None) -> str:
 
 
 def _annotation_texts(annotations: Iterable[Annotation]) -> str:
-    texts = (
-        f"@{each['name']}" if each["value"] is None else f"@{each['name']}({quoted(each['value'])})"
-        for each in annotations_json(annotations)
-    )
+    texts = []
+    for each in annotations_json(annotations):
+        model = f", model={quoted(each['model'])}" if "model" in each else ""
+        said = "" if each["value"] is None else f"({quoted(each['value'])}{model})"
+        texts.append(f"@{each['name']}{said}")
     return " ".join(texts) or "nothing"
 
 
