@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from benchmarks import bulk, checks, proofs, reads, startup, traversals, writes
+from benchmarks import bulk, checks, edges, proofs, reads, startup, traversals, writes
 from benchmarks.bootstrap import runs as bootstrap_runs
 from benchmarks.compat import latencies
 from benchmarks.databases import Databases
@@ -28,6 +28,7 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "size": checks.measure_size,
     "point": reads.measure_point,
     "hop": reads.measure_hop,
+    "edges": edges.measure,
     "write": writes.measure_durable,
     "group": writes.measure_group,
     "find": finds.measure,

@@ -118,6 +118,14 @@ WHOLE: Final = (
         also=handwritten.GROUP_BY_NAME_ALSO,
     ),
     Question(
+        "FIND first ten names by count",
+        'FIND(?b.name, COUNT(?a)) WHERE { (?a, "PREDICATE", ?b) } ORDER BY COUNT(?a) DESC LIMIT 10',
+        handwritten.FIRST_BY_NAME,
+        bar=LONG,
+        is_sorted=True,
+        also=handwritten.FIRST_BY_NAME_ALSO,
+    ),
+    Question(
         "FIND number of triangles",
         'FIND(COUNT(?a)) WHERE { (?a, "PREDICATE", ?b) (?b, "PREDICATE", ?c)'
         ' (?c, "PREDICATE", ?a) }',

@@ -475,6 +475,35 @@ GROUP_BY_NAME: Final = (
     ),
 )
 
+_FIRST_TEN: Final = " ORDER BY 2 DESC, 1 LIMIT 10"
+FIRST_BY_NAME: Final = (
+    Form(
+        "counted, then merged",
+        _counted(
+            f"SELECT b.name, sum(g.n) FROM {_PER_OBJECT} GROUP BY b.name{_FIRST_TEN}", _columns
+        ),
+    ),
+    Form(
+        "joined, then counted",
+        _counted(
+            "SELECT b.name, count(*) FROM proposition p CROSS JOIN concept b ON b.id = p.object"
+            f" WHERE p.predicate = ?1 GROUP BY b.name{_FIRST_TEN}",
+            _columns,
+        ),
+    ),
+)
+FIRST_BY_NAME_ALSO: Final = (
+    Form(
+        "SQL that takes names for unique",
+        _counted(
+            "SELECT b.name, g.n FROM (SELECT object AS o, count(*) AS n FROM proposition"
+            " WHERE predicate = ?1 GROUP BY object ORDER BY n DESC, o LIMIT 10) g"
+            f" CROSS JOIN concept b ON b.id = g.o{_FIRST_TEN}",
+            _columns,
+        ),
+    ),
+)
+
 
 def _scalar(_: Base, rows: list[Any]) -> Any:
     return rows[0][0]

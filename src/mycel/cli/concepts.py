@@ -204,10 +204,10 @@ def _kind(element: Element) -> str:
 
 def _text(element: Element, label: Callable[[str], str]) -> str:
     # Late: see the package's docstring.
-    from mycel.graph.walk import remember
+    from mycel.graph.walk import Memory
     from mycel.model.elements import Concept
 
-    text = remember(readable(element), "short").text
+    text = Memory(readable(element), "short").text
     if isinstance(element, Concept):
         return text
     subject, predicate, object_ = element.subject, element.predicate, element.object

@@ -130,6 +130,8 @@ def describe_query(query: ir.Query) -> list[str]:
         lines += [f"branch {at + 1}:", *_indented(_block(block))]
     if query.gathers_early:
         lines.append("grouped by element first")
+    if query.cut:
+        lines.append(f"cut by count before names are read; groups are {query.cut}")
     return lines
 
 

@@ -25,8 +25,6 @@ from heapq import heappop, heappush, heapreplace
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
-import orjson
-
 from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType, NotFound
 from mycel.graph.adjacency import (
     Adjacency,
@@ -38,10 +36,9 @@ from mycel.graph.adjacency import (
 )
 from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
-from mycel.model.ids import concept_id, is_concept
+from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.store.layout import CONCEPT_COLUMNS
 from mycel.store.reader import Reader
 
 Direction = Literal["out", "in", "both"]
@@ -57,8 +54,6 @@ NODES_UNWATCHED: Final = 64
 """How many elements are reached between two looks at the clock."""
 
 _FAR: Final = 1 << 62
-_LIVE: Final = (None, None, None)
-"""What a concept that is there says about its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,46 +334,13 @@ def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> 
     return StoredNeighbours(reader, Route.of(bounds.direction, wanted, symmetric))
 
 
-_CONCEPTS: Final = (
-    f"SELECT {', '.join('c.' + each for each in CONCEPT_COLUMNS.format(seq='seq').split(', '))}"
-    " FROM json_each(?1) j CROSS JOIN concept c ON c.id = j.value"
-)
-
-
 def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
-    """The elements with these numbers, the start first; concepts of the present in one statement.
+    """The elements with these numbers, the start first.
 
     Raises:
         NotFound: the start is not there.
     """
-    found: dict[int, Element] = {}
-    alone = numbers
-    if reader.seq is None:
-        concepts = orjson.dumps(list(filter(is_concept, numbers))).decode()
-        types, actors = reader.registry.types, reader.registry.actors
-        connection, make = reader.connection, tuple.__new__
-        for row in connection.execute(_CONCEPTS, (concepts,)):
-            number, kind, name, attributes, metadata, version, seq, created, by, updated = row
-            type_ = types.names.get(kind) or types.name(connection, kind)
-            actor = actors.names.get(by) or actors.name(connection, by)
-            told = (
-                number,
-                type_,
-                name,
-                attributes,
-                metadata,
-                version,
-                seq,
-                created,
-                actor,
-                updated,
-            )
-            found[number] = make(Concept, told + _LIVE)
-        alone = [each for each in numbers if not is_concept(each)]
-    for number in alone:
-        element = reader.element(number)
-        if element is not None:
-            found[number] = element
+    found = reader.elements(numbers)
     if numbers[0] not in found:
         raise NotFound(
             f"There is no live element {reader.outer_id(numbers[0])!r} to start from.",

@@ -226,9 +226,11 @@ class GraphView:
         Raises:
             NotFound: the start is not there.
             ConstraintViolation: more hops than the cap of 6, or another bound is broken.
+            ExecutionTimeout: it took too long.
         """
         reader = self._take()
         try:
+            reader.deadline = monotonic() + self._timeout_s
             reader.execute("BEGIN")
             try:
                 number = _start(reader, start)

@@ -2,13 +2,18 @@
 
 Neighbours are visited in the order of predicate number and id, so a result is the same on every run
 over the same state. Filters decide what is returned, never what is walked through.
+
+Links and elements are read for many elements in one statement. The first statements read few and
+the later ones more, so that a small limit is reached soon and a large one in few statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -16,7 +21,7 @@ from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.model.names import kind_of
-from mycel.store.reader import Neighbour, Reader
+from mycel.store.reader import Reader
 
 Direction = Literal["out", "in", "both"]
 Form = Literal["short", "medium", "full"]
@@ -24,6 +29,13 @@ Form = Literal["short", "medium", "full"]
 TOKEN_BYTES: Final = 4
 FORM_TOKENS: Final[dict[Form, int | None]] = {"short": 50, "medium": 200, "full": None}
 """How many tokens of four bytes a memory may take in each form."""
+
+ENDS_FIRST: Final = 16
+ENDS_AT_ONCE: Final = 1024
+"""Elements whose links are read by one statement: the first of each hop, and at most."""
+
+ELEMENTS_AT_ONCE: Final = 4096
+"""Elements that are read by one statement, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +70,51 @@ class Follow:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """One element that a search found, in the form that was asked for."""
+class Memory(NamedTuple):
+    """One element that a search found, in the form that was asked for.
 
-    id: str
-    type: str
-    name: str
-    text: str
-    truncated: bool
+    The text is made when it is asked for, as the JSON of elements is parsed.
+    """
+
+    element: Element
+    form: Form
+
+    @property
+    def id(self) -> str:
+        return self.element.id
+
+    @property
+    def type(self) -> str:
+        """The type of a concept, the predicate of a link."""
+        element = self.element
+        return element.type if isinstance(element, Concept) else element.predicate
+
+    @property
+    def name(self) -> str:
+        """The name of a concept, or both ends and the predicate of a link; cut like the text."""
+        return _cut(_name(self.element), FORM_TOKENS[self.form])[0]
+
+    @property
+    def text(self) -> str:
+        """As much of the element as the form allows."""
+        return self._text()[0]
+
+    @property
+    def truncated(self) -> bool:
+        """True if the text was cut."""
+        return self._text()[1]
+
+    def _text(self) -> tuple[str, bool]:
+        return _cut(_render(self.element, self.form), FORM_TOKENS[self.form])
 
     def to_dict(self) -> dict[str, Any]:
+        text, truncated = self._text()
         return {
             "id": self.id,
             "type": self.type,
             "name": self.name,
-            "text": self.text,
-            "truncated": self.truncated,
+            "text": text,
+            "truncated": truncated,
         }
 
 
@@ -109,6 +149,7 @@ def find(
     Raises:
         NotFound: the start is not there.
         TypeMismatch: a predicate to follow, or a type to return, is not defined.
+        ExecutionTimeout: it took longer than the reader's deadline.
     """
     if not isinstance(follow, Follow):
         raise InvalidValueType(
@@ -131,19 +172,31 @@ def find(
     if types is not None:
         for name in types:
             registry.type_number(connection, name)
-    if _load(reader, start, follow) is None:
-        raise NotFound(f"There is no live element {reader.outer_id(start)!r} to start from.")
     wanted = None if types is None else frozenset(types)
     memories: list[Memory] = []
     distances: list[int] = []
-    for number, hops in _walk(reader, start, follow, predicates):
-        element = _load(reader, number, follow)
-        if element is None or not _is_wanted(element, wanted):
-            continue
-        if len(memories) == limit:
-            return FindResult(tuple(memories), tuple(distances), more=True)
-        memories.append(remember(element, form))
-        distances.append(hops)
+    with closing(_walk(reader, start, follow, predicates)) as walk:
+        # One more than the limit, if there is one, tells whether there are more.
+        for size in _sizes(limit + 1, ELEMENTS_AT_ONCE):
+            reader.check_deadline()
+            reached = list(islice(walk, size))
+            elements = reader.elements(
+                [start, *(number for number, _ in reached)], tombstoned=follow.include_tombstoned
+            )
+            if start not in elements:
+                raise NotFound(
+                    f"There is no live element {reader.outer_id(start)!r} to start from."
+                )
+            for number, hops in reached:
+                element = elements.get(number)
+                if element is None or not _is_wanted(element, wanted):
+                    continue
+                if len(memories) == limit:
+                    return FindResult(tuple(memories), tuple(distances), more=True)
+                memories.append(Memory(element, form))
+                distances.append(hops)
+            if len(reached) < size:
+                break
     return FindResult(tuple(memories), tuple(distances), more=False)
 
 
@@ -159,13 +212,19 @@ def check_whole(name: str, number: object) -> None:
 
 def _walk(
     reader: Reader, start: int, follow: Follow, predicates: Sequence[int] | None
-) -> Iterator[tuple[int, int]]:
+) -> Generator[tuple[int, int]]:
+    """Elements in the order in which they are reached, with their hops."""
+    directions: Sequence[Literal["out", "in"]]
+    directions = ("out", "in") if follow.direction == "both" else (follow.direction,)
     seen = {start}
     frontier = [start]
     for hops in range(1, follow.max_hops + 1):
-        reached = []
-        for near in frontier:
-            for _, other in _neighbours(reader, near, follow, predicates):
+        reached: list[int] = []
+        rest, sizes = iter(frontier), _sizes(ENDS_FIRST, ENDS_AT_ONCE)
+        while ends := list(islice(rest, next(sizes))):
+            for other in reader.neighbours(
+                ends, directions, predicates, tombstoned=follow.include_tombstoned
+            ):
                 if other not in seen:
                     seen.add(other)
                     reached.append(other)
@@ -174,38 +233,27 @@ def _walk(
         frontier = reached
 
 
-def _neighbours(
-    reader: Reader, near: int, follow: Follow, predicates: Sequence[int] | None
-) -> list[Neighbour]:
-    dead = follow.include_tombstoned
-    if follow.direction != "both":
-        return reader.neighbours(near, follow.direction, predicates, tombstoned=dead)
-    outward = reader.neighbours(near, "out", predicates, tombstoned=dead)
-    inward = reader.neighbours(near, "in", predicates, tombstoned=dead)
-    return sorted(outward + inward)
-
-
-def _load(reader: Reader, number: int, follow: Follow) -> Element | None:
-    return reader.element(number, tombstoned=follow.include_tombstoned)
+def _sizes(first: int, most: int) -> Iterator[int]:
+    """How many are read at once: the first time, then four times as many each time."""
+    size = min(first, most)
+    while True:
+        yield size
+        size = min(4 * size, most)
 
 
 def _is_wanted(element: Element, wanted: frozenset[str] | None) -> bool:
     return wanted is None or (isinstance(element, Concept) and element.type in wanted)
 
 
-def remember(element: Element, form: Form) -> Memory:
-    """An element as a memory: as much of its text as the form allows."""
+def _name(element: Element) -> str:
     if isinstance(element, Concept):
-        type_, name = element.type, element.name
-    else:
-        type_, name = element.predicate, f"{element.subject} {element.predicate} {element.object}"
-    text, truncated = _cut(_render(element, name, form), FORM_TOKENS[form])
-    return Memory(element.id, type_, _cut(name, FORM_TOKENS[form])[0], text, truncated)
+        return element.name
+    return f"{element.subject} {element.predicate} {element.object}"
 
 
-def _render(element: Element, name: str, form: Form) -> str:
+def _render(element: Element, form: Form) -> str:
     attributes = element.attributes
-    lines = [name]
+    lines = [_name(element)]
     if isinstance(description := attributes.pop("description", None), str):
         lines.append(description)
     lines += [f"{key}: {_plain(value)}" for key, value in attributes.items()]

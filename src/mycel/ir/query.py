@@ -330,6 +330,9 @@ class Query:
     """The named variables, in the order in which they first stand in the command."""
     gathers_early: bool = False
     """Whether to group by elements first, and only then by what they say."""
+    cut: Literal["elements", "names"] | None = None
+    """Whether a page needs only the first groups by element: where each element is a group of its
+    own, or where those with the same name make one."""
     indexes: tuple[Index, ...] = ()
     """Those of the types and predicates that the query names."""
 

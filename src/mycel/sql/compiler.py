@@ -272,12 +272,23 @@ class _Compiler:
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
         asked = [*self.query.outputs, *(key.output for key in self.query.sort)]
         merged: dict[ir.Total, str] = {}
-        for at, total in enumerate(dict.fromkeys(e for e in asked if isinstance(e, ir.Total))):
+        places = dict.fromkeys(each for each in asked if isinstance(each, ir.Total))
+        for at, total in enumerate(places):
             parts, merged[total] = totals.in_two_steps(
                 total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
             )
             columns += parts
         inner = f"{select.text(', '.join(columns))} GROUP BY {', '.join(numbers)}"
+        key = self.query.sort[0] if self.query.cut else None
+        is_cut = self.limited and not self.patterns.sources.is_past
+        if is_cut and key is not None and isinstance(first := key.output, ir.Total):
+            inner = totals.first_groups(
+                inner,
+                f"t{[*places].index(first)}",
+                f"{self.bindings.add(LIMIT)} + {self.bindings.add(OFFSET)}",
+                descending=key.descending,
+                share_names=self.query.cut == "names",
+            )
         scope = {name: _kept(select.scope[name], f"s.k{at}") for at, name in enumerate(grouped)}
         return Select(scope, [f" FROM ({inner}) s"]), merged
 

@@ -15,6 +15,7 @@ _KEY: Final = (
 )
 """A value that is equal where the JSON values are: numbers as they are, all others marked."""
 
+LARGE_COUNT: Final = (1 << 63) - 1
 EXTREMES: Final = ("MIN", "MAX")
 _EXACT: Final = {"SUM": "mycel_sum", "MIN": "mycel_min", "MAX": "mycel_max"}
 _FUNCTIONS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
@@ -104,3 +105,29 @@ def in_two_steps(
         return parts, _finite(node, f"{'mycel_sum' if exact else 'sum'}({table}.{column})")
     functions = _EXACT if exact else _FUNCTIONS
     return parts, f"{functions[node.function]}({table}.{column})"
+
+
+_TWINS: Final = (
+    "SELECT c.id FROM (SELECT 1 WHERE (SELECT count(*) FROM concept) >"
+    " (SELECT count(DISTINCT name) FROM concept)) CROSS JOIN concept c"
+    " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
+)
+"""Concepts that share their name with another. Usually there are none, which one scan tells."""
+
+
+def first_groups(groups: str, count: str, rows: str, *, descending: bool, share_names: bool) -> str:
+    """Those of the groups by element that may be among the first `rows` by their column `count`.
+
+    All with the same count as the last of them are kept. With `share_names`, elements with the same
+    name are one group in the end; they are kept too, and which count is enough is found from the
+    others, which are groups of their own.
+    """
+    compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
+    tables, alone, kept = f"counted AS MATERIALIZED ({groups})", "", ""
+    if share_names:
+        tables += f", twin AS MATERIALIZED ({_TWINS})"
+        some = "EXISTS (SELECT 1 FROM twin)"  # To ask this first spares a look for each element.
+        alone, kept = f" WHERE NOT {some} OR k0 NOT IN twin", f" OR {some} AND k0 IN twin"
+    last = f"SELECT {count} FROM counted{alone} ORDER BY 1 {way} LIMIT 1 OFFSET {rows} - 1"
+    enough = f"{count} {compared} ifnull(({last}), {any_})"
+    return f"WITH {tables} SELECT * FROM counted WHERE {enough}{kept}"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import apsw
 
@@ -42,7 +42,8 @@ _CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
 _PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
 _TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
 _NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
-_LIVE: Final = (None, None, None)
+_LISTED: Final = "id IN (SELECT value FROM json_each(?1))"
+_EACH: Final = "json_each(?1) j CROSS JOIN "
 _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
     "in": ("object", "subject"),
@@ -57,13 +58,6 @@ _OLD_STATE: Final = "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1
 
 def _nothing() -> None:
     """Readers have nothing to settle."""
-
-
-class Neighbour(NamedTuple):
-    """One step of a walk."""
-
-    predicate: int
-    other: int
 
 
 class Reader:
@@ -180,6 +174,21 @@ class Reader:
             return self.concept(number, tombstoned=tombstoned)
         return self.proposition(number, tombstoned=tombstoned)
 
+    def elements(self, numbers: Iterable[int], *, tombstoned: bool = False) -> dict[int, Element]:
+        """Those of the elements with these numbers that are there, in no particular order."""
+        concepts: list[int] = []
+        links: list[int] = []
+        for number in numbers:
+            (links if number & 1 else concepts).append(number)
+        found: dict[int, Element] = {}
+        if concepts:
+            rows = self.execute(self._concepts_where(_LISTED, tombstoned), (_listed(concepts),))
+            found = {concept[0]: concept for concept in self._as_concepts(rows)}
+        if links:
+            rows = self.execute(self._propositions_where(_LISTED, tombstoned), (_listed(links),))
+            found |= {link[0]: link for link in self._as_propositions(rows)}
+        return found
+
     def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
         return self._concept("id = ?1", (number,), tombstoned)
 
@@ -229,35 +238,42 @@ class Reader:
     ) -> Iterator[Proposition]:
         """Links that leave (or reach) an element, by predicate number and then by the other end."""
         near, far = _ENDS[direction]
-        if self.seq is None and predicates is not None and len(predicates) == 1 and not tombstoned:
-            # The hot path: one tight range of an index.
-            rows = self.execute(
-                f"SELECT {_PROPOSITION} FROM proposition WHERE {near} = ? AND predicate = ?"
-                f" ORDER BY {far}",
-                (end, predicates[0]),
-            )
-            return self._as_propositions(rows)
-        where, bindings = _adjacency(near, end, predicates)
+        where = _adjacency(near, "?1", predicates)
         rows = self.execute(
-            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}", bindings
+            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}",
+            (end, *(predicates or ())),
         )
         return self._as_propositions(rows)
 
     def neighbours(
         self,
-        end: int,
-        direction: Direction,
+        ends: Sequence[int],
+        directions: Sequence[Direction],
         predicates: Sequence[int] | None = None,
         *,
         tombstoned: bool = False,
-    ) -> list[Neighbour]:
-        """Only the other ends, in the order of predicate number and id."""
-        near, far = _ENDS[direction]
-        where, bindings = _adjacency(near, end, predicates)
-        rows = self.execute(
-            self._neighbours_where(far, where, tombstoned) + " ORDER BY 1, 2", bindings
-        )
-        return [Neighbour(*row) for row in rows]
+    ) -> Iterator[int]:
+        """The other ends of the links at some elements, element by element.
+
+        Those of one element come in the order of predicate number and id. The links of a single
+        element are read one by one, so that stopping early spares the rest; those of several are
+        read at once.
+        """
+        alone = len(ends) == 1
+        place, of, tables = ("0", "?1", "") if alone else ("j.key", "j.value", _EACH)
+        queries = [
+            self._neighbours_where(
+                f"{place}, predicate, {far}", tables, _adjacency(near, of, predicates), tombstoned
+            )
+            for near, far in (_ENDS[direction] for direction in directions)
+        ]
+        query = " UNION ALL ".join(queries)
+        if alone:
+            rows = self.execute(f"{query} ORDER BY 2, 3", (ends[0], *(predicates or ())))
+            return (other for _, _, other in rows)
+        found: list[Row] = self.execute(query, (_listed(ends), *(predicates or ()))).fetchall()
+        found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
+        return (other for _, _, other in found)
 
     def touching(self, number: int) -> list[int]:
         """The live links that leave or reach an element, by number."""
@@ -271,15 +287,18 @@ class Reader:
     # How the live state is asked; PastReader asks otherwise.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
-        query = f"SELECT {_CONCEPT} FROM concept WHERE {where}"
-        if tombstoned:  # In one statement: between two, it might go from one table to the other.
-            query = (
-                f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
-                f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
-                f" WHERE {where} AND to_seq = {OPEN_END}"
-            )
-        row = self.execute(query, bindings).fetchone()
+        row = self.execute(self._concepts_where(where, tombstoned), bindings).fetchone()
         return None if row is None else self.as_concept(row)
+
+    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+        if not tombstoned:
+            return f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+        # In one statement: between two, it might go from one table to the other.
+        return (
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
 
     def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
         query = self._propositions_where(where, tombstoned)
@@ -295,12 +314,12 @@ class Reader:
             f" WHERE {where} AND to_seq = {OPEN_END}"
         )
 
-    def _neighbours_where(self, far: str, where: str, tombstoned: bool) -> str:
-        live = f"SELECT predicate, {far} FROM proposition WHERE {where}"
+    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
+        live = f"SELECT {columns} FROM {tables}proposition WHERE {where}"
         if not tombstoned:
             return live
         return (
-            f"{live} UNION SELECT predicate, {far} FROM proposition_past"
+            f"{live} UNION ALL SELECT {columns} FROM {tables}proposition_past"
             f" WHERE {where} AND to_seq = {OPEN_END}"
         )
 
@@ -322,33 +341,47 @@ class Reader:
     # From rows to elements.
 
     def as_concept(self, row: Row) -> Concept:
-        number, type_, name, attributes, metadata, version, seq, created, by, updated, *dead = row
-        registry = self.registry
-        return Concept(
-            number,
-            registry.types.names.get(type_) or registry.types.name(self.connection, type_),
-            name,
-            attributes,
-            metadata,
-            version,
-            seq,
-            created,
-            self._actor(by),
-            updated,
-            *self._tombstone(dead),
-        )
+        return next(self._as_concepts((row,)))
 
     def as_proposition(self, row: Row) -> Proposition:
         return next(self._as_propositions((row,)))
 
+    # Made by the million: named tuples are made directly, and known names looked up in place.
+    # When iteration stops early, the cursor goes with the generator.
+
+    def _as_concepts(self, rows: Iterable[Row]) -> Iterator[Concept]:
+        types, actors = self.registry.types.names, self.registry.actors.names
+        make = tuple.__new__
+        for (
+            number, kind, name, attributes, metadata, version, seq, created, by, updated,
+            dead, killer, reason,
+        ) in rows:  # fmt: skip
+            yield make(
+                Concept,
+                (
+                    number,
+                    types.get(kind) or self.registry.types.name(self.connection, kind),
+                    name,
+                    attributes,
+                    metadata,
+                    version,
+                    seq,
+                    created,
+                    actors.get(by) or self._actor(by),
+                    updated,
+                    dead,
+                    None if dead is None else self._actor(killer),
+                    reason,
+                ),
+            )
+
     def _as_propositions(self, rows: Iterable[Row]) -> Iterator[Proposition]:
-        # Made by the million: named tuples are made directly, and known names looked up in place.
-        # When iteration stops early, the cursor goes with the generator.
         predicates, actors = self.registry.predicates.names, self.registry.actors.names
         make = tuple.__new__
-        for row in rows:
-            number, subject, predicate, object_, weight, attributes, metadata = row[:7]
-            version, seq, created, by, updated = row[7:12]
+        for (
+            number, subject, predicate, object_, weight, attributes, metadata, version, seq,
+            created, by, updated, dead, killer, reason,
+        ) in rows:  # fmt: skip
             yield make(
                 Proposition,
                 (
@@ -365,7 +398,9 @@ class Reader:
                     actors.get(by) or self._actor(by),
                     updated,
                     predicate,
-                    *(self._tombstone(row[12:]) or _LIVE),
+                    dead,
+                    None if dead is None else self._actor(killer),
+                    reason,
                 ),
             )
 
@@ -389,12 +424,6 @@ class Reader:
         actors = self.registry.actors
         return actors.names.get(number) or actors.name(self.connection, number)
 
-    def _tombstone(self, dead: Sequence[Any]) -> tuple[Any, ...]:
-        if not dead or dead[0] is None:
-            return ()
-        at, by, reason = dead
-        return at, self._actor(by), reason
-
 
 class PastReader(Reader):
     """The same answers about the state right after the transaction that ended with `seq`."""
@@ -412,14 +441,12 @@ class PastReader(Reader):
         )
         return found.fetchone() is not None
 
-    def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
-        row = self.execute(
+    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+        return (
             f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self.seq}"
             f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
-            f" WHERE {where} AND {self._was_true(tombstoned)}",
-            bindings,
-        ).fetchone()
-        return None if row is None else self.as_concept(row)
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
 
     def _propositions_where(self, where: str, tombstoned: bool) -> str:
         return (
@@ -429,10 +456,10 @@ class PastReader(Reader):
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
-    def _neighbours_where(self, far: str, where: str, tombstoned: bool) -> str:
+    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
         return (
-            f"SELECT predicate, {far} FROM proposition WHERE {where} AND seq <= {self.seq}"
-            f" UNION ALL SELECT predicate, {far} FROM proposition_past"
+            f"SELECT {columns} FROM {tables}proposition WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {columns} FROM {tables}proposition_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
@@ -448,9 +475,14 @@ class PastReader(Reader):
         return range_ if tombstoned else f"{range_} AND tombstoned_at IS NULL"
 
 
-def _adjacency(near: str, end: int, predicates: Sequence[int] | None) -> tuple[str, Row]:
-    """A condition on one end and any number of predicates; numbered so that it can be repeated."""
+def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
+    """A condition on one end and any number of predicates, which are bound from ?2 on."""
     if predicates is None:
-        return f"{near} = ?1", (end,)
+        return f"{near} = {of}"
     marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))
-    return f"{near} = ?1 AND predicate IN ({marks})", (end, *predicates)
+    return f"{near} = {of} AND predicate IN ({marks})"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers as they are bound to `_LISTED` and `_EACH`."""
+    return f"[{','.join(map(str, numbers))}]"

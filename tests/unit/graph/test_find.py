@@ -8,7 +8,9 @@ from typing import Any, Literal
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
+from mycel.errors import ConstraintViolation, ExecutionTimeout, MycelError, NotFound, TypeMismatch
+from mycel.graph import walk
+from mycel.graph.view import GraphView
 from tests.unit.store.given import EVENT, FACT, Clock, add_concepts, define, number_of
 
 Direction = Literal["out", "in", "both"]
@@ -160,6 +162,54 @@ def test_a_search_visits_what_a_plain_breadth_first_search_visits_in_the_same_or
             assert reached(result) == model.find(start, numbers, direction, max_hops)
             longest = max(longest, len(result.memories))
     assert longest >= 3 * max_hops
+
+
+def test_elements_read_in_small_batches_come_in_the_same_order_in_every_state(
+    db: mycel.Nexus, tangle: tuple[Model, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "ENDS_FIRST", 2)
+    monkeypatch.setattr(walk, "ENDS_AT_ONCE", 3)
+    monkeypatch.setattr(walk, "ELEMENTS_AT_ONCE", 5)
+    model, elements = tangle
+    full, thinned = Model(), Model()
+    full.edges = model.edges
+    before = db.as_of(db.snapshot().seq)
+    names = {3: "references", 11: "part_of", 64: "likes"}
+    for src, number, dst in sorted(model.edges)[::3]:
+        db.remove_edge(src, names[number], dst)
+    thinned.edges = {  # Links about removed links are gone as well.
+        (src, number, dst)
+        for src, number, dst in model.edges
+        if not db.get_edge(src, names[number], dst).tombstoned
+    }
+    assert 20 < len(thinned.edges) < len(full.edges) - 20
+    cases: list[tuple[GraphView, Model, bool]] = [
+        (before, full, False),
+        (db, thinned, False),
+        (db, full, True),
+        (db.as_of(db.snapshot().seq), thinned, False),
+    ]
+    for view, expected, dead in cases:
+        for start in elements[:30:7]:
+            follow = mycel.Follow(max_hops=4, direction="both", include_tombstoned=dead)
+            wanted = expected.find(start, None, "both", 4)
+            assert reached(view.find(start, follow)) == wanted
+            assert reached(view.find(start, follow, limit=4)) == wanted[:4]
+
+
+def test_a_search_reads_many_elements_with_few_statements(db: mycel.Nexus) -> None:
+    hub, *spokes = add_concepts(db, *(f"n{n}" for n in range(200)))
+    with db.transaction() as tx:
+        for spoke in spokes[:100]:
+            tx.add_edge(hub, "references", spoke)
+        for near, far in zip(spokes[:100], spokes[100:], strict=False):
+            tx.add_edge(near, "references", far)
+    statements: list[str] = []
+    reader = db._store.take()
+    reader.connection.exec_trace = lambda _, text, __: statements.append(text) or True
+    db._store.give(reader)
+    assert len(db.find(hub, mycel.Follow(max_hops=2), limit=1000).memories) == 199
+    assert 3 <= len(statements) <= 12
 
 
 def test_the_order_of_the_types_to_follow_does_not_matter(
@@ -427,6 +477,19 @@ def test_a_memory_shows_its_description_first(db: mycel.Nexus) -> None:
     memory = one_memory(db, "medium", {"aaa": 1, "description": "what it is"})
     assert memory.text.startswith("end\nwhat it is\n")
     assert (memory.type, memory.name, memory.truncated) == (FACT, "end", False)
+
+
+def test_a_search_ends_at_its_deadline(tmp_path: Any) -> None:
+    path = tmp_path / "graph.db"
+    with mycel.open(path, bootstrap=False) as db:
+        hub, *spokes = add_concepts(db, "hub", *(f"n{n}" for n in range(9)))
+        with db.transaction() as tx:
+            for spoke in spokes:
+                tx.add_edge(hub, "references", spoke)
+    with mycel.open(path, timeout_s=-1) as db:
+        for view in (db, db.as_of(db.snapshot().seq)):
+            with pytest.raises(ExecutionTimeout):
+                view.find(hub, mycel.Follow(max_hops=2), limit=2)
 
 
 @pytest.mark.parametrize("form", ["", "long", "SHORT", None, []])

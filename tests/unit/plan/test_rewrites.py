@@ -240,6 +240,27 @@ def test_groups_are_formed_by_element_first_where_that_gathers_rows(find: str, e
     assert query.gathers_early is early
 
 
+def test_groups_are_cut_before_names_are_read_where_counts_are_complete() -> None:
+    link, typed = '(?r, "near", ?t)', '(?r, "near", ?t) ?t {type: "Town"}'
+    cases = [
+        ("?t.name, COUNT(?r)", link, "COUNT(?r) DESC", None),  # A link has no name.
+        ("?t.name, COUNT(?r)", typed, "COUNT(?r) DESC", "elements"),
+        ("?t.name, COUNT(?r)", typed, "COUNT(?r), ?t.name", "elements"),
+        ("?t.type, ?t.name, COUNT(?r)", typed, "COUNT(?r)", "elements"),
+        ("?t.id, COUNT(?r)", link, "COUNT(?r)", "elements"),
+        ("?t.type, COUNT(?r)", link, "COUNT(?r)", None),
+        ("?t.attributes.size, COUNT(?r)", typed, "COUNT(?r)", None),
+        ("?t.name, COUNT(?r)", link, "?t.name", None),
+        ("?t.name, SUM(?r.attributes.depth)", link, "SUM(?r.attributes.depth)", None),
+        ("?t.name, COUNT(DISTINCT ?r)", link, "COUNT(DISTINCT ?r)", None),
+        ("?t.name, ?r.name, COUNT(?u)", f'{link} (?u, "near", ?r)', "COUNT(?u)", None),
+        ("?t, COUNT(?r)", link, "COUNT(?r)", None),
+    ]
+    for shown, where, order, cut in cases:
+        query = rewritten(f"FIND({shown}) WHERE {{ {where} }} ORDER BY {order} LIMIT 10")
+        assert (shown, where, query.cut) == (shown, where, cut)
+
+
 def test_hundreds_of_joins_are_ordered_with_few_looks_at_each() -> None:
     """Counted, not timed: to look at all of them again for each place would be far more."""
     looks = 0

@@ -333,7 +333,8 @@ def shared_folder() -> Iterator[Path]:
 AS_SOMEBODY_ELSE = """
 import os, sys
 import mycel, mycel.errors
-mycel.open  # Read while it may be read.
+import mycel.store.verify
+mycel.open  # Read while it may be read; what is imported late as well.
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 path = sys.argv[1]

@@ -9,6 +9,7 @@ Every pass takes a query and gives one with the same answer:
 - `order_joins`   patterns in the order that statistics say is cheapest
 - `count_once`    of circles that are only counted, one turn of each is found
 - `gather_early`  groups are formed by element first, and only then by what the elements say
+- `cut_early`     groups that a limit leaves out are dropped before what they say is read
 
 `blocks` goes through all blocks of a query for them, and `selectivity` tells how much of an index
 is looked at.
@@ -22,6 +23,7 @@ from typing import Final
 from mycel.ir import query as ir
 from mycel.plan.catalog import Statistics
 from mycel.plan.rewrites.count_once import count_once
+from mycel.plan.rewrites.cut_early import cut_early
 from mycel.plan.rewrites.gather_early import gather_early
 from mycel.plan.rewrites.ground import ground
 from mycel.plan.rewrites.order_joins import order_joins
@@ -39,6 +41,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     order_joins,
     count_once,
     gather_early,
+    cut_early,
 )
 
 
