@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.graph.traversal import CutOff, Reached, Step, Traversal
-    from mycel.graph.view import GraphView, PastView
+    from mycel.graph.view import GraphView
     from mycel.graph.walk import FindResult, Follow, Memory
     from mycel.knowledge.context import ActiveContext, Contexts
     from mycel.knowledge.knowledge import Knowledge
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mycel.model.records import decode_concept, decode_edge
     from mycel.nexus import Nexus
     from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` opens a graph.
+    from mycel.state import PastView
     from mycel.store.bulk import ConceptRow, PropositionRow
     from mycel.store.chronicle import LogEntry, Version
     from mycel.store.purge import Purged
@@ -86,7 +87,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "mycel.engine.result": ("Result",),
-    "mycel.graph.view": ("GraphView", "PastView"),
+    "mycel.graph.view": ("GraphView",),
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
     "mycel.knowledge.context": ("ActiveContext", "Contexts"),
@@ -102,6 +103,7 @@ _HOMES = {
     "mycel.model.elements": ("Concept", "Proposition"),
     "mycel.model.records": ("decode_concept", "decode_edge"),
     "mycel.nexus": ("Nexus", "open_nexus"),
+    "mycel.state": ("PastView",),
     "mycel.store.bulk": ("ConceptRow", "PropositionRow"),
     "mycel.store.chronicle": ("LogEntry", "Version"),
     "mycel.store.purge": ("Purged",),

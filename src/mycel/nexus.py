@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from mycel.engine.guards import GraphGuards
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
 from mycel.graph.adjacency import Adjacency
-from mycel.graph.view import GraphView, PastView
 from mycel.graph.walk import check_whole
 from mycel.merkle import log
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
@@ -25,6 +24,7 @@ from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
 from mycel.model.records import tree_key
+from mycel.state import PastView, State
 from mycel.store import chronicle
 from mycel.store import purge as purging
 from mycel.store.chronicle import LogEntry, Moment, Version
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from mycel.migration.door import Schema
     from mycel.search.embedding import Embedder
     from mycel.store.verify import Report
-    from mycel.transfer.exporting import Exported
     from mycel.transfer.formats import Format
     from mycel.transfer.loading import Loaded, Progress
     from mycel.transfer.writing import Mode
@@ -60,7 +59,7 @@ LOG_PAGE = 500
 Written = TypeVar("Written")
 
 
-class Nexus(GraphView):
+class Nexus(State):
     """One open graph. Use it as a context manager, or call `close`."""
 
     def __init__(
@@ -310,36 +309,6 @@ class Nexus(GraphView):
             embedder=self._embedder if embedder is None else embedder,
             progress=progress,
         )
-
-    def to_arrow(self, type: str) -> Any:  # noqa: A002 - the word for it
-        """All rows of a node or an edge as a `pyarrow.Table`; needs the extra `mycel[arrow]`.
-
-        Raises:
-            TypeMismatch: there is no such type.
-        """
-        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
-        from mycel.transfer.exporting import to_arrow  # noqa: PLC0415 - as above
-
-        return to_arrow(self._store, type, read_catalog=read)
-
-    def export(
-        self,
-        target: str | os.PathLike[str] | IO[Any],
-        *,
-        types: Sequence[str] | None = None,
-        format: Format | None = None,  # noqa: A002 - the word for it
-    ) -> Exported:
-        """Write rows to a file (or an open one) as JSON Lines, or each type as a table.
-
-        Several tables go into a directory. What is written can be loaded again.
-
-        Raises:
-            TypeMismatch: there is no such type.
-        """
-        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
-        from mycel.transfer.exporting import export  # noqa: PLC0415 - as above
-
-        return export(self._store, target, read_catalog=read, types=types, format=format)
 
     # History.
 

@@ -11,6 +11,7 @@ import rich_click as click
 
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.output import Output, count
+from mycel.cli.parameters import moment
 
 if TYPE_CHECKING:
     from mycel.transfer.loading import Loaded, LoadedType, Progress
@@ -152,20 +153,29 @@ def _progress(out: Output) -> Iterator[Callable[[Progress], object] | None]:
     type=click.Choice(_FORMATS),
     help="By default what the name of the output says, or else jsonl",
 )
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The rows as they were then")
 @pass_session
-def export(session: Session, *, types: tuple[str, ...], output: str | None, format_: Any) -> None:
+def export(
+    session: Session,
+    *,
+    types: tuple[str, ...],
+    output: str | None,
+    format_: Any,
+    as_of: int | str | None,
+) -> None:
     """Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.
 
-    All rows are of one moment, nodes first, and `mycel load` takes them back. Metadata and weights
-    need JSON Lines. What every new graph begins with is left out unless its type is named. Types
-    and predicates are no rows: `mycel schema show` and `mycel capsule export` give those.
+    All rows are of one moment, nodes first, and `mycel load` takes them back. What every new graph
+    begins with is left out unless its type is named. Types and predicates are no rows: `mycel
+    schema show` and `mycel capsule export` give those.
     """
     out = session.out
     if output is None and format_ in ("parquet", "arrow"):
         raise click.UsageError("Tables of this format are no text: give an --output.")
     target: Any = _StandardOutput(out) if output is None else output
     with session.open(reading=True) as db:
-        exported = db.export(target, types=types or None, format=format_)
+        state = db if as_of is None else db.as_of(as_of)
+        exported = state.export(target, types=types or None, format=format_)
     told = f"{count(exported.concepts, 'concept')}, {count(exported.links, 'link')}"
     if output is None:
         if not out.as_json:

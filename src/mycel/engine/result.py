@@ -6,11 +6,13 @@ only passes results on never parses them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import orjson
 
+from mycel.model.extras import extra
 from mycel.model.limits import INTEGER_MAX
 from mycel.syntax.collecting import collector_paused
 
@@ -129,18 +131,44 @@ class Result:
         return beside
 
     def to_arrow(self) -> Any:
-        """A `pyarrow.Table`; needs the extra `mycel[arrow]`. Elements and mixed values are JSON."""
-        import pyarrow  # noqa: PLC0415 - an extra
+        """A `pyarrow.Table`; needs the extra `mycel[arrow]`. Elements and mixed values are JSON.
 
+        Raises:
+            NotFound: pyarrow is not installed.
+        """
+        pyarrow = extra("pyarrow", "arrow")
         return pyarrow.table(
             [_arrow(pyarrow, column) for column in self._columns_of_rows()],
             names=list(self._columns),
         )
 
-    def to_pandas(self) -> Any:
-        """A `pandas.DataFrame`; needs the extra `mycel[pandas]`."""
-        import pandas  # noqa: PLC0415 - an extra
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The stream of Arrow's PyCapsule interface, by which other libraries take the table."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame` of `to_arrow`; needs the extra `mycel[polars]`.
+
+        There all columns have different names: the second `?a` is `?a (2)`.
+
+        Raises:
+            NotFound: polars or pyarrow is not installed.
+        """
+        polars = extra("polars", "polars")
+        seen: Counter[str] = Counter()
+        names = []
+        for name in self._columns:
+            seen[name] += 1
+            names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        return polars.DataFrame(self.to_arrow().rename_columns(names))
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`; needs the extra `mycel[pandas]`.
+
+        Raises:
+            NotFound: pandas is not installed.
+        """
+        pandas = extra("pandas", "pandas")
         return pandas.DataFrame(self.rows, columns=list(self._columns))
 
     def __iter__(self) -> Iterator[Row]:

@@ -16,14 +16,12 @@ import apsw
 from mycel.errors import InvalidId, NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
-from mycel.merkle.proofs import Snapshot
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
-from mycel.store import chronicle
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.ledger import missing
-from mycel.store.reader import Direction, PastReader, Reader
+from mycel.store.reader import Direction, Reader
 from mycel.store.refs import Ref, resolve, shown_ref
 
 FIND_LIMIT_DEFAULT: Final = 100
@@ -244,30 +242,6 @@ class GraphView:
             raise translate(error) from error
         finally:
             self._give(reader)
-
-
-class PastView(GraphView):
-    """The graph as it was right after the transaction that ended with `seq`."""
-
-    def __init__(self, store: Store, seq: int, *, timeout_s: float = inf) -> None:
-        super().__init__(store, timeout_s=timeout_s)
-        self.seq: Final = seq
-
-    def snapshot(self) -> Snapshot:
-        """All roots of that moment."""
-        with self._store.reading() as reader:
-            return chronicle.snapshot_at(reader, self.seq)
-
-    def _take(self) -> Reader:
-        live = self._store.take()
-        past = PastReader(live.connection, live.registry, self.seq)
-        past.watch()
-        return past
-
-    def _give(self, reader: Reader) -> None:
-        live = Reader(reader.connection, reader.registry)
-        live.watch()
-        self._store.give(live)
 
 
 def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:

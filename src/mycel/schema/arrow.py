@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mycel.errors import NotFound
+from mycel.model.extras import extra
 from mycel.schema.model import ENDS, EdgeType, InstanceType, PropertyType
 
 _FACTORIES: Final = {
@@ -56,11 +56,4 @@ def pyarrow() -> Any:
     Raises:
         NotFound: it is not.
     """
-    try:
-        import pyarrow as found  # noqa: PLC0415 - an extra, and slow to import
-    except ImportError:
-        raise NotFound(
-            "Arrow needs pyarrow, which is not installed.",
-            hint="Install it with `pip install 'mycel[arrow]'`.",
-        ) from None
-    return found
+    return extra("pyarrow", "arrow")

@@ -6,7 +6,8 @@ The numbers are read first, eight bytes each, so that whoever reads may change t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from typing import Final, Literal, NamedTuple
 
 import apsw
@@ -14,7 +15,7 @@ import orjson
 
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.layout import OPEN_END
-from mycel.store.rows import every, only
+from mycel.store.rows import every, first, only
 
 Table = Literal["concept", "proposition"]
 
@@ -45,10 +46,15 @@ class Instance(NamedTuple):
         return parse_object(self.attributes_json)
 
 
-def numbers(connection: apsw.Connection, table: Table, kind: int) -> array[int]:
-    """The live instances of a type, or links of a predicate, oldest first."""
-    query = f"SELECT id FROM {table} WHERE {_KIND[table]} = ? ORDER BY id"
-    return array("q", (number for (number,) in connection.execute(query, (kind,))))
+def numbers(
+    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
+) -> array[int]:
+    """The instances of a type, or links of a predicate, oldest first: live, or at a moment."""
+    query = (
+        f"SELECT c.id FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}} ORDER BY c.id"
+    )
+    found = (connection.execute(each, (kind,)) for each in _queries(query, table, moment))
+    return array("q", (number for (number,) in merge(*found)))
 
 
 def count(connection: apsw.Connection, table: Table, kind: int) -> int:
@@ -81,22 +87,101 @@ def are_there(
 
 
 def chunks(
-    connection: apsw.Connection, table: Table, chosen: Sequence[int]
+    connection: apsw.Connection,
+    table: Table,
+    chosen: Sequence[int],
+    *,
+    moment: int | None = None,
 ) -> Iterator[list[Instance]]:
-    """Live rows by number, in that order; those that are gone are left out."""
+    """Rows by number, in that order, live or at a moment; those that are gone are left out."""
     query = (
-        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
-        " ORDER BY j.key"
+        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"
+        " WHERE {in_force} ORDER BY j.key"
     )
-    yield from _in_chunks(connection, query, chosen)
+    yield from _in_chunks(connection, _queries(query, table, moment), chosen)
 
 
 def _in_chunks(
-    connection: apsw.Connection, query: str, chosen: Sequence[int]
+    connection: apsw.Connection, queries: Sequence[str], chosen: Sequence[int]
 ) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
-        wanted = orjson.dumps(list(chosen[at : at + CHUNK_ROWS])).decode()
-        yield [Instance(*row) for row in every(connection, query, (wanted,))]
+        wanted = chosen[at : at + CHUNK_ROWS]
+        text = orjson.dumps(list(wanted)).decode()
+        rows = [Instance(*row) for query in queries for row in every(connection, query, (text,))]
+        if len(queries) > 1:
+            place = {number: at for at, number in enumerate(wanted)}
+            rows.sort(key=lambda each: place[each.number])
+        yield rows
+
+
+def names(
+    connection: apsw.Connection, chosen: Iterable[int], *, moment: int | None = None
+) -> dict[int, tuple[str, str]]:
+    """The type and the name of those that are concepts, live or at a moment."""
+    query = (
+        "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
+        " JOIN type t ON t.id = c.type WHERE {in_force}"
+    )
+    wanted = orjson.dumps(list(set(chosen))).decode()
+    return {
+        number: (type_, name)
+        for each in _queries(query, "concept", moment)
+        for number, type_, name in every(connection, each, (wanted,))
+    }
+
+
+def first_versions(
+    connection: apsw.Connection,
+    table: Table,
+    actor: str,
+    message: str,
+    *,
+    moment: int | None = None,
+) -> Iterator[int]:
+    """What certain transactions made and nobody has changed, now or up to a moment."""
+    query = (
+        "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
+        " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
+        " CROSS JOIN {table} c ON c.id = j.element AND c.{since} = j.seq AND c.version = 1"
+        " WHERE t.message = ?2 AND {in_force}"
+    )
+    for each in _queries(query, table, moment):
+        yield from (number for (number,) in every(connection, each, (actor, message)))
+
+
+def has_metadata(
+    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
+) -> bool:
+    """Whether any instance has metadata that somebody wrote; keys of the engine begin with `_`."""
+    query = (
+        f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
+        " AND c.metadata <> '{{}}' AND EXISTS"
+        " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
+    )
+    return any(first(connection, each, (kind,)) for each in _queries(query, table, moment))
+
+
+def has_weights(
+    connection: apsw.Connection, kind: int, usual: float, *, moment: int | None = None
+) -> bool:
+    """Whether any link of a predicate has another weight than the usual one."""
+    query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
+    queries = _queries(query, "proposition", moment)
+    return any(first(connection, each, (kind, usual)) for each in queries)
+
+
+def _queries(query: str, table: Table, moment: int | None) -> list[str]:
+    """A query for each table that holds rows of a state; at any moment a row stands in one of them.
+
+    It is not one query over both: SQLite would copy both tables before it looks for one row.
+    """
+    if moment is None:
+        return [query.format(table=table, since="seq", in_force="TRUE")]
+    then = f"c.from_seq <= {moment} AND c.to_seq > {moment} AND c.tombstoned_at IS NULL"
+    return [
+        query.format(table=table, since="seq", in_force=f"c.seq <= {moment}"),
+        query.format(table=f"{table}_past", since="from_seq", in_force=then),
+    ]
 
 
 def attributes_at(
@@ -167,7 +252,7 @@ def tombstones(
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
         f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
     )
-    yield from _in_chunks(connection, query, chosen)
+    yield from _in_chunks(connection, [query], chosen)
 
 
 def links_elsewhere(

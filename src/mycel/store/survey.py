@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 import apsw
 
+from mycel.model.values import JsonObject, parse_object
+from mycel.sql.sources import Sources
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import Row, every, first, only
 
@@ -109,15 +111,31 @@ def shapes(connection: apsw.Connection) -> list[Shape]:
 
 
 def definitions(
-    connection: apsw.Connection, meta: int, *, after: str = "", limit: int = -1
+    connection: apsw.Connection,
+    meta: int,
+    *,
+    after: str = "",
+    limit: int = -1,
+    moment: int | None = None,
 ) -> list[str]:
-    """The names of the types (or predicates) that are defined, in order."""
+    """The names of the types (or predicates) that are defined, in order; now, or at a moment."""
+    source = Sources(None if moment is None else str(moment)).concepts("c")
     rows = every(
         connection,
-        "SELECT name FROM concept WHERE type = ? AND name > ? ORDER BY name LIMIT ?",
+        f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
         (meta, after, limit),
     )
     return [name for (name,) in rows]
+
+
+def definition(
+    connection: apsw.Connection, meta: int, name: str, *, moment: int | None = None
+) -> JsonObject:
+    """The attributes of the concept that defines a type or predicate; none if there is none."""
+    source = Sources(None if moment is None else str(moment)).concepts("c")
+    query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
+    row = first(connection, query, (name, meta))
+    return {} if row is None else parse_object(row[0])
 
 
 # Domains.

@@ -21,7 +21,7 @@ from mycel.transfer.streams import LineSource, Stream
 from mycel.transfer.targets import EdgeTarget, Target, Targets
 
 _DELIMITERS: Final = ";\t|,"
-_IDENTITY: Final = ("id", "src", "dst", "from", "to", "weight")
+_IDENTITY: Final = ("id", "src", "dst", "from", "to")
 
 Cell = Callable[[str], Any]
 
@@ -95,13 +95,14 @@ def check_columns(target: Target, names: Sequence[str]) -> None:
 
     Raises:
         InvalidSyntax: one has no name, or two have the same.
-        ConstraintViolation: one is neither a property nor part of what identifies a row.
+        ConstraintViolation: one is neither a property, nor part of what identifies a row, nor
+            what stands beside.
     """
     for at, name in enumerate(names):
         if not name or name in names[:at]:
             what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
             raise InvalidSyntax(f"{what}.", hint="Every column has a name of its own.")
-        if name in target.properties or not target.is_closed:
+        if name in target.properties or name in target.beside or not target.is_closed:
             continue
         if name not in (_IDENTITY if isinstance(target, EdgeTarget) else _IDENTITY[:1]):
             raise target.refuse_unknown(name)
@@ -111,7 +112,7 @@ def _other_delimiter(header: list[str], target: Target) -> str | None:
     """What to do about a header whose one column holds the names of several."""
     for each in _DELIMITERS if len(header) == 1 else "":
         names = {name.strip() for name in header[0].split(each)}
-        if len(names) > 1 and names & {*target.properties, *_IDENTITY}:
+        if len(names) > 1 and names & {*target.properties, *target.beside, *_IDENTITY}:
             return f"Cells seem to be parted by {each!r}: say so with `delimiter`."
     return None
 
@@ -120,7 +121,7 @@ def _cell(target: Target, name: str) -> Cell:
     """What makes a value of a cell."""
     type_ = target.properties.get(name)
     if type_ is None:
-        return _number if name == "weight" and isinstance(target, EdgeTarget) else str
+        return _number if target.beside.get(name) == "weight" else str
     if (type_.scalar, type_.is_list, type_.enum_values) == ("String", False, None):
         return str
     return lambda text: from_text(type_, text)

@@ -1,8 +1,8 @@
 """Rows to files: all of them as JSON Lines, or each type as a table in a file of its own.
 
-What is exported can be loaded again: JSON Lines give back the same graph, tables what the schema
-declares. Types and predicates themselves are not rows; a schema carries those, or a capsule. A file
-takes its place when it is written in full, and not before.
+What is exported can be loaded again: JSON Lines give back the same graph, and so do tables, except
+for attributes beyond the schema. Types and predicates themselves are not rows; a schema carries
+those, or a capsule. A file takes its place when it is written in full, and not before.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,14 @@ import orjson
 
 from mycel.errors import DatabaseError, InvalidValueType
 from mycel.schema.arrow import pyarrow
+from mycel.schema.catalog import Catalog
 from mycel.store.database import Store
+from mycel.store.reader import PastReader
 from mycel.store.transaction import DEFAULT_WEIGHT
 from mycel.transfer import tables
 from mycel.transfer.formats import DELIMITERS, Format, checked_format, format_of, is_gzip
-from mycel.transfer.jsonl import ATTRIBUTES
 from mycel.transfer.loading import ReadCatalog
-from mycel.transfer.tables import Lost, end_name
+from mycel.transfer.tables import Lost
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets
 from mycel.transfer.unloading import Edge, Node, Unloading
 
@@ -53,19 +54,31 @@ class Exported:
         }
 
 
-def to_arrow(store: Store, type_name: str, *, read_catalog: ReadCatalog) -> Any:
-    """All rows of a node or an edge, as a `pyarrow.Table`.
+def to_arrow(
+    store: Store, type_name: str, *, read_catalog: ReadCatalog, moment: int | None = None
+) -> Any:
+    """All rows of a node or an edge, as a `pyarrow.Table`; at a position of the journal, or now.
 
     Raises:
         TypeMismatch: there is no such type.
         NotFound: pyarrow is not installed.
     """
     pyarrow()
-    with store.reading() as reader:
-        catalog = read_catalog(reader.connection)
-        targets = Targets(reader.connection, catalog, iter(()))
-        unloading = Unloading(reader, targets, from_the_start=True)
-        return tables.table(unloading, catalog, targets.named(type_name, ()))
+    with _unloading(store, read_catalog, moment, from_the_start=True) as (catalog, targets, rows):
+        return tables.table(rows, catalog, targets.named(type_name, ()))
+
+
+@contextmanager
+def _unloading(
+    store: Store, read_catalog: ReadCatalog, moment: int | None, *, from_the_start: bool
+) -> Iterator[tuple[Catalog, Targets, Unloading]]:
+    """The rows of one state, and what they are rows of."""
+    with store.reading() as live:
+        connection = live.connection
+        reader = live if moment is None else PastReader(connection, live.registry, moment)
+        catalog = read_catalog(connection)
+        targets = Targets(connection, catalog, iter(()), moment=moment)
+        yield catalog, targets, Unloading(reader, targets, from_the_start=from_the_start)
 
 
 def export(
@@ -75,8 +88,11 @@ def export(
     read_catalog: ReadCatalog,
     types: Sequence[str] | None = None,
     format: Format | None = None,  # noqa: A002 - the word that callers use
+    moment: int | None = None,
 ) -> Exported:
     """Write the rows of all types, or of some, to a file, a directory or an open file.
+
+    They are those of now, or of a position of the journal; `read_catalog` reads the schema of then.
 
     Raises:
         TypeMismatch: there is no such type.
@@ -87,12 +103,14 @@ def export(
     place = target if hasattr(target, "write") else Path(os.fsdecode(target))
     name = str(place) if isinstance(place, Path) else ""
     chosen = checked_format(format) if format is not None else format_of(name) or "jsonl"
-    with store.reading() as reader:
-        catalog = read_catalog(reader.connection)
-        targets = Targets(reader.connection, catalog, iter(()))
-        unloading = Unloading(reader, targets, from_the_start=types is not None)
+    is_chosen = types is not None
+    with _unloading(store, read_catalog, moment, from_the_start=is_chosen) as (
+        catalog,
+        targets,
+        unloading,
+    ):
         wanted = _wanted(targets, unloading, types, is_table=chosen != "jsonl")
-        exporter = _Exporter(unloading, chosen, lambda each: tables.arrow_schema(catalog, each))
+        exporter = _Exporter(unloading, chosen, catalog)
         if chosen == "jsonl" or (len(wanted) == 1 and not _is_directory(place)):
             exporter.write(place, wanted)
         elif isinstance(place, Path):
@@ -128,12 +146,10 @@ def _wanted(
 class _Exporter:
     """Writes targets, and counts what it writes."""
 
-    def __init__(
-        self, unloading: Unloading, format_: Format, schema_of: Callable[[Target], Any]
-    ) -> None:
+    def __init__(self, unloading: Unloading, format_: Format, catalog: Catalog) -> None:
         self._unloading: Final = unloading
         self._format: Final[Format] = format_
-        self._schema_of: Final = schema_of
+        self._catalog: Final = catalog
         self._lost: Final = Lost()
         self._counts: Final = {"concepts": 0, "links": 0}
         self._files: Final[list[str]] = []
@@ -203,18 +219,19 @@ class _Exporter:
     # Tables.
 
     def _write_csv(self, file: Any, target: Target) -> None:
-        columns = _columns(target)
+        columns = _columns(self._unloading, target)
+        getters = [tables.getter(target, name) for name in columns]
         page = io.StringIO()
         delimiter = DELIMITERS[self._format]
         writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
         # It quotes line feeds by itself; a carriage return would end a row for whoever reads it.
         quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
-        writer.writerow(columns if target.is_typed else [*columns, ATTRIBUTES])
+        writer.writerow(columns)
         for chunk in self._chunks(target):
             for row in chunk:
                 self._lost.note(target, row)
                 self._lost.empty += target.is_typed and "" in row.attributes.values()
-                cells = _cells(row, columns, is_typed=target.is_typed)
+                cells = [_text(get(row)) for get in getters]
                 has_return = any("\r" in cell for cell in cells)
                 (quoting if has_return else writer).writerow(cells)
             _say(file, page.getvalue().encode())
@@ -224,7 +241,7 @@ class _Exporter:
 
     def _write_arrow(self, file: Any, target: Target) -> None:
         pa = pyarrow()
-        schema = tables.file_schema(self._schema_of(target))
+        schema = tables.table_schema(self._unloading, self._catalog, target)
         if self._format == "parquet":
             from pyarrow import parquet  # noqa: PLC0415 - part of an extra
 
@@ -241,23 +258,10 @@ def _what(target: Target) -> str:
     return "concepts" if isinstance(target, NodeTarget) else "links"
 
 
-def _columns(target: Target) -> list[str]:
-    # What has a key is named by it; an edge by its ends.
-    if isinstance(target, EdgeTarget):
-        return ["src", "dst", *target.properties]
-    return [*target.properties] if target.key else ["id", *target.properties]
-
-
-def _cells(row: Node | Edge, columns: list[str], *, is_typed: bool) -> list[str]:
-    cells = []
-    for column in columns:
-        if column in row.attributes or (column not in ("id", "src", "dst")):
-            cells.append(_text(row.attributes.get(column)))
-        elif isinstance(row, Node):
-            cells.append(row.name)
-        else:
-            cells.append(end_name(row.subject if column == "src" else row.object))
-    return cells if is_typed else [*cells, _text(row.attributes)]
+def _columns(unloading: Unloading, target: Target) -> list[str]:
+    """The columns of a CSV file: what has a key is named by it, and an edge by its ends."""
+    is_named = isinstance(target, EdgeTarget) or bool(target.key)
+    return tables.columns(unloading, target)[is_named:]
 
 
 def _text(value: Any) -> str:

@@ -17,6 +17,7 @@ not kept.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from json import JSONDecodeError
 from typing import Any, Final
@@ -46,7 +47,10 @@ _ROW_HINT: Final = (
 )
 ATTRIBUTES: Final = "attributes"
 """The column of a flexible type that holds everything."""
-_EXPORTED: Final = frozenset(("id", "src", "dst", ATTRIBUTES))
+_EXPORTED: Final = frozenset(("id", "src", "dst", "weight", "metadata", ATTRIBUTES))
+_ID: Final = frozenset(("id",))
+_NAMES: Final = frozenset(("id", "name"))
+_ENDS: Final = frozenset(("id", "src", "dst", "from", "to"))
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
@@ -142,9 +146,11 @@ def untagged(line: int, said: Any, targets: Targets, type_name: str | None) -> R
 
 
 def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
-    """A row whose keys are columns: properties, and what identifies it."""
-    if not target.is_typed and ATTRIBUTES in cells:
-        cells = _opened(cells)
+    """A row whose keys are columns: properties, what identifies it, and what stands beside."""
+    beside = {name: cells[column] for column, name in target.beside.items() if column in cells}
+    if isinstance(beside.get("metadata"), str):
+        beside["metadata"] = _metadata(beside["metadata"])
+    given = cells.get("id")
     if isinstance(target, EdgeTarget):
         subject = _column(cells, target, "src", "from")
         object_ = _column(cells, target, "dst", "to")
@@ -152,30 +158,46 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
             end_of(subject, target, target.subject, "src", targets),
             end_of(object_, target, target.object, "dst", targets),
         )
-        beside = {} if "weight" in target.properties else {"weight": cells.get("weight")}
-        columns = {"src", "dst", "from", "to", "id", *beside} - target.properties.keys()
-        data = {name: value for name, value in cells.items() if name not in columns}
-        return _edge(line, target, ends, data, beside, cells.get("id"))
-    given = cells.get("id")
+        named = _ENDS - target.properties.keys()
+        return _edge(line, target, ends, _data(target, cells, named), beside, given)
     if not target.is_typed and given is None:
+        named = _NAMES
         given = cells.get("name")
-        cells = {name: value for name, value in cells.items() if name != "name"}
-    data = cells
-    if "id" in cells:
-        data = {name: value for name, value in cells.items() if name != "id"}
-    return _node(line, target, given, data, {}, targets)
+    else:
+        named = _ID
+    return _node(line, target, given, _data(target, cells, named), beside, targets)
 
 
-def _opened(cells: JsonObject) -> JsonObject:
-    """A row of a flexible type as tables have it: with all attributes in one cell, as JSON."""
-    said = cells[ATTRIBUTES]
-    if not cells.keys() <= _EXPORTED or not isinstance(said, str):
+def _data(target: Target, cells: JsonObject, named: AbstractSet[str]) -> JsonObject:
+    """The cells that are properties; `named` are those that identify the row."""
+    if not target.is_typed and ATTRIBUTES in cells and cells.keys() <= _EXPORTED:
+        opened = _json_object(cells[ATTRIBUTES])
+        if opened is not None:  # As `tables` writes a type without a schema.
+            return opened
+    if named.isdisjoint(cells) and target.beside.keys().isdisjoint(cells):
         return cells
-    with suppress(JSONDecodeError):
-        opened = read_json(said)
-        if isinstance(opened, dict):
-            return opened | {name: cells[name] for name in cells if name != ATTRIBUTES}
-    return cells
+    left_out = named | target.beside.keys()
+    return {name: value for name, value in cells.items() if name not in left_out}
+
+
+def _metadata(cell: str) -> JsonObject:
+    made = _json_object(cell)
+    if made is None:
+        raise InvalidValueType(
+            f"The metadata is {shown(cell)}, which is no JSON object.",
+            hint='Write it as {"key": "value"}, or leave the cell empty.',
+            data={"property": "metadata", "value": wire(cell)},
+        )
+    return made
+
+
+def _json_object(cell: object) -> JsonObject | None:
+    """The object that a cell holds as text."""
+    if isinstance(cell, str):
+        with suppress(JSONDecodeError):
+            made = read_json(cell)
+            return made if isinstance(made, dict) else None
+    return None
 
 
 def _column(cells: JsonObject, target: EdgeTarget, *names: str) -> object:

@@ -1,11 +1,11 @@
-"""Rows as Arrow: a batch at a time, with the schema that the catalog says.
+"""Rows as Arrow: a batch at a time, with the columns that the catalog says, and perhaps two more.
 
-A moment is a date64, as the catalog says: milliseconds, with the time of day. Parquet and others
-take a date64 for a day, so in files it is a timestamp.
+A moment is a timestamp in milliseconds, in UTC. The catalog calls it a date64, but whoever reads a
+table takes a date64 for a day and drops its time.
 
-A table holds what the schema declares. Metadata, weights, and attributes that an `@open` type has
-beyond its properties have no column; `Lost` counts the rows that have such. A flexible type has
-two columns (an edge four): its id, and its attributes as JSON text.
+`weight` and `metadata` (JSON text) are columns if any row has another weight than the usual one, or
+metadata. Attributes that an `@open` type has beyond its properties have no column; `Lost` counts
+the rows that have such. A type without a schema has its attributes in one column, as JSON text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import orjson
 from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
-from mycel.schema.model import PropertyType
-from mycel.store.transaction import DEFAULT_WEIGHT
+from mycel.schema.model import ENDS, PropertyType
 from mycel.transfer.jsonl import ATTRIBUTES
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target
 from mycel.transfer.unloading import Edge, Name, Node, Unloading
@@ -33,22 +32,16 @@ class Lost:
     """How many rows have something that a table has no column for."""
 
     def __init__(self) -> None:
-        self.metadata = 0
-        self.weights = 0
         self.attributes = 0
         self.empty = 0
         """Text that is empty, which only CSV cannot tell from none."""
 
     def note(self, target: Target, row: Node | Edge) -> None:
-        self.metadata += bool(row.metadata)
-        self.weights += isinstance(row, Edge) and row.weight != DEFAULT_WEIGHT
         if target.is_typed and not target.is_closed:
             self.attributes += not row.attributes.keys() <= target.properties.keys()
 
     def warnings(self) -> Iterator[str]:
         for count, what in (
-            (self.metadata, "metadata"),
-            (self.weights, "a weight"),
             (self.attributes, "attributes beyond the schema"),
             (self.empty, "an empty text"),
         ):
@@ -57,23 +50,56 @@ class Lost:
                 yield f"{rows} {what}, which a table cannot carry; JSON Lines can."
 
 
-def arrow_schema(catalog: Catalog, target: Target) -> Any:
-    """The columns of a target."""
-    if target.is_typed:
-        return catalog.arrow(target.label)
+def columns(unloading: Unloading, target: Target) -> list[str]:
+    """The names of the columns."""
+    identity = ["id", *ENDS] if isinstance(target, EdgeTarget) else ["id"]
+    content = list(target.properties) if target.is_typed else [ATTRIBUTES]
+    return [*identity, *content, *unloading.columns_beside(target)]
+
+
+def getter(target: Target, column: str) -> Callable[[Any], Any]:
+    """A function from a row to its value in a column, as JSON has it."""
+    if column in target.properties:
+        return lambda row: row.attributes.get(column)
+    match target.beside.get(column, column):
+        case "id":
+            return _name if isinstance(target, NodeTarget) else _id
+        case "src":
+            return lambda row: _end_name(row.subject)
+        case "dst":
+            return lambda row: _end_name(row.object)
+        case "weight":
+            return lambda row: row.weight
+        case "metadata":
+            return lambda row: _json(row.metadata) if row.metadata else None
+        case _:
+            return lambda row: _json(row.attributes)
+
+
+def table_schema(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
+    """The columns as a `pyarrow.Schema`."""
     pa = pyarrow()
-    names = ("id", "src", "dst") if isinstance(target, EdgeTarget) else ("id",)
-    fields = [pa.field(name, pa.utf8(), nullable=False) for name in (*names, ATTRIBUTES)]
+    declared = {each.name: each for each in catalog.arrow(target.label)} if target.is_typed else {}
+    fields = []
+    for name in columns(unloading, target):
+        if name in declared:
+            fields.append(declared[name].with_type(_with_times(pa, declared[name].type)))
+        elif target.beside.get(name) == "weight":
+            fields.append(pa.field(name, pa.float32(), nullable=False))
+        else:
+            fields.append(pa.field(name, pa.utf8(), nullable=name in target.beside))
     return pa.schema(fields)
 
 
-def file_schema(schema: Any) -> Any:
-    """The columns in a file. There a date64 is a day, and a moment needs another type."""
-    pa = pyarrow()
-    moment, days = pa.timestamp("ms", "UTC"), (pa.date64(), pa.list_(pa.field("item", pa.date64())))
-    moments = moment, pa.list_(pa.field("item", moment))
-    kinds = dict(zip(days, moments, strict=True))
-    return pa.schema([field.with_type(kinds.get(field.type, field.type)) for field in schema])
+def _with_times(pa: Any, type_: Any) -> Any:
+    """A type of the catalog as that of a table, where a date64 would be a day."""
+    if pa.types.is_list(type_) and pa.types.is_date64(type_.value_type):
+        return pa.list_(pa.field("item", _moment(pa)))
+    return _moment(pa) if pa.types.is_date64(type_) else type_
+
+
+def _moment(pa: Any) -> Any:
+    return pa.timestamp("ms", "UTC")
 
 
 def batches(unloading: Unloading, schema: Any, target: Target, lost: Lost) -> Iterator[Any]:
@@ -92,26 +118,17 @@ def batches(unloading: Unloading, schema: Any, target: Target, lost: Lost) -> It
 
 def table(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
     """All rows of a target as a `pyarrow.Table`."""
-    schema = arrow_schema(catalog, target)
+    schema = table_schema(unloading, catalog, target)
     made = list(batches(unloading, schema, target, Lost()))
     return pyarrow().Table.from_batches(made, schema=schema)
 
 
 def _maker(target: Target, column: str) -> Callable[[Any], Any]:
-    """What takes the value of a column from a row."""
+    """A function from a row to its value in a column, as pyarrow takes it."""
+    get = getter(target, column)
     type_ = target.properties.get(column)
-    if type_ is not None:
-        convert = _converter(type_)
-        return lambda row: _converted(row.attributes, column, convert)
-    match column:
-        case "id":
-            return _name if isinstance(target, NodeTarget) else _id
-        case "src":
-            return lambda row: end_name(row.subject)
-        case "dst":
-            return lambda row: end_name(row.object)
-        case _:
-            return lambda row: orjson.dumps(row.attributes, option=orjson.OPT_SORT_KEYS).decode()
+    convert = None if type_ is None else _converter(type_)
+    return get if convert is None else lambda row: _converted(get(row), convert)
 
 
 def _name(row: Node) -> str:
@@ -122,16 +139,17 @@ def _id(row: Edge) -> str:
     return row.id
 
 
-def end_name(end: Name | JsonObject) -> str:
+def _end_name(end: Name | JsonObject) -> str:
     """An end in a cell: the name of a concept; a link is the JSON that says which."""
     return end[1] if isinstance(end, tuple) else orjson.dumps(end).decode()
 
 
-def _converted(attributes: JsonObject, name: str, convert: Callable[[Any], Any] | None) -> Any:
-    value = attributes.get(name)
-    if value is None or convert is None:
-        return value
-    return convert(value)
+def _json(value: JsonObject) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
+    return None if value is None else convert(value)
 
 
 def _converter(type_: PropertyType) -> Callable[[Any], Any] | None:
@@ -154,9 +172,9 @@ _SCALARS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def _array(pa: Any, type_: Any, values: list[Any]) -> Any:
-    """A column. Moments are counted in milliseconds, whatever they are called."""
+    """A column. Moments are counted in milliseconds."""
     one = type_.value_type if pa.types.is_list(type_) else type_
-    if not pa.types.is_date64(one) and not pa.types.is_timestamp(one):
+    if not pa.types.is_timestamp(one):
         return pa.array(values, type_)
     counted = pa.int64()
     if one is not type_:

@@ -23,7 +23,7 @@ from mycel.errors import (
     did_you_mean,
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, kind_of, shown
-from mycel.model.values import JsonObject, parse_object
+from mycel.model.values import JsonObject
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
 from mycel.schema.rows import row_rules
@@ -39,7 +39,6 @@ from mycel.schema.values import (
 from mycel.schema.values import shown as value_shown
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.rows import first
 
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")
@@ -60,6 +59,8 @@ class Embedding(NamedTuple):
 class _Target:
     """What nodes and edges have in common."""
 
+    columns_beside: tuple[str, ...] = ("metadata",)
+
     def __init__(self, label: str, declared: InstanceType | None) -> None:
         self.label: Final = label
         """What messages call it: its name in the schema, or else in KIP."""
@@ -75,6 +76,11 @@ class _Target:
             each.name for each in properties if each.is_required and each.default is None
         ]
         self._needed: Final = frozenset(self._required)
+        self.beside: Final = {
+            name if name not in self.properties else f"@{name}": name
+            for name in self.columns_beside
+        }
+        """Columns of a table that are no properties, and what they hold. No property has an `@`."""
         moment = PropertyType("DateTime")
         self._moments: Final = [
             each.name for each in properties if replace(each.type, is_nullable=False) == moment
@@ -276,6 +282,8 @@ class NodeTarget(_Target):
 class EdgeTarget(_Target):
     """A type of links. Without `subject` or `object`, rows have to say what type an end has."""
 
+    columns_beside = ("weight", "metadata")
+
     def __init__(
         self,
         predicate: str,
@@ -295,8 +303,17 @@ Target: TypeAlias = NodeTarget | EdgeTarget
 class Targets:
     """Everything that rows can be loaded into, by name."""
 
-    def __init__(self, connection: apsw.Connection, catalog: Catalog, ids: Iterator[str]) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        catalog: Catalog,
+        ids: Iterator[str],
+        *,
+        moment: int | None = None,
+    ) -> None:
         self._connection: Final = connection
+        self._moment: Final = moment
+        """The position of the journal at which they were defined; None for the present."""
         self._catalog: Final = catalog
         self._nodes: Final[dict[object, NodeTarget]] = {}
         self._edges: Final[dict[object, EdgeTarget]] = {}
@@ -413,12 +430,9 @@ class Targets:
         raise _undefined("edge", name, [*self._catalog.edges, *self._predicates])
 
     def _flexible_edge(self, name: str) -> EdgeTarget:
-        row = first(
-            self._connection,
-            "SELECT attributes FROM concept WHERE name = ? AND type = ?",
-            (name, PROPOSITION_TYPE_NUMBER),
+        says = survey.definition(
+            self._connection, PROPOSITION_TYPE_NUMBER, name, moment=self._moment
         )
-        says = {} if row is None else parse_object(row[0])
         return EdgeTarget(
             name, None, self._only(says.get("subject_types")), self._only(says.get("object_types"))
         )
@@ -431,11 +445,14 @@ class Targets:
 
     @cached_property
     def _types(self) -> dict[str, None]:
-        return dict.fromkeys(survey.definitions(self._connection, CONCEPT_TYPE_NUMBER))
+        return self._defined(CONCEPT_TYPE_NUMBER)
 
     @cached_property
     def _predicates(self) -> dict[str, None]:
-        return dict.fromkeys(survey.definitions(self._connection, PROPOSITION_TYPE_NUMBER))
+        return self._defined(PROPOSITION_TYPE_NUMBER)
+
+    def _defined(self, meta: int) -> dict[str, None]:
+        return dict.fromkeys(survey.definitions(self._connection, meta, moment=self._moment))
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:

@@ -1,8 +1,9 @@
 """From the graph to rows again, in the order of their making, a chunk at a time.
 
-Everything is read from one snapshot. What only this graph can know stays behind: ids, versions,
-times, and metadata keys that start with an underscore. So do the two actors, who are in every
-graph, and when everything is asked for, whatever a new graph begins with, unless it was changed.
+Everything is read from one snapshot, of the present or of the past. What only this graph can know
+stays behind: ids, versions, times, and metadata keys that start with an underscore. So do the two
+actors, who are in every graph, and when everything is asked for, whatever a new graph begins with,
+unless it was changed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
-
-import orjson
 
 from mycel.engine.protection import ACTORS
 from mycel.errors import InternalError, ResourceExhausted
@@ -22,22 +21,12 @@ from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.values import JsonObject, parse_object
 from mycel.store import instances
 from mycel.store.reader import Reader
-from mycel.store.rows import every
+from mycel.store.transaction import DEFAULT_WEIGHT
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets
 
 Name: TypeAlias = tuple[str, str]
 """Type and name of a concept."""
 
-_NAMES: Final = (
-    "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
-    " JOIN type t ON t.id = c.type"
-)
-_BEGINNING: Final = (
-    "SELECT e.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
-    " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
-    " CROSS JOIN {table} e ON e.id = j.element AND e.seq = j.seq AND e.version = 1"
-    " WHERE t.message = ?2"
-)
 _BOOTSTRAP: Final = "bootstrap"
 
 
@@ -70,8 +59,7 @@ class Unloading:
 
     def nodes(self, target: NodeTarget) -> Iterator[list[Node]]:
         """The concepts of a type."""
-        number = self._reader.registry.type_number(self._reader.connection, target.type)
-        for chunk in self._chunks("concept", number):
+        for chunk in self._chunks(target):
             yield [
                 Node(each.name, each.attributes, _own(each.metadata_json))
                 for each in chunk
@@ -80,9 +68,7 @@ class Unloading:
 
     def edges(self, target: EdgeTarget) -> Iterator[list[Edge]]:
         """The links of a predicate."""
-        connection = self._reader.connection
-        number = self._reader.registry.predicate_number(connection, target.predicate)
-        for chunk in self._chunks("proposition", number):
+        for chunk in self._chunks(target):
             names = self._names(end for each in chunk for end in (each.subject, each.object))
             yield [
                 Edge(
@@ -104,17 +90,39 @@ class Unloading:
         """Whether nothing of it leaves."""
         return not any(self.rows(target))
 
-    def _chunks(self, table: instances.Table, kind: int) -> Iterator[list[instances.Instance]]:
-        connection, left_out = self._reader.connection, self._left_out
-        chosen = instances.numbers(connection, table, kind)
+    def columns_beside(self, target: Target) -> dict[str, str]:
+        """The columns of a table of these rows that are no properties, and what they hold."""
+        return {column: what for column, what in target.beside.items() if self._has(target, what)}
+
+    def _has(self, target: Target, what: str) -> bool:
+        """Whether any row has such metadata, or such a weight."""
+        connection, moment = self._reader.connection, self._reader.seq
+        table, kind = self._place(target)
+        if what == "weight":
+            may_be = instances.has_weights(connection, kind, DEFAULT_WEIGHT, moment=moment)
+            return may_be and any(
+                row.weight != DEFAULT_WEIGHT for rows in self.rows(target) for row in rows
+            )
+        may_be = instances.has_metadata(connection, table, kind, moment=moment)
+        return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
+
+    def _place(self, target: Target) -> tuple[instances.Table, int]:
+        """The table that holds the rows, and the number of their type or predicate."""
+        registry, connection = self._reader.registry, self._reader.connection
+        if isinstance(target, NodeTarget):
+            return "concept", registry.type_number(connection, target.type)
+        return "proposition", registry.predicate_number(connection, target.predicate)
+
+    def _chunks(self, target: Target) -> Iterator[list[instances.Instance]]:
+        table, kind = self._place(target)
+        connection, moment, left_out = self._reader.connection, self._reader.seq, self._left_out
+        chosen = instances.numbers(connection, table, kind, moment=moment)
         if left_out:
             chosen = array("q", (number for number in chosen if number not in left_out))
-        return instances.chunks(connection, table, chosen)
+        return instances.chunks(connection, table, chosen, moment=moment)
 
     def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
-        wanted = orjson.dumps(list(set(numbers))).decode()
-        rows = every(self._reader.connection, _NAMES, (wanted,))
-        return {number: (type_name, name) for number, type_name, name in rows}
+        return instances.names(self._reader.connection, numbers, moment=self._reader.seq)
 
     def _link(self, number: int, depth: int = 0) -> JsonObject:
         """A link that another one is about, by its own ends."""
@@ -146,12 +154,15 @@ class Unloading:
 
     def _beginning(self) -> frozenset[int]:
         """What a new graph begins with, as far as nobody has changed it."""
-        found: set[int] = set()
-        for table in ("concept", "proposition"):
-            query = _BEGINNING.format(table=table)
-            rows = every(self._reader.connection, query, (SYSTEM_ACTOR, _BOOTSTRAP))
-            found.update(number for (number,) in rows)
-        return frozenset(found)
+        reader = self._reader
+        tables: tuple[instances.Table, ...] = ("concept", "proposition")
+        return frozenset(
+            number
+            for table in tables
+            for number in instances.first_versions(
+                reader.connection, table, SYSTEM_ACTOR, _BOOTSTRAP, moment=reader.seq
+            )
+        )
 
 
 def _own(metadata_json: str) -> JsonObject:

@@ -122,10 +122,20 @@ def test_tables_go_to_standard_output_or_into_a_directory(
 
 
 def test_what_a_table_cannot_carry_is_told(run: Run, people: Path) -> None:
-    people.write_text(PEOPLE.replace('"to": "bob"', '"to": "bob", "weight": 0.5'))
+    people.write_text(PEOPLE.replace('"name": "Bob"', '"name": ""'))
     run("load", people)
-    done = run("export", "Knows", "--format", "csv")
-    assert "Warning: 1 row has a weight" in done.stderr
+    done = run("export", "Person", "--format", "csv")
+    assert "Warning: 1 row has an empty text" in done.stderr
+
+
+def test_rows_of_the_past_are_exported(run: Run, people: Path) -> None:
+    run("load", people)
+    then = run("log", "--json").objects[0]["seq"]
+    people.write_text(PEOPLE.replace("Bob", "Robert"))
+    run("load", people, "--mode", "merge")
+    assert "Robert" in run("export", "Person", "--format", "csv").stdout
+    past = run("export", "Person", "--format", "csv", "--as-of", str(then)).stdout
+    assert past == "email,name,age\nada,Ada,36\nbob,Bob,\n"
 
 
 def test_what_cannot_be_exported_is_refused(run: Run, people: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.engine.result import Result
+from mycel.errors import NotFound
 
 SCALARS = (
     st.none()
@@ -89,6 +91,8 @@ def test_tables_of_other_libraries_hold_the_same_rows(
     frame = result.to_pandas()
     assert list(frame.columns) == list(result.columns)
     assert len(frame) == len(result)
+    assert pyarrow.table(result).equals(arrow)  # By way of `__arrow_c_stream__`.
+    assert result.to_polars().to_arrow().to_pylist() == arrow.to_pylist()
 
 
 def as_text(value: Any) -> Any:
@@ -245,3 +249,25 @@ def test_many_elements_are_decoded_and_the_collector_runs_again_afterwards() -> 
     result = Result(("?a",), [*cells, None], (True,))
     assert result.value == [*({"id": f"C:{n}"} for n in range(2000)), None]
     assert gc.isenabled()
+
+
+def test_columns_of_one_name_are_told_apart_in_polars(db: mycel.Nexus) -> None:
+    result = db.execute('FIND(?l.name, ?l.name) WHERE { ?l {type: "Lake"} }')
+    assert result.to_polars().columns == ["?l.name", "?l.name (2)"]
+
+
+def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = db.execute('FIND(?l.name) WHERE { ?l {type: "Lake"} }')
+    for module, extra, method in (
+        ("pyarrow", "arrow", result.to_arrow),
+        ("pyarrow", "arrow", result.__arrow_c_stream__),
+        ("polars", "polars", result.to_polars),
+        ("pandas", "pandas", result.to_pandas),
+    ):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            with pytest.raises(NotFound, match=module) as refused:
+                method()
+        assert f"pip install 'mycel[{extra}]'" in refused.value.hint

@@ -4,10 +4,12 @@ import csv
 import gzip
 import io
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -16,7 +18,7 @@ import mycel
 from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
 from mycel.store import instances
 from mycel.transfer import exporting
-from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person
+from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person, refused
 
 ROWS: list[dict[str, Any]] = [
     person(
@@ -35,7 +37,7 @@ ROWS: list[dict[str, Any]] = [
     {"type": "Note", "id": "n", "data": {"text": "hello"}},
     {"type": "Note", "data": {"text": "no name"}},
     knows("ada", "bob", weight=0.25, data={"since": "1843-01-01"}, metadata={"by": "x"}),
-    {"edge": "Sits", "from": "bob", "to": [1, 2], "data": {"weight": 70.5}},
+    {"edge": "Sits", "from": "bob", "to": [1, 2], "data": {"weight": 70.5}, "weight": 0.9},
     {"edge": "Wrote", "from": "ada", "to": "n"},
 ]
 
@@ -76,7 +78,7 @@ FLEXIBLE: list[dict[str, Any]] = [
 ]
 
 
-def lines(db: mycel.Nexus, **how: Any) -> list[dict[str, Any]]:
+def lines(db: mycel.Nexus | mycel.PastView, **how: Any) -> list[dict[str, Any]]:
     file = io.StringIO()
     db.export(file, **how)
     return [json.loads(line) for line in file.getvalue().splitlines()]
@@ -121,18 +123,22 @@ def test_a_line_says_what_is_needed_and_no_more(db: mycel.Nexus) -> None:
         "metadata": {"by": "x"},
         "weight": 0.25,
     }
-    assert made[5] == {"edge": "Sits", "from": "bob", "to": [1, 2], "data": {"weight": 70.5}}
+    assert made[5] == {
+        "edge": "Sits",
+        "from": "bob",
+        "to": [1, 2],
+        "data": {"weight": 70.5},
+        "weight": 0.9,
+    }
 
 
 @pytest.mark.parametrize("format_", ["csv", "tsv", "parquet", "arrow"])
-def test_tables_give_back_what_the_schema_declares(
+def test_tables_give_back_everything_that_a_schema_declares_with_weights_and_metadata(
     db: mycel.Nexus, tmp_path: Path, format_: Any
 ) -> None:
     db.load(ROWS)
     exported = db.export(tmp_path / "out", format=format_)
-    assert len(exported.warnings) == 2
-    assert "metadata" in exported.warnings[0]
-    assert "weight" in exported.warnings[1]
+    assert exported.warnings == ()
     files = [Path(path) for path in exported.files]
     assert [path.name for path in files] == [
         f"{name}.{format_}" for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote")
@@ -140,14 +146,52 @@ def test_tables_give_back_what_the_schema_declares(
     with mycel.open(bootstrap=False) as other:
         other.schema.apply(SCHEMA)
         other.load([*reversed(files)])
-        bare = [
-            {key: value for key, value in row.items() if key not in ("metadata", "weight")}
-            for row in lines(db)
+        assert sorted(map(json.dumps, lines(other))) == sorted(map(json.dumps, lines(db)))
+        assert other.load(files, mode="merge").unchanged == len(ROWS)
+        # An empty list is written, and comes back.
+        assert attributes(other, "Person", "bob")["tags"] == []
+
+
+def test_weights_and_metadata_are_columns_only_where_a_row_has_some(db: mycel.Nexus) -> None:
+    db.load(ROWS)
+    beside = {
+        name: [
+            column
+            for column in db.to_arrow(name).column_names
+            if column.strip("@") in ("weight", "metadata")
         ]
-        made = lines(other)
-        if format_ in ("csv", "tsv"):  # An empty list is written, and comes back.
-            assert attributes(other, "Person", "bob")["tags"] == []
-        assert sorted(map(json.dumps, made)) == sorted(map(json.dumps, bare))
+        for name in ("Person", "Seat", "Knows", "Sits", "Wrote")
+    }
+    # `weight` is a property of Sits.
+    assert beside == {
+        "Person": ["metadata"],
+        "Seat": [],
+        "Knows": ["weight", "metadata"],
+        "Sits": ["weight", "@weight"],
+        "Wrote": [],
+    }
+    assert db.to_arrow("Knows").select(["weight", "metadata"]).to_pylist() == [
+        {"weight": 0.25, "metadata": '{"by":"x"}'}
+    ]
+    assert db.to_arrow("Person").column("metadata").to_pylist() == ['{"source":"letter"}', None]
+
+
+def test_metadata_of_the_actors_alone_makes_no_column() -> None:
+    with mycel.open() as db:
+        db.schema.apply(SCHEMA)
+        db.load([person("ada")])
+        assert "metadata" not in db.to_arrow("Person").column_names
+
+
+def test_metadata_that_is_no_object_is_refused_in_a_cell(db: mycel.Nexus) -> None:
+    for cell in ("x", "[1]", '{"a":1,"a":2}', '{"_a":1}'):
+        table = pa.table({"id": ["n"], "text": ["t"], "metadata": [cell]})
+        error = refused(db, table, type="Note")
+        assert error.data["row"] == 1
+    db.load(pa.table({"id": ["n"], "text": ["t"], "metadata": [{"a": 1}]}), type="Note")
+    found = db.get_concept("Note", "n")
+    assert found is not None
+    assert found.metadata == {"a": 1}
 
 
 def test_one_table_goes_into_one_file(db: mycel.Nexus, tmp_path: Path) -> None:
@@ -159,7 +203,16 @@ def test_one_table_goes_into_one_file(db: mycel.Nexus, tmp_path: Path) -> None:
     assert rows[1]["age"] == ""
     db.export(tmp_path / "knows.parquet", types=["knows"])
     made = pa.parquet.read_table(tmp_path / "knows.parquet").to_pylist()
-    assert made == [{"id": made[0]["id"], "src": "ada", "dst": "bob", "since": date(1843, 1, 1)}]
+    assert made == [
+        {
+            "id": made[0]["id"],
+            "src": "ada",
+            "dst": "bob",
+            "since": date(1843, 1, 1),
+            "weight": 0.25,
+            "metadata": '{"by":"x"}',
+        }
+    ]
     assert made[0]["id"].startswith("P:")
 
 
@@ -230,32 +283,46 @@ def test_a_type_that_there_is_not_is_refused(db: mycel.Nexus, tmp_path: Path) ->
 # Arrow.
 
 
-def test_a_table_has_the_schema_of_the_catalog(db: mycel.Nexus) -> None:
-    db.load(ROWS)
+def test_a_table_has_the_columns_of_the_catalog_and_moments_as_timestamps(
+    db: mycel.Nexus,
+) -> None:
+    db.load([{**row, "metadata": None, "weight": None} if "edge" in row else row for row in ROWS])
     for name in ("Person", "Seat", "Note", "Knows", "Sits", "Wrote"):
-        made = db.to_arrow(name)
-        assert made.schema == db.schema.catalog.arrow(name)
-        made.validate()
+        made, declared = db.to_arrow(name), db.schema.catalog.arrow(name)
+        made.validate(full=True)
+        for field in declared:
+            type_ = made.schema.field(field.name).type
+            assert type_ == (pa.timestamp("ms", "UTC") if field.name == "seen" else field.type)
+        extra = set(made.column_names) - set(declared.names)
+        assert extra == ({"metadata"} if name == "Person" else set())
     people = db.to_arrow("Person")
     first = people.slice(0, 1).to_pylist()[0]
     assert (first["id"], first["photo"], first["born"]) == ("ada", b"\x00\xff", date(1815, 12, 10))
-    assert people.column("seen").cast(pa.timestamp("ms")).to_pylist()[0].microsecond == 250_000
     assert db.to_arrow("knows").to_pylist()[0]["src"] == "ada"
+
+
+def test_moments_keep_their_time_of_day_in_other_libraries(db: mycel.Nexus) -> None:
+    db.load(ROWS)
+    people = db.to_arrow("Person")
+    moment = datetime(1852, 11, 27, 12, 0, 0, 250_000, UTC)
+    assert people.column("seen").to_pylist()[0] == moment
+    assert people.to_pandas()["seen"][0] == pandas.Timestamp(moment)
+    assert polars.DataFrame(people)["seen"][0] == moment
 
 
 def test_a_type_without_rows_is_an_empty_table(db: mycel.Nexus) -> None:
     made = db.to_arrow("Person")
     assert made.num_rows == 0
-    assert made.schema == db.schema.catalog.arrow("Person")
+    assert made.column_names == db.schema.catalog.arrow("Person").names
 
 
 def test_a_table_that_was_taken_out_can_be_put_back(db: mycel.Nexus) -> None:
     db.load(ROWS)
-    loaded = db.load(db.to_arrow("Person"), type="Person", mode="overwrite")
-    # Metadata is not part of a table.
-    assert (loaded.updated, loaded.unchanged, loaded.removed) == (1, 1, 0)
-    assert db.load(db.to_arrow("Knows"), type="Knows", mode="merge").unchanged == 1
-    assert db.load(db.to_arrow("Note"), type="Note", mode="merge").unchanged == 2
+    for name, count in (("Person", 2), ("Knows", 1), ("Sits", 1), ("Note", 2)):
+        table = db.to_arrow(name)
+        assert db.load(table, type=name, mode="overwrite").unchanged == count
+        assert db.load(polars.DataFrame(table), type=name, mode="merge").unchanged == count
+        assert db.load(table.to_pandas(), type=name, mode="merge").unchanged == count
 
 
 def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Nexus, tmp_path: Path) -> None:
@@ -268,6 +335,62 @@ def test_a_flexible_type_has_its_attributes_in_one_column(db: mycel.Nexus, tmp_p
     assert db.load(db.to_arrow("Plant"), type="Plant", mode="merge").unchanged == 1
     db.export(tmp_path / "Plant.csv", types=["Plant"])
     assert db.load(tmp_path / "Plant.csv", mode="merge").unchanged == 1
+
+
+def test_attributes_of_a_flexible_type_may_be_called_like_columns(db: mycel.Nexus) -> None:
+    flexible(db)
+    data = {"id": "x", "name": "y", "weight": 3, "metadata": "m", "attributes": [1], "src": 0}
+    row = {"type": "Plant", "name": "Oak", "data": data, "metadata": {"by": "me"}}
+    db.load([row])
+    table = db.to_arrow("Plant")
+    out = io.StringIO()
+    db.export(out, types=["Plant"], format="csv")
+    for source, how in ((table, {}), (io.StringIO(out.getvalue()), {"format": "csv"})):
+        db.load([], type="Plant", mode="overwrite")
+        db.load(source, type="Plant", **how)
+        assert lines(db, types=["Plant"]) == [row]
+
+
+# The past.
+
+
+def test_rows_of_the_past_are_those_of_then_with_the_schema_of_then(
+    db: mycel.Nexus, tmp_path: Path
+) -> None:
+    flexible(db)
+    db.load([*ROWS, *FLEXIBLE])
+    then, before, table = db.snapshot().seq, lines(db), db.to_arrow("Person")
+    db.load([person("ada", "Countess"), person("cy")], mode="overwrite")
+    db.load([{"type": "Plant", "name": "Fern"}])
+    db.schema.apply(SCHEMA.replace("born:", "birthday: Date? @rename_from(born)  died:"))
+    db.execute('DELETE PROPOSITIONS ?l WHERE { ?l (?a, "Wrote", ?b) }')
+    past = db.as_of(then)
+    assert lines(db) != before
+    assert lines(past) == before
+    assert past.to_arrow("Person").equals(table)
+    assert past.to_arrow("doubts").num_rows == 2
+    assert "birthday" in db.to_arrow("Person").column_names
+    for format_ in ("csv", "parquet"):
+        exported = past.export(tmp_path / format_, format=format_)
+        assert (exported.concepts, exported.links) == (6, 6)
+    assert lines(db.as_of(1)) == []
+    with pytest.raises(TypeMismatch):
+        db.as_of(1).to_arrow("Person")
+
+
+def test_what_a_graph_began_with_is_left_out_of_its_past_too() -> None:
+    with mycel.open() as db:
+        start = db.snapshot().seq
+        db.execute(
+            'UPSERT { CONCEPT { {type: "Domain", name: "Unsorted"} SET ATTRIBUTES {x: 1} } }'
+        )
+        changed = db.snapshot().seq
+        db.execute(
+            'UPSERT { CONCEPT { {type: "Domain", name: "Unsorted"} SET ATTRIBUTES {x: 2} } }'
+        )
+        assert lines(db.as_of(start)) == []
+        (row,) = lines(db.as_of(changed))
+        assert row["data"]["x"] == 1
 
 
 def test_text_that_csv_cannot_tell_from_none_is_told_of(db: mycel.Nexus) -> None:

@@ -58,6 +58,10 @@ THING = st.fixed_dictionaries(
 )
 LOOSE = st.dictionaries(CELLS, st.one_of(st.none(), CELLS), max_size=3)
 LIKES = st.fixed_dictionaries({}, optional={"since": MOMENTS, "why": CELLS})
+BESIDE = st.fixed_dictionaries(
+    {}, optional={"metadata": st.dictionaries(CELLS.map("k{}".format), FLOATS | CELLS, max_size=2)}
+)
+WEIGHTS = st.fixed_dictionaries({}, optional={"weight": st.floats(0, 1, width=32)})
 
 
 def key(thing: dict[str, Any]) -> tuple[str, int]:
@@ -79,6 +83,7 @@ def graphs() -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
     things=st.lists(THING, max_size=4, unique_by=key),
     loose=LOOSE,
     likes=LIKES,
+    beside=st.tuples(BESIDE, WEIGHTS),
 )
 def test_rows_come_back_as_they_left(
     graphs: tuple[mycel.Nexus, mycel.Nexus],
@@ -86,12 +91,22 @@ def test_rows_come_back_as_they_left(
     things: list[dict[str, Any]],
     loose: dict[str, str | None],
     likes: dict[str, Any],
+    beside: tuple[dict[str, Any], dict[str, float]],
 ) -> None:
-    rows: list[Any] = [{"type": "Thing", "data": each} for each in things]
+    metadata, weight = beside
+    rows: list[Any] = [{"type": "Thing", "data": each, **metadata} for each in things]
     for name, note in loose.items():
         rows.append({"type": "Loose", "id": name, "data": {"note": note}})
         rows += [
-            {"edge": "Likes", "from": list(key(each)), "to": name, "data": likes} for each in things
+            {
+                "edge": "Likes",
+                "from": list(key(each)),
+                "to": name,
+                "data": likes,
+                **metadata,
+                **weight,
+            }
+            for each in things
         ]
     db, other = graphs
     empty(db)
