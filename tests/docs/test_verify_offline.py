@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import mycel
-from tests.docs.blocks import ROOT
+from tests.docs.blocks import ROOT, blocks_of
 
 SCRIPT = ROOT / "examples" / "verify_offline.py"
 DRUGS = 120
@@ -299,6 +299,20 @@ def test_an_empty_tree_has_proofs_of_absence(verifier: ModuleType) -> None:
     assert verifier.check(wire, root, ["Drug:a", "references", "Drug:b"])
     wire["record"] = "a0"
     assert not accepts(verifier, wire, root, None)
+
+
+def test_the_proof_on_the_page_is_one_that_mycel_makes_and_it_holds(verifier: ModuleType) -> None:
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    (shown,) = [json.loads(each.source) for each in blocks_of(page) if each.language == "json"]
+    with mycel.open(bootstrap=False, clock_us=lambda: 1_700_000_000_000_000) as db:
+        with db.transaction(actor="ada") as tx:
+            tx.define_type("Drug")
+            tx.put_concept("Drug", "Aspirin", {"dose_mg": 500})
+        assert wire_of(db.prove(("Drug", "Aspirin"))) == shown
+        root = db.snapshot().overall_root
+    said = verifier.check(shown, root, ["Drug:Aspirin"])
+    assert (said["name"], said["attributes"]) == ("Aspirin", {"dose_mg": 500})
+    assert all(len(step) == 4 for step in shown["steps"])
 
 
 def test_it_imports_nothing_but_the_standard_library() -> None:
