@@ -181,8 +181,15 @@ class Nexus(State):
 
     # Reading.
 
-    def reading(self) -> AbstractContextManager[Reader]:
-        """A reader of the store that sees one moment, for the layers above this one."""
+    def reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
+        """A reader of the store that sees one moment, for the layers above this one.
+
+        With `words`, the text index first catches up with what was written, as for `search`.
+        """
+        if words:
+            from mycel.engine.search import fold_text  # noqa: PLC0415 - as above
+
+            fold_text(self._store)
         return self._store.reading()
 
     # Writing.
@@ -422,23 +429,37 @@ class Nexus(State):
         Raises:
             TypeMismatch: the type or predicate is not defined.
         """
+        with self.reading(words=True) as reader:
+            return self.search_in(
+                reader, question, limit=limit, kind=kind, type=type, threshold=threshold
+            )
+
+    def search_in(
+        self,
+        reader: Reader,
+        question: str,
+        *,
+        limit: int = 10,
+        kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
+        type: str | None = None,  # noqa: A002 - the word for it
+        threshold: float = 0.0,
+    ) -> list[tuple[Element, float]]:
+        """`search`, at the moment that a reader shows."""
         check_whole("limit", limit)
         if limit < 1:
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
             raise InvalidValueType(f"A question is a text, not {kind_of(question)}.")
-        from mycel.engine.search import find, fold_text  # noqa: PLC0415 - as above
+        from mycel.engine.search import find  # noqa: PLC0415 - as above
 
-        fold_text(self._store)
-        with self._store.reading() as reader:
-            number = None
-            if type is not None and kind == "PROPOSITION":
-                number = reader.registry.predicate_number(reader.connection, type)
-            elif type is not None:
-                number, kind = reader.registry.type_number(reader.connection, type), "CONCEPT"
-            most = min(limit, FIND_LIMIT_MAX)
-            hits = find(reader, question, kind, kind=number, limit=most, threshold=threshold)
-            return [(hit.element, hit.score) for hit in hits]
+        number = None
+        if type is not None and kind == "PROPOSITION":
+            number = reader.registry.predicate_number(reader.connection, type)
+        elif type is not None:
+            number, kind = reader.registry.type_number(reader.connection, type), "CONCEPT"
+        most = min(limit, FIND_LIMIT_MAX)
+        hits = find(reader, question, kind, kind=number, limit=most, threshold=threshold)
+        return [(hit.element, hit.score) for hit in hits]
 
 
 def open_nexus(

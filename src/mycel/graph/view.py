@@ -195,11 +195,9 @@ class GraphView:
         bounds = traversal.Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
         reader = self._take()
         try:
-            reader.deadline = monotonic() + self._timeout_s
             reader.execute("BEGIN")
             try:
-                number = _start(reader, start)
-                return traversal.traverse(reader, number, bounds, self._adjacency)
+                return self.traverse_in(reader, start, bounds)
             finally:
                 if reader.connection.in_transaction:
                     reader.execute("COMMIT")
@@ -207,6 +205,13 @@ class GraphView:
             raise translate(error) from error
         finally:
             self._give(reader)
+
+    def traverse_in(
+        self, reader: Reader, start: Ref | tuple[str, str], bounds: traversal.Bounds
+    ) -> traversal.Traversal:
+        """`traverse`, at the moment that a reader shows."""
+        reader.deadline = monotonic() + self._timeout_s
+        return traversal.traverse(reader, _start(reader, start), bounds, self._adjacency)
 
     def find(
         self,

@@ -11,7 +11,8 @@ again changes nothing. Threads may share one `Knowledge`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -26,7 +27,7 @@ from mycel.errors import (
     NotFound,
     did_you_mean,
 )
-from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT
+from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
 from mycel.knowledge import files, links, writing
 from mycel.knowledge.context import ActiveContext, Shown
@@ -63,6 +64,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
+from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
 
 PAGE_DEFAULT: Final = 100
@@ -102,6 +104,8 @@ class Knowledge:
         self.workspace: Final = check_workspace(workspace)
         self.root: Final = None if root is None else Path(root)
         self.context: Final = ActiveContext() if context is None else context
+        self._reader: Reader | None = None
+        """A reader to use for everything, within `moment`."""
 
     def __repr__(self) -> str:
         return f"<mycel.Knowledge {self.workspace!r} in {self.db.path!r}>"
@@ -109,6 +113,25 @@ class Knowledge:
     def with_context(self, context: ActiveContext) -> Knowledge:
         """The same knowledge, loaded into another context."""
         return Knowledge(self.db, workspace=self.workspace, root=self.root, context=context)
+
+    @contextmanager
+    def moment(self) -> Iterator[Knowledge]:
+        """The same knowledge as it is at one moment: whatever is read of it in the block agrees.
+
+        It is for reading: what is written in the block is not seen there.
+        """
+        with self._reading() as reader:
+            held = self.with_context(self.context)
+            held._reader = reader
+            try:
+                yield held
+            finally:
+                held._reader = None
+
+    def _reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
+        if self._reader is not None:
+            return nullcontext(self._reader)
+        return self.db.reading(words=words)
 
     def uri(self, ref: str, *, kind: Kind = "concept") -> Uri:
         """The URI that a text means: a URI, an id such as C:12, or a path in the workspace.
@@ -174,7 +197,7 @@ class Knowledge:
             NotFound: there is none; the hint names the closest.
         """
         address = self.uri(uri)
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             node = as_node(node_at(reader, address), content=content)
         self.context.touch(node.uri)
         return node
@@ -191,7 +214,7 @@ class Knowledge:
         They come without their content. Concepts that nobody has written yet are not among them.
         """
         most = _limit(limit)
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             return concepts_page(reader, self.workspace, most, cursor, without)
 
     def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
@@ -200,7 +223,7 @@ class Knowledge:
         A URI that names no node has an error for an outcome, and the others their nodes.
         """
         wanted = _refs(uris)
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             found = self._each(
                 wanted, lambda address: as_node(node_at(reader, address), content=content)
             )
@@ -250,7 +273,7 @@ class Knowledge:
         old = self.uri(uri)
         new = self.uri(new_uri, kind="file" if old.is_file else "concept")
         if old.is_kip:
-            with self.db.reading() as reader:
+            with self._reading() as reader:
                 old = self.uri(element_uri(node_at(reader, old)))
         written, warnings = self._write(
             lambda tx: writing.move_node(tx, old, new, subtree=subtree), "move"
@@ -458,7 +481,7 @@ class Knowledge:
                 f"relation_types is a list of names, not {kind_of(relation_types)}."
             )
         most = _limit(limit)
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             found = find(reader, address)
             node = (
                 reader.concept(found.number)
@@ -474,7 +497,7 @@ class Knowledge:
     ) -> Page[Relation]:
         """Relations whose `missing` end nobody has written yet, oldest first."""
         most = _limit(limit)
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             return links.broken_page(reader, most, cursor)
 
     # What is near.
@@ -500,18 +523,10 @@ class Knowledge:
             ConstraintViolation, InvalidValueType: a bound that is none.
         """
         address = self.uri(uri)
-        with self.db.reading() as reader:
+        bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
+        with self._reading() as reader:
             start = node_at(reader, address)
-        found = self.db.traverse(
-            start.id,
-            max_cost=max_cost,
-            max_nodes=max_nodes,
-            max_tokens=max_tokens,
-            direction=direction,
-            relation_types=relation_types,
-        )
-        with self.db.reading() as reader:
-            reached = with_uris(reader, found)
+            reached = with_uris(reader, self.db.traverse_in(reader, start, bounds))
         evicted = self.context.add_all(
             ((each.uri, each.tokens, each.reason) for each in reached.nodes),
             ids={each.uri: each.node.id for each in reached.nodes},
@@ -523,7 +538,7 @@ class Knowledge:
 
         Nodes that have moved are shown under their new URI, and those that are gone as evicted.
         """
-        with self.db.reading() as reader:
+        with self._reading() as reader:
             now = names_now(
                 reader,
                 {each.uri: each.id for each in self.context.show().loaded},
@@ -580,15 +595,20 @@ class Knowledge:
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
         most = wanted = _limit(limit)
-        while True:
-            found = self.db.search(
-                words, limit=wanted, kind=_SOUGHT[kind], type=type, threshold=threshold
-            )
-            hits = [each for each in found if _is_written(each[0])]
-            if len(hits) >= most or len(found) < wanted:
-                break
-            wanted *= 2  # Placeholders took places.
-        with self.db.reading() as reader:
+        with self._reading(words=True) as reader:
+            while True:
+                found = self.db.search_in(
+                    reader,
+                    words,
+                    limit=wanted,
+                    kind=_SOUGHT[kind],
+                    type=type,
+                    threshold=threshold,
+                )
+                hits = [each for each in found if _is_written(each[0])]
+                if len(hits) >= most or len(found) < wanted:
+                    break
+                wanted *= 2  # Placeholders took places.
             return [
                 Hit(
                     element_uri(element),

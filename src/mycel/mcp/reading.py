@@ -99,8 +99,8 @@ def _nothing_found(call: Call, words: str) -> str:
 
 
 def get(call: Call) -> Answer:
-    """Nodes by URI, with their relations."""
-    knowledge, arguments = call.knowledge(), call.arguments
+    """Nodes by URI, with their relations, all of one moment."""
+    arguments = call.arguments
     uris = call.uris()
     if len(uris) > 1 and "cursor" in arguments:
         raise ConstraintViolation(
@@ -110,19 +110,21 @@ def get(call: Call) -> Answer:
     page = Page()
     told: JsonObject = {"nodes": []}
     failures: dict[str, MycelError] = {}
-    for at, uri in enumerate(uris):
-        try:
-            shown = _node(call, knowledge, uri, page, told)
-        except TypeMismatch as error:  # One that all of them would meet.
-            raise _unknown_relation(call, error) from None
-        except MycelError as error:
-            failures[uri] = hints.missing(error, readonly=call.desk.readonly)
-            continue
-        if not shown:
-            rest = uris[at:]
-            told["not_shown"] = rest
-            page.close(f"There was no room for {len(rest)} more: {shorten(', '.join(rest), 400)}")
-            break
+    with call.knowledge().moment() as knowledge:
+        for at, uri in enumerate(uris):
+            try:
+                shown = _node(call, knowledge, uri, page, told)
+            except TypeMismatch as error:  # One that all of them would meet.
+                raise _unknown_relation(call, error) from None
+            except MycelError as error:
+                failures[uri] = hints.missing(error, readonly=call.desk.readonly)
+                continue
+            if not shown:
+                rest = uris[at:]
+                told["not_shown"] = rest
+                left = shorten(", ".join(rest), 400)
+                page.close(f"There was no room for {len(rest)} more: {left}")
+                break
     if len(failures) == len(uris):
         return without(failures)
     but_for(failures, page, told)

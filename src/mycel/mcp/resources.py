@@ -86,8 +86,9 @@ def read(desk: Desk, uri: str) -> JsonObject:
 
 
 def _page(desk: Desk, uri: str) -> str:
-    node = desk.knowledge.get(uri)
-    links = desk.knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
+    with desk.knowledge.moment() as knowledge:
+        node = knowledge.get(uri)
+        links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]
     lines += [f"- {each}" for each in rendering.facts(node, detailed=False).splitlines()]
     lines += ["", node.content] if node.content else []

@@ -1,0 +1,85 @@
+"""One moment: what a method gives was all there at once, whoever writes while it reads."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import mycel
+from mycel.knowledge.nodes import NewNode, NewRelation, Node, Relation
+from mycel.store.database import Store
+from mycel.store.reader import Reader
+
+
+@pytest.fixture
+def known() -> Iterator[mycel.Knowledge]:
+    with mycel.open(":memory:", actor="tester") as db:
+        known = mycel.Knowledge(db, workspace="w")
+        known.remember(
+            [NewNode(f"concept://w/{name}", content=f"{name} lamp") for name in ("a", "b", "c")],
+            [
+                NewRelation("concept://w/a", "relates_to", "concept://w/b", weight=0.1),
+                NewRelation(
+                    "concept://w/a",
+                    "relates_to",
+                    "concept://w/c",
+                    weight=0.5,
+                    properties={"note": "lamp"},
+                ),
+            ],
+        )
+        yield known
+
+
+@pytest.fixture
+def writer(known: mycel.Knowledge, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, somebody moves a node before every reader that is taken."""
+    take = Store.take
+    names = ["concept://w/c"]
+
+    def take_later(store: Store) -> Reader:
+        monkeypatch.setattr(Store, "take", take)
+        names.append(f"{names[0]}{len(names)}")
+        known.move(names[-2], names[-1])
+        monkeypatch.setattr(Store, "take", take_later)
+        return take(store)
+
+    return lambda: monkeypatch.setattr(Store, "take", take_later)
+
+
+def test_a_traversal_names_what_it_reached_and_what_it_cut_off_at_one_moment(
+    known: mycel.Knowledge, writer: Callable[[], None]
+) -> None:
+    writer()
+    found = known.traverse("concept://w/a", max_nodes=2)
+    assert [each.uri for each in found.nodes] == ["concept://w/a", "concept://w/b"]
+    (cut,) = found.cut_off
+    assert cut.nearest == "concept://w/c1"  # As it was when the only reader was taken.
+
+
+def test_hits_and_the_ends_of_relations_among_them_are_of_one_moment(
+    known: mycel.Knowledge, writer: Callable[[], None]
+) -> None:
+    writer()
+    hits = known.search("lamp", kind="any")
+    nodes = {hit.uri for hit in hits if isinstance(hit.found, Node)}
+    ends = {
+        end
+        for hit in hits
+        if isinstance(hit.found, Relation)
+        for end in (hit.found.source, hit.found.target)
+    }
+    assert ends
+    assert ends <= nodes
+
+
+def test_whatever_is_read_within_a_moment_agrees(
+    known: mycel.Knowledge, writer: Callable[[], None]
+) -> None:
+    writer()
+    with known.moment() as now:
+        (far,) = (each for each in now.relations("concept://w/a") if each.weight == 0.5)
+        assert now.get(far.target).content == "c lamp"
+        assert [each.uri for each in now.traverse("concept://w/a").nodes][2] == far.target
+        assert far.target in {hit.uri for hit in now.search("lamp")}
+        assert now.get_many([far.target])[0].result is not None
+    assert known.relations("concept://w/a").items[1].target != far.target
