@@ -13,14 +13,22 @@ import rich_click as click
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
 from mycel.errors import NotADatabase
+from mycel.knowledge.limits import CONTEXT_NODES, CONTEXT_NODES_MAX
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel.server import Server
-
     from mycel.knowledge.knowledge import Knowledge
     from mycel.nexus import Nexus
 
 COMPATIBLE = ("memory",)
+
+context_option = click.option(
+    "--context-size",
+    default=CONTEXT_NODES,
+    type=click.IntRange(1, CONTEXT_NODES_MAX),
+    metavar="NODES",
+    help=f"How many nodes the active context holds ({CONTEXT_NODES})",
+)
+"""The option of every command that serves active contexts."""
 
 
 @click.command(cls=Command)
@@ -36,8 +44,16 @@ COMPATIBLE = ("memory",)
     type=click.Choice(COMPATIBLE),
     help="Offer the tools of another server under their own names: memory is the official one",
 )
+@context_option
 @pass_session
-def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | None) -> int:
+def mcp(
+    session: Session,
+    *,
+    root: Path | None,
+    readonly: bool,
+    compat: str | None,
+    context_size: int,
+) -> int:
     """Serve the graph to an agent over MCP, on standard input and output.
 
     A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
@@ -53,23 +69,18 @@ def mcp(session: Session, *, root: Path | None, readonly: bool, compat: str | No
 
             db = closing.enter_context(open_served(session, readonly=readonly))
             folder = (Path.cwd() if root is None else root).resolve()
-            server = _server(session, db, folder, compat, readonly=readonly)
+            if compat == "memory":
+                from mycel.mcp import compat as memory
+
+                server = memory.build_server(db, readonly=readonly)
+            else:
+                from mycel.mcp.server import build_server
+
+                knowledge = knowledge_of(session, db, folder, context_size=context_size)
+                server = build_server(db, knowledge, readonly=readonly)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
         stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
-
-
-def _server(
-    session: Session, db: Nexus, root: Path, compat: str | None, *, readonly: bool
-) -> Server[Any]:
-    # Late: see above.
-    if compat == "memory":
-        from mycel.mcp import compat as memory
-
-        return memory.build_server(db, readonly=readonly)
-    from mycel.mcp.server import build_server
-
-    return build_server(db, knowledge_of(session, db, root), readonly=readonly)
 
 
 def open_served(session: Session, *, readonly: bool, **how: Any) -> Nexus:
@@ -105,9 +116,13 @@ def open_or_create(session: Session, **how: Any) -> Nexus:
     return session.open(memory="modest", **how)
 
 
-def knowledge_of(session: Session, db: Nexus, root: Path) -> Knowledge:
+def knowledge_of(
+    session: Session, db: Nexus, root: Path, *, context_size: int = CONTEXT_NODES
+) -> Knowledge:
     """The knowledge of a session's workspace, with its files below a folder."""
     # Late: see the package's docstring.
+    from mycel.knowledge.context import ActiveContext
     from mycel.knowledge.knowledge import Knowledge
 
-    return Knowledge(db, workspace=session.workspace(root), root=root)
+    context = ActiveContext(context_size)
+    return Knowledge(db, workspace=session.workspace(root), root=root, context=context)

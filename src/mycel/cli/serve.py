@@ -18,7 +18,7 @@ import rich_click as click
 
 from mycel.cli.clients import Server, connection_help, own_program, server_name
 from mycel.cli.context import Command, Session, pass_session
-from mycel.cli.mcp import knowledge_of, open_served
+from mycel.cli.mcp import context_option, knowledge_of, open_served
 from mycel.cli.output import Output
 from mycel.errors import AccessDenied
 
@@ -98,6 +98,7 @@ _TOKEN_BYTES_MAX = 4096
     " one, unless said otherwise",
 )
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
+@context_option
 @click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
 @pass_session
 def serve(
@@ -114,6 +115,7 @@ def serve(
     project: Path | None,
     root: Path | None,
     readonly: bool,
+    context_size: int,
     verbose: bool,
 ) -> None:
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
@@ -150,7 +152,7 @@ def serve(
             if project is not None:
                 _bring_in(session, db, folder, project.resolve())
             _prepare_logs(verbose=verbose)
-            app = _application(session, db, policy, folder)
+            app = _application(session, db, policy, folder, context_size)
             here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
             url = here if session.as_json else there
             run(
@@ -213,7 +215,9 @@ def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
     session.out.note(f"{project}: {summary}")
 
 
-def _application(session: Session, db: Nexus, policy: Policy, root: Path) -> Guard:
+def _application(
+    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int
+) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.collecting import collector_paused
 
@@ -223,18 +227,20 @@ def _application(session: Session, db: Nexus, policy: Policy, root: Path) -> Gua
         # Later still: these take longest to load.
         from mycel.http.app import build_app
 
-        app = build_app(db, policy, doors=[_door(session, db, policy, root)])
+        app = build_app(db, policy, doors=[_door(session, db, policy, root, context_size)])
         gc.freeze()
     return app
 
 
-def _door(session: Session, db: Nexus, policy: Policy, root: Path) -> Door:
+def _door(session: Session, db: Nexus, policy: Policy, root: Path, context_size: int) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
+    from mycel.knowledge.context import Contexts
     from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
     workspace = session.workspace(root)
-    app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly)
+    contexts = Contexts(size_max=context_size)
+    app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly, contexts=contexts)
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 
 

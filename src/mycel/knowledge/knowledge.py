@@ -433,7 +433,7 @@ class Knowledge:
                 raise NotFound(
                     f"There is no relation {shorten(repr(relation))} from {ends[0].text} to"
                     f" {ends[1].text}.",
-                    hint="Look at relations() of one end, or make it with link().",
+                    hint="Look at the relations of one end, or link the two first.",
                 )
             changed = tx.update(link.id, weight=cost)
             return Linked(link.id, ends[0].text, relation, ends[1].text, changed=changed)
@@ -566,7 +566,7 @@ class Knowledge:
         if self.root is None:
             raise ConstraintViolation(
                 f"Nobody has said where the files of the workspace {self.workspace!r} are.",
-                hint="Pass root=... to Knowledge, or start the server in the folder.",
+                hint="Name the folder: `root` of Knowledge, --root of the server.",
             )
         check_whole("bytes_max", bytes_max)
         return files.read(address, self.root, bytes_max=bytes_max)

@@ -33,13 +33,13 @@ BOOKKEEPING: Final = "bootstrap"
 _NOTES: Final = {BOOKKEEPING: "A bootstrap keeps notes of its own there; choose another name."}
 
 TAKEN_IN_NODES: Final = {
-    "name": "Pass it as name=..., beside the properties.",
-    "content": "Pass it as content=..., beside the properties.",
-    "uri": "A node is called by its uri, beside the properties; move() gives it another one.",
+    "name": "Pass it as `name`, beside the properties.",
+    "content": "Pass it as `content`, beside the properties.",
+    "uri": "A node is called by its `uri`, beside the properties; moving it gives it another one.",
 } | _NOTES
 """What is no property of a node, and where it belongs."""
 
-TAKEN_IN_RELATIONS: Final = {"weight": "Pass it as weight=..., beside the properties."} | _NOTES
+TAKEN_IN_RELATIONS: Final = {"weight": "Pass it as `weight`, beside the properties."} | _NOTES
 """What is neither property nor metadata of a relation."""
 
 NAMES_COMPARED: Final = 1_000
@@ -88,7 +88,7 @@ def require_type(tx: Transaction, name: str) -> tuple[str, ...]:
     if name in (CONCEPT_TYPE, PROPOSITION_TYPE):
         raise ConstraintViolation(
             f"{name} is the type of definitions, and a definition has no URI.",
-            hint="Define types and predicates with KIP: UPSERT, or `mycel define`.",
+            hint="Define types and predicates with UPSERT in KIP.",
         )
     if tx.get_concept(CONCEPT_TYPE, name) is not None:
         return ()

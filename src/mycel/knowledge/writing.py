@@ -151,7 +151,7 @@ def _put_again(
     ):
         raise DuplicateExists(
             f"There is already a node {shorten(uri, 200)}, and it says something else.",
-            hint="Change it with update(), or pass exist_ok=True to merge into it.",
+            hint="Update it instead, or merge into it (`exist_ok`).",
             data={"uri": uri, "id": before.id, "version": before.version},
         )
     if type_name != before.type:

@@ -12,6 +12,7 @@ In the order in which a call passes through them:
     reading     the tools that read: search, get, traverse, describe, the active context
     writing     the tools that write: remember, update, relate, forget, bootstrap
     language    the tools that run KIP
+    sources     source lines of symbols, and of the calls of them
     hints       what to do next, in the words of these tools
     rendering   nodes and relations in short lines
     envelopes   responses of KIP, small enough for every client

@@ -25,7 +25,7 @@ from mycel.errors import (
 )
 from mycel.model.json_text import read_json
 from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
-from mycel.model.names import kind_of, shorten
+from mycel.model.names import json_kind, shorten
 from mycel.model.values import JsonObject
 
 Schema = Mapping[str, Any]
@@ -107,19 +107,18 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
     value = given if call.is_exact else _as_meant(schema, given)
     if not _is_of(wanted, value):
         raise InvalidValueType(
-            f"The argument {place!r} of {tool} is {_said(schema)}, not {kind_of(given)}.",
-            hint=str(schema.get("description", "Look at the schema of the tool.")),
+            f"The argument {place!r} of {tool} is {_said(schema)}, not {json_kind(given)}.",
+            hint=_wanted(schema, place),
         )
     if "enum" in schema and value not in schema["enum"]:
         raise ConstraintViolation(
             f"The argument {place!r} of {tool} cannot be {shorten(repr(value))}.",
-            hint=f"It is one of {', '.join(schema['enum'])}.",
+            hint=_wanted(schema, place),
         )
     low, high = schema.get("minimum"), schema.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):
         raise ConstraintViolation(
-            f"The argument {place!r} of {tool} is {value}.",
-            hint=f"It is {_said(schema)} {_range(low, high)}.",
+            f"The argument {place!r} of {tool} is {value}.", hint=_wanted(schema, place)
         )
     if wanted == "array" and "items" in schema:
         return [
@@ -179,6 +178,16 @@ def _is_of(wanted: str | None, value: Any) -> bool:
         case "object":
             return isinstance(value, dict)
     return True
+
+
+def _wanted(schema: Schema, place: str) -> str:
+    """The hint that says what an argument has to be."""
+    if "enum" in schema:
+        return f"It is one of {', '.join(schema['enum'])}."
+    bounds = schema.get("minimum"), schema.get("maximum")
+    within = "" if bounds == (None, None) else f" {_range(*bounds)}"
+    meaning = f": {schema['description']}" if "description" in schema else ""
+    return f"Pass {place} as {_said(schema)}{within}{meaning}.".replace("..", ".")
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -50,7 +50,7 @@ def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
 def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
     """A response with as much as there is room for."""
     if "result" not in response:
-        return smaller(response, room)  # type: ignore[no-any-return]
+        return _briefer(response, room)
     rows = response["result"]
     left = max(room - CLOSING_TOKENS, room // 2)
     is_table = _is_table(command, rows)
@@ -65,6 +65,18 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
     )
     others = smaller(list(response.get("warnings", ())), CLOSING_TOKENS // 2)
     return {"result": shown, "warnings": [warning, *others]}
+
+
+def _briefer(response: JsonObject, room: int) -> JsonObject:
+    """An error that fits. What to do next is the last of it that goes."""
+    error = response.get("error")
+    if not isinstance(error, dict):
+        return smaller(response, room)  # type: ignore[no-any-return]
+    kept = {key: each for key, each in error.items() if key != "data"}
+    left = room - size_of({"error": kept | {"message": ""}})
+    if left > 0:
+        return {"error": kept | {"message": smaller(kept["message"], left)}}
+    return {"error": smaller({"code": kept["code"], "hint": kept["hint"]}, room)}
 
 
 def _is_table(command: str, result: Any) -> bool:

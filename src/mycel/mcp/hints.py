@@ -40,12 +40,13 @@ def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None
     return error
 
 
-def missing(error: MycelError, *, readonly: bool) -> MycelError:
-    """The error for a node that is not there; on a server that only reads nobody can add it."""
-    if readonly and isinstance(error, NotFound) and "closest" in error.data:
+def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
+    """An error whose hint names tools: for a node that is not there, those that find and add it."""
+    if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
         meant = f"Did you mean {' or '.join(close)}? " if close else ""
-        error.hint = f"{meant}search_knowledge finds nodes by words."
+        add = "" if readonly else " remember_knowledge adds one."
+        error.hint = f"{meant}search_knowledge finds nodes by words.{add}"
     return error
 
 

@@ -10,7 +10,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.nodes import Hit, Node, Relation
 from mycel.knowledge.traversal import Reached
 from mycel.knowledge.vocabulary import BOOKKEEPING
-from mycel.mcp import hints, rendering
+from mycel.mcp import hints, rendering, sources
 from mycel.mcp.desk import Call, bad_cursor
 from mycel.mcp.language import CHEAT_SHEET
 from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
@@ -110,14 +110,15 @@ def get(call: Call) -> Answer:
     page = Page()
     told: JsonObject = {"nodes": []}
     failures: dict[str, MycelError] = {}
+    add = _callers if arguments.get("callers", False) else _node
     with call.knowledge().moment() as knowledge:
         for at, uri in enumerate(uris):
             try:
-                shown = _node(call, knowledge, uri, page, told)
+                shown = add(call, knowledge, uri, page, told)
             except TypeMismatch as error:  # One that all of them would meet.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
-                failures[uri] = hints.missing(error, readonly=call.desk.readonly)
+                failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
                 continue
             if not shown:
                 rest = uris[at:]
@@ -131,6 +132,17 @@ def get(call: Call) -> Answer:
     return Answer(str(page), data_within(told))
 
 
+def _callers(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
+    """Add who calls a symbol, or the symbols of a name. False if there is no room for it."""
+    limit = call.arguments.get("relations", RELATIONS_SHOWN)
+    for node in sources.symbols_named(knowledge, uri):
+        entry = rendering.brief(node, detailed=call.is_detailed)
+        if not sources.add_callers(knowledge, node, limit, page, entry):
+            return False
+        told["nodes"].append(entry)
+    return True
+
+
 def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
     """Add what there is to say about one node. False if there is no room for it."""
     arguments, detailed = call.arguments, call.is_detailed
@@ -139,12 +151,17 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
     entry: JsonObject = {"uri": meant.file}
     if node is not None:
         entry = rendering.brief(node, detailed=detailed)
+    span = sources.span_of(node) if node is not None and arguments.get("read_file") else None
     since = call.number_in("content")
     links_only = arguments.get("cursor", "").startswith("relations:")
     text = ""
     if not links_only:
         # First, because it may fail: half of an answer would stand there otherwise.
         text = (_file_text(knowledge, meant, entry) if meant.file else node and node.content) or ""
+        if node is not None and span is not None:
+            source = sources.Sources(knowledge).text(node, span)
+            text = f"{text}\n\n{source}" if text else source
+            entry["lines"] = {"uri": span.file, "first": span.first, "last": span.last}
     if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):
         return False
     _content(text, since or 0, page, entry)
@@ -289,7 +306,11 @@ def traverse(call: Call) -> Answer:
         gone = rendering.counted(len(found.evicted), "node")
         page.close(f"{gone} had to leave the active context for these.")
     if "context_id" in told:
-        page.close(f"Loaded into the context {told['context_id']}.")
+        page.close(
+            f"Loaded into an active context. Pass context_id {told['context_id']} to the next"
+            " traverse_graph, get_nodes or manage_context to go on with it; without it, each begins"
+            " a new one."
+        )
     return Answer(str(page), data_within(told))
 
 
@@ -318,54 +339,75 @@ def context(call: Call) -> Answer:
     uris = call.uris() if action in ("add", "remove") else []
     knowledge, told = call.with_context()
     knowledge.refresh_context()
-    said: list[str] = []
+    changed: _Changed = {}
     failures: dict[str, MycelError] = {}
     match action:
         case "add" | "remove":
             for uri in uris:
                 try:
-                    said += (_load if action == "add" else _unload)(knowledge, uri)
+                    (_load if action == "add" else _unload)(knowledge, uri, changed)
                 except MycelError as error:
-                    failures[uri] = hints.missing(error, readonly=call.desk.readonly)
+                    failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
             if len(failures) == len(uris):
                 return without(failures)
         case "clear":
-            said.append(f"Let go: {rendering.counted(knowledge.context.clear(), 'node')}.")
+            changed["removed"] = [each.uri for each in knowledge.context.show().loaded]
+            knowledge.context.clear()
     shown = knowledge.context.show()
+    told |= changed
     told |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
     told["evicted"] = shown.evicted_count
     page = Page()
-    for line in said:
-        page.add(line)
+    if action != "show" and not any(changed.values()):
+        page.add("Nothing changed.")
+    for key, words in _CHANGES.items():
+        if changed.get(key):
+            page.add(f"{words} ({len(changed[key])}):")
+            _list(page, changed[key])
     page.add(
         f"Loaded: {len(shown.loaded)} of at most {rendering.counted(shown.size_max, 'node')}, about"
         f" {rendering.counted(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
     )
     if "context_id" in told:
         page.add(f"context_id: {told['context_id']} (pass it to the next call)")
-    _list(page, (f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded))
-    if shown.evicted:
-        page.add("Evicted, last first:")
-        evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
-        _list(page, (f"{each.uri}: {each.why}" for each in evicted))
+    if action == "show" or call.is_detailed:
+        _list(page, (f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded))
+        if shown.evicted:
+            page.add("Evicted, last first:")
+            evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
+            _list(page, (f"{each.uri}: {each.why}" for each in evicted))
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph from a node loads what belongs to it.")
     but_for(failures, page, told)
     return Answer(str(page), data_within(told))
 
 
-def _load(knowledge: Knowledge, uri: str) -> list[str]:
+_Changed = dict[str, list[str]]
+"""URIs, by what happened to them."""
+_CHANGES: Final = {
+    "added": "Added",
+    "used_again": "Loaded before, and used again",
+    "made_room": "Evicted to make room",
+    "removed": "Removed",
+    "not_loaded": "Not loaded",
+}
+
+
+def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     node = knowledge.get(uri)
     size = size_of(node.to_dict())
+    was_there = node.uri in knowledge.context
     gone = knowledge.context.add(node.uri, tokens=size, why="added by request", id=node.id)
-    return [f"Made room: {each}" for each in gone]
+    changed.setdefault("used_again" if was_there else "added", []).append(node.uri)
+    changed.setdefault("made_room", []).extend(gone)
 
 
-def _unload(knowledge: Knowledge, uri: str) -> list[str]:
+def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     address = knowledge.uri(uri)
     is_id = address.is_kip  # A context knows nodes by their URIs.
     found = knowledge.get(uri).uri if is_id else address.text
-    return [] if knowledge.context.discard(found) else [f"{found} was not loaded."]
+    was_there = knowledge.context.discard(found)
+    changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
 
 
 def _list(page: Page, lines: Iterable[str]) -> None:
@@ -410,13 +452,16 @@ def _overview(call: Call) -> Answer:
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
-        page.add(f"{title}:")
+        page.add(f"{title} in use:")
         for each in primer.get(key, ()):
             number = each.get("instances", each.get("links"))
+            if number == 0:
+                continue
             count = "" if number is None else f" ({number})"  # Not all are counted in large graphs.
             about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
             if not page.add(f"- {each['name']}{count} {about}".rstrip()):
                 break
+    page.add("Topics types and relation_types list all that are defined, unused ones too.")
     if call.is_detailed:
         page.add(rendering.value(primer, whole=True))
     broken = len(desk.knowledge.broken_links(limit=100))

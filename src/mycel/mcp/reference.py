@@ -39,6 +39,7 @@ A client starts the command itself, in the folder of the project. Most of them t
   (see [cli.md](cli.md)). It is created if it is not there, unless the server only reads.
 - **`--root PATH`** is the folder that `file://` URIs are relative to; without it, the current one.
   Nothing outside of it is ever read, symbolic links included.
+- **`--context-size NODES`** is how many nodes the active context holds.
 - **`--readonly`** offers no tool that writes, and creates no database.
 - **`--compat memory`** offers the nine tools of the official memory server under their own names.
 
@@ -119,10 +120,11 @@ you get, a node is a few lines; `detailed` adds metadata, ids and all of each pr
 
 ## The active context
 
-What `traverse_graph` reaches is loaded into the active context: up to 100 nodes, the least
-recently used of which make room. `manage_context` shows what is loaded, what was evicted and why;
-a node that has moved meanwhile is shown under its new URI, and one that was forgotten as evicted,
-whichever process did it.
+What `traverse_graph` reaches is loaded into the active context: up to 100 nodes, or as many as
+`--context-size` says, the least recently used of which make room. `manage_context` shows what is
+loaded, what was evicted and why, or says what it has added and removed; a node that has moved
+meanwhile is shown under its new URI, and one that was forgotten as evicted, whichever process did
+it.
 On standard input and output there is one context for the process, and it is gone when the process
 ends; there no tool has an argument `context_id`. Over HTTP, where calls stand alone, a call that
 names no `context_id` gets a new context and its handle, to be passed back; 1,000 of them are kept,

@@ -12,12 +12,13 @@ from mycel.errors import ConstraintViolation
 from mycel.knowledge.nodes import Node
 from mycel.mcp import rendering
 from mycel.mcp.desk import Desk
+from mycel.mcp.sources import SYMBOL
 from mycel.model.values import JsonObject
 
 PAGE: Final = 100
 PAGES_MAX: Final = 10
 RELATIONS_SHOWN: Final = 50
-UNLISTED: Final = ("Symbol",)
+UNLISTED: Final = (SYMBOL,)
 """Types that a bootstrap writes by the thousand: what people wrote would have no place."""
 
 TEMPLATES: Final[list[JsonObject]] = [

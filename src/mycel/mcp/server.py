@@ -148,7 +148,7 @@ class _Service:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
             return tool.run(Call(self._desk, checked, *report))
         except MycelError as error:
-            return failure(hints.missing(error, readonly=self._desk.readonly))
+            return failure(hints.in_tools(error, readonly=self._desk.readonly))
         except _StoppedError:
             return failure(InternalError("The call was stopped.", hint="Call it again."))
         except Exception:  # noqa: BLE001 - The edge: a model gets an answer, the log the reason.
@@ -212,7 +212,7 @@ class _Service:
         try:
             return await self._in_thread(run)
         except MycelError as error:
-            told = hints.missing(error, readonly=self._desk.readonly)
+            told = hints.in_tools(error, readonly=self._desk.readonly)
             raise _protocol_error(told) from None
 
 

@@ -160,7 +160,7 @@ GET: Final = Tool(
     "Get nodes",
     "Read nodes by URI: content, properties, relations. URIs are concept://workspace/path,"
     " file://workspace/path or any other; a bare path such as auth/login is a concept of this"
-    " workspace.",
+    ' workspace. Who calls a function: {"uris": ["save"], "callers": true}.',
     {
         "uris": _texts(),
         "relations": _whole("How many to show", 0, 200, usual=reading.RELATIONS_SHOWN),
@@ -168,7 +168,11 @@ GET: Final = Tool(
         "relation_types": _texts(),
         "read_file": {
             "type": "boolean",
-            "description": "Read files too, also by bare path",
+            "description": "Read files too, also by bare path; of a symbol, its lines",
+        },
+        "callers": {
+            "type": "boolean",
+            "description": "Instead: who calls these symbols (URIs or names), with source lines",
         },
         "detail": DETAIL,
         "cursor": _text("content:… or relations:… of the answer before, with one URI"),
@@ -325,7 +329,9 @@ EXECUTE: Final = Tool(
 EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Execute KIP, reading only",
-    "The same for commands that only read; others are refused.",
+    "Ask the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For questions that the"
+    " other tools cannot express: patterns, filters, counts. Commands that write are refused;"
+    " describe_graph with topic kip shows how it is written.",
     _COMMANDS,
     language.execute_readonly,
 )

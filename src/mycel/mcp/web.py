@@ -34,11 +34,20 @@ _JSON: Final = [(b"content-type", b"application/json")]
 
 
 def http_app(
-    db: Nexus, *, workspace: str, root: Path | None, path: str = PATH, readonly: bool = False
+    db: Nexus,
+    *,
+    workspace: str,
+    root: Path | None,
+    contexts: Contexts,
+    path: str = PATH,
+    readonly: bool = False,
 ) -> Starlette:
     """An application that speaks MCP at `path`. Its lifespan has to run."""
     server = build_server(
-        db, Knowledge(db, workspace=workspace, root=root), contexts=Contexts(), readonly=readonly
+        db,
+        Knowledge(db, workspace=workspace, root=root),
+        contexts=contexts,
+        readonly=readonly,
     )
     app = server.streamable_http_app(
         streamable_http_path=path,

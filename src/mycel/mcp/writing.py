@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
 from mycel.knowledge.files import path_of
 from mycel.knowledge.nodes import Linked, Written
-from mycel.mcp import rendering
+from mycel.mcp import hints, rendering
 from mycel.mcp.desk import Call
 from mycel.mcp.results import Answer, Page, but_for, data_within, without
 from mycel.model.names import shorten
@@ -103,7 +103,12 @@ def relate(call: Call) -> Answer:
                     "set_weight needs a weight.",
                     hint="Pass weight: from 0 (always together) to 1 (an ordinary step).",
                 )
-            linked = knowledge.set_weight(*ends, arguments["weight"])
+            try:
+                linked = knowledge.set_weight(*ends, arguments["weight"])
+            except NotFound as error:
+                if "closest" not in error.data:  # Both nodes are there, their relation is not.
+                    error.hint = "get_nodes shows the relations of a node; action link makes one."
+                raise
         case _:
             linked = knowledge.link(
                 *ends,
@@ -126,7 +131,7 @@ def forget(call: Call) -> Answer:
     failures: dict[str, MycelError] = {}
     for each in call.desk.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
         if each.error is not None:
-            failures[each.uri] = each.error
+            failures[each.uri] = hints.in_tools(each.error, readonly=call.desk.readonly)
         elif each.result is not None:
             removed += each.result.concepts
             data["removed"].append(each.uri)

@@ -28,8 +28,24 @@ def check_identifier(name: object, what: str) -> str:
         raise InvalidValueType(f"The name of a {what} must be a string, not {kind_of(name)}.")
     is_valid = is_identifier(name) or name in META_TYPES
     if len(name) > IDENTIFIER_BYTES_MAX or not is_valid:
-        raise InvalidIdentifier(f"{shorten(name)!r} is not a valid name for a {what}.")
+        close = _identifier_like(name)
+        rule = InvalidIdentifier.default_hint
+        raise InvalidIdentifier(
+            f"{shorten(name)!r} is not a valid name for a {what}.",
+            hint=f"Write {close!r}. {rule}" if close else rule,
+        )
     return name if type(name) is str else str.__str__(name)
+
+
+def _identifier_like(text: str) -> str:
+    """The identifier that a text in other letters may mean; empty if there is none.
+
+    >>> _identifier_like("depends-on"), _identifier_like("works at"), _identifier_like("属于")
+    ('depends_on', 'works_at', '')
+    """
+    marked = "".join(each if is_identifier(f"_{each}") else "-" for each in text)
+    words = "_".join(filter(None, marked[:IDENTIFIER_BYTES_MAX].split("-")))
+    return words if is_identifier(words) else ""
 
 
 def check_name(name: object) -> str:

@@ -92,7 +92,7 @@ class Vocabulary:
             return undefined(what, name, known, f"DESCRIBE {kind} TYPES")
         return TypeMismatch(
             f"The {what} {shorten(name)!r} was not defined at entry {self._moment}.",
-            hint="Ask AS OF a later moment; `mycel log` or db.log() shows what was written when.",
+            hint="Ask AS OF a later moment; the journal (`mycel log`) shows what was written when.",
         )
 
     def symmetric_predicates(self) -> tuple[int, ...]:

@@ -43,7 +43,7 @@ def test_a_context_is_a_handle_that_the_caller_passes_back(server: Server, mode:
         async with Client(server, mode=mode) as client:
             first = await client.call_tool("traverse_graph", {"start": "a"})
             handle = first.structured_content["context_id"]
-            assert handle in first.content[0].text
+            assert f"Pass context_id {handle} to the next" in first.content[0].text
             shown = await client.call_tool("manage_context", {"context_id": handle})
             assert shown.structured_content["loaded"] == 2
             other = await client.call_tool("manage_context", {})

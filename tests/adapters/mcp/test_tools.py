@@ -491,7 +491,7 @@ def test_hints_name_only_tools_that_there_are(session: Session, project: Path, d
 
 def test_a_bound_is_told_with_both_its_ends(session: Session) -> None:
     error = session.call("traverse_graph", start="x", max_cost=-1).error
-    assert error["hint"] == "It is a number from 0 to 1,000,000."
+    assert error["hint"] == "Pass max_cost as a number from 0 to 1,000,000."
 
 
 def test_one_is_told_in_the_singular(session: Session) -> None:

@@ -69,7 +69,7 @@ def test_what_is_meant_is_taken(given: dict[str, Any], taken: dict[str, Any]) ->
     [
         ({"word": None}, InvalidSyntax, "needs the argument 'word'"),
         ({"word": "maybe"}, ConstraintViolation, "cannot be 'maybe'"),
-        ({"word": 1}, InvalidValueType, "a text, not int"),
+        ({"word": 1}, InvalidValueType, "a text, not a number"),
         ({"cuont": 1}, InvalidSyntax, "Did you mean 'count'"),
         ({"count": 0}, ConstraintViolation, "is 0"),
         ({"count": 6}, ConstraintViolation, "is 6"),
@@ -125,8 +125,8 @@ def test_the_schemas_of_tools_use_only_what_is_checked(tool: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ({"count": 6}, "It is a whole number from 1 to 5."),
-        ({"share": -1}, "It is a number of at least 0."),
+        ({"count": 6}, "Pass count as a whole number from 1 to 5."),
+        ({"share": -1}, "Pass share as a number of at least 0."),
     ],
 )
 def test_a_bound_that_is_not_there_is_not_named(given: dict[str, Any], hint: str) -> None:

@@ -1,0 +1,166 @@
+"""Questions about source code, and a small active context, on one server for all tests here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.mcp.clients import Session, connected
+
+CART = '''\
+"""A cart."""
+
+
+def price(item):
+    """What it costs."""
+    return item.price
+
+
+class Cart:
+    def total(self):
+        return sum(
+            price(each)
+            for each in self.items
+        )
+
+    def first(self):
+        return price(self.items[0]), price(self.items[1])
+'''
+REPORT = "from shop.cart import price\n\nprint(price(None))\n"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("projects") / "code"
+    (root / "shop").mkdir(parents=True)
+    (root / "shop" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "shop" / "cart.py").write_text(CART, encoding="utf-8")
+    (root / "shop" / "report.py").write_text(REPORT, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def session(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    db = tmp_path_factory.mktemp("graph") / "graph.db"
+    with connected(db, "--root", str(root), "--context-size", "2") as session:
+        session.ok("bootstrap_workspace")
+        yield session
+
+
+def test_reading_a_symbol_with_its_file_gives_its_lines(session: Session, root: Path) -> None:
+    told = session.ok("get_nodes", uris=["shop/cart.py/price"], read_file=True)
+    assert "file://code/shop/cart.py, lines 4 to 6:\ndef price(item):\n" in told.text
+    assert "return item.price\n" in told.text
+    assert "class Cart" not in told.text
+    (node,) = told.data["nodes"]
+    assert node["lines"] == {"uri": "file://code/shop/cart.py", "first": 4, "last": 6}
+    assert "lines 4" not in session.ok("get_nodes", uris=["shop/cart.py/price"]).text
+    # What the graph knows of a file that has changed or gone is said with care.
+    path = root / "shop" / "cart.py"
+    path.write_text("\n" * 20 + CART, encoding="utf-8")
+    told = session.ok("get_nodes", uris=["shop/cart.py/price"], read_file=True)
+    assert "the file has changed since; bootstrap_workspace reads it again" in told.text
+    path.unlink()
+    told = session.ok("get_nodes", uris=["shop/cart.py/price"], read_file=True)
+    assert "lines 4 to 6: There is no file" in told.text
+    path.write_text(CART, encoding="utf-8")
+
+
+def test_one_call_says_who_calls_a_function_with_the_source_lines(session: Session) -> None:
+    by_name = session.ok("get_nodes", uris=["price"], callers=True)
+    assert by_name.text == session.ok("get_nodes", uris=["shop/cart.py/price"], callers=True).text
+    assert "concept://code/shop/cart.py/price (Symbol), file://code/shop/cart.py" in by_name.text
+    assert "- concept://code/shop/cart.py/Cart.total\n    12: price(each)" in by_name.text
+    assert "    17: return price(self.items[0]), price(self.items[1])" in by_name.text
+    assert "- file://code/shop/report.py\n    3: print(price(None))" in by_name.text
+    (node,) = by_name.data["nodes"]
+    assert len(node["calls"]) == 3
+    assert "nobody" in session.ok("get_nodes", uris=["Cart.total"], callers=True).text
+    error = session.call("get_nodes", uris=["nothing_of_the_kind"], callers=True).error
+    assert "Nor is there a symbol named 'nothing_of_the_kind'" in error["message"]
+
+
+def test_calls_that_only_fit_by_name_stand_apart_from_certain_ones(session: Session) -> None:
+    session.ok(
+        "relate_nodes",
+        source="file://code/shop/report.py",
+        relation="may_call",
+        target="shop/cart.py/Cart.first",
+    )
+    told = session.ok("get_nodes", uris=["Cart.first"], callers=True)
+    certain, apart, perhaps = told.text.partition("Perhaps called by")
+    assert apart
+    assert "nobody" in certain
+    assert "- file://code/shop/report.py" in perhaps
+    (node,) = told.data["nodes"]
+    assert (node["calls"], node["may_call"]) == ([], ["file://code/shop/report.py"])
+    few = session.ok("get_nodes", uris=["price"], callers=True, relations=1)
+    assert len(few.data["nodes"][0]["calls"]) == 1
+    assert "relation_types calls" in few.text
+
+
+def test_the_active_context_has_the_size_that_was_asked_for_and_says_what_changed(
+    session: Session,
+) -> None:
+    cart, report, shop = "file://code/shop/cart.py", "file://code/shop/report.py", "shop"
+    added = session.ok("manage_context", action="add", uris=[cart, report])
+    assert (added.data["added"], added.data["size_max"]) == ([cart, report], 2)
+    assert f"Added (2):\n- {cart}\n- {report}\n" in added.text
+    again = session.ok("manage_context", action="add", uris=[report, shop])
+    assert again.data["used_again"] == [report]
+    assert again.data["added"] == ["concept://code/shop"]
+    assert again.data["made_room"] == [cart]
+    assert f"Evicted to make room (1):\n- {cart}" in again.text
+    removed = session.ok("manage_context", action="remove", uris=[report, cart])
+    assert (removed.data["removed"], removed.data["not_loaded"]) == ([report], [cart])
+    assert session.ok("manage_context", action="clear").data["removed"] == ["concept://code/shop"]
+    assert session.ok("manage_context", action="clear").text.startswith("Nothing changed.\n")
+
+
+def test_an_overview_leaves_out_types_that_nothing_is_of(session: Session) -> None:
+    told = session.ok("describe_graph").text
+    assert "- Symbol (4)" in told
+    assert "- calls (3)" in told
+    assert "(0)" not in told
+    assert "SleepTask" not in told
+    assert "SleepTask" in session.ok("describe_graph", topic="types").text
+
+
+def test_slips_are_understood_or_corrected_in_the_hint(session: Session) -> None:
+    assert session.ok("search_knowledge", query="price", limit="1").data["hits"]
+    error = session.call("search_knowledge", query="price", limit="one").error
+    assert error["hint"] == "Pass limit as a whole number from 1 to 50."
+    for tool, arguments in (
+        ("relate_nodes", {"source": "a", "relation": "depends-on", "target": "b"}),
+        (
+            "remember_knowledge",
+            {"relations": [{"source": "a", "relation": "depends on", "target": "b"}]},
+        ),
+    ):
+        assert session.call(tool, **arguments).error["hint"].startswith("Write 'depends_on'. ")
+
+
+def test_hints_name_tools_and_no_methods(session: Session) -> None:
+    for tool, arguments in (
+        ("get_nodes", {"uris": ["nowhere"]}),
+        ("update_node", {"uri": "nowhere", "content": "x"}),
+        ("forget_nodes", {"uris": ["nowhere"]}),
+        ("traverse_graph", {"start": "nowhere"}),
+    ):
+        assert "remember_knowledge adds one" in session.call(tool, **arguments).error["hint"]
+    ends = {"source": "shop", "relation": "calls", "target": "shop/cart.py/price"}
+    error = session.call("relate_nodes", action="set_weight", weight=0.5, **ends).error
+    assert error["hint"] == "get_nodes shows the relations of a node; action link makes one."
+    for key in ("name", "content", "uri"):
+        concept = {"uri": "x", "properties": {key: "y"}}
+        hint = session.call("remember_knowledge", concepts=[concept]).error["hint"]
+        assert not {"(", "="} & set(hint)
+
+
+def test_many_commands_that_fail_keep_their_hints(session: Session) -> None:
+    commands = ['FIND(?x) WHERE { ?x {type: "Nothing"} }'] * 250
+    told = session.call("execute_kip_readonly", commands=commands)
+    hints = [each["error"]["hint"] for each in told.data["result"]]
+    assert len(hints) == 250
+    assert all("DESCRIBE CONCEPT TYPES; names are case-sensitive." in each for each in hints)
+    assert len(told.text) < 45_000
