@@ -25,7 +25,8 @@ from benchmarks.databases import Databases, Pair, say
 from benchmarks.graphs import SEED
 from benchmarks.report import Bar, Line, Measure
 from benchmarks.timing import Block, Contender, Run, Summary, clock_ns, in_blocks, take_turns
-from mycel.graph.adjacency import Adjacency, Arrays, read_arrays
+from mycel.graph.adjacency import Adjacency
+from mycel.graph.arrays import Arrays, read_arrays
 from mycel.graph.costs import UNITS_PER_COST
 
 ANY: Final = 100
@@ -148,22 +149,30 @@ def _of(pair: Pair) -> Iterator[Line]:
         yield Measure("traverse: make arrays", pair.size, "s", Summary.of([made]))
         held = sum(each.nbytes for each in columns)
         yield Measure("traverse: arrays, one direction", pair.size, "B", Summary.of([held]))
-        _warm(db)
+        yield _meanwhile(pair, db, _any(pair, columns))
         base = Handwritten(str(pair.ours), columns)
         try:
             for kind, starts in (("any", _any(pair, columns)), ("hubs", _hubs(columns))):
                 for nodes in NODES:
                     yield _beside(pair, db, base, kind, starts, nodes)
                 yield _stored(pair, db, kind, starts)
+                yield _as_command(pair, db, kind, starts)
         finally:
             base.close()
 
 
-def _warm(db: mycel.Nexus) -> None:
-    """Let Mycel make its arrays, as it would after some more traversals."""
+def _meanwhile(pair: Pair, db: mycel.Nexus, starts: Sequence[int]) -> Measure:
+    """Calls while arrays are made, which they are from the first one on; then they are there."""
     db._adjacency = Adjacency(db._store, rent_min=0)
     db._adjacency._rent = 1 << 40
-    db.traverse("C:2")
+    took: list[int] = []
+    while not db._adjacency.is_made:
+        _ours(db, DEFAULT_NODES)(starts, took)
+    db.traverse("C:2", direction="both")
+    db._adjacency.wait()
+    note = f"slowest {max(took) / 1e6:.1f} ms of {len(took)}"
+    name = f"traverse any, {DEFAULT_NODES} nodes, while arrays are made"
+    return Measure(name, pair.size, "s", Summary.of_ns(took), note=note)
 
 
 def _any(pair: Pair, columns: Columns) -> list[int]:
@@ -225,6 +234,22 @@ def _stored(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -> Me
     ours, stored = take_turns(contenders, passes=5)
     name = f"traverse {kind}, {DEFAULT_NODES} nodes"
     return Measure(name, pair.size, "s", ours, stored, note="beside the tables alone")
+
+
+def _as_command(pair: Pair, db: mycel.Nexus, kind: str, starts: Sequence[int]) -> Measure:
+    """TRAVERSE, whose answer is dictionaries, beside the method, whose JSON is not parsed yet."""
+
+    def commanded(block: Block, took: list[int]) -> None:
+        for start in block:
+            begin = clock_ns()
+            db.execute("TRAVERSE FROM {id: :id}", id=f"C:{start}").value  # noqa: B018 - parsed here
+            took.append(clock_ns() - begin)
+
+    blocks = in_blocks(starts, 5)
+    contenders = [Contender(commanded, blocks), Contender(_ours(db, DEFAULT_NODES), blocks)]
+    ours, method = take_turns(contenders, passes=5)
+    name = f"TRAVERSE {kind}, {DEFAULT_NODES} nodes"
+    return Measure(name, pair.size, "s", ours, method, Bar(2), note="beside db.traverse")
 
 
 def _ours(db: mycel.Nexus, nodes: int) -> Run:

@@ -94,6 +94,7 @@ class Nexus(State):
 
     def close(self) -> None:
         """Close the graph. Closing twice does no harm."""
+        self._adjacency.stop()
         self._store.close()
 
     def __enter__(self) -> Self:

@@ -146,6 +146,7 @@ def _both(db: mycel.Nexus, adjacency: Adjacency, number: int, bounds: Bounds) ->
         plain = traverse(reader, number, bounds)
         for _ in range(3):  # In the course of which arrays may be made.
             assert traverse(reader, number, bounds, adjacency) == plain
+            adjacency.wait()
 
 
 @given(edges, ends, routes, st.integers(1, NODES), st.integers(1, 120))

@@ -4,7 +4,9 @@ Modules:
 
 - `walk`       breadth-first search with hop distances, and the forms in which memories are shown
 - `costs`      what a traversal counts in: costs and tokens
-- `adjacency`  where a traversal finds neighbours: in the tables, or in memory
+- `background` work in a thread of its own
+- `arrays`     all links of one moment in memory
+- `adjacency`  sources of neighbours for a traversal: the tables, or arrays
 - `traversal`  what is near an element by the weights of links, nearest first
 - `view`       everything that can be read of one state of the graph
 """

@@ -28,12 +28,11 @@ from typing import Any, Final, Literal, NamedTuple
 from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType, NotFound
 from mycel.graph.adjacency import (
     Adjacency,
-    Link,
     Neighbours,
-    Route,
     StoredNeighbours,
     symmetric_predicates,
 )
+from mycel.graph.arrays import Link, Route
 from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id

@@ -8,7 +8,8 @@ from threading import Barrier, Thread
 import pytest
 
 import mycel
-from mycel.graph.adjacency import Adjacency, Route, StoredNeighbours
+from mycel.graph.adjacency import Adjacency, StoredNeighbours
+from mycel.graph.arrays import Route
 from mycel.graph.traversal import Bounds, Traversal, traverse
 from mycel.store.database import Store
 from tests.unit.store.given import add_concepts, define
@@ -52,9 +53,13 @@ def both(db: mycel.Nexus, adjacency: Adjacency, start: str, bounds: Bounds) -> T
 
 
 def warm(db: mycel.Nexus, adjacency: Adjacency, start: str) -> None:
+    """Have arrays made, in both directions."""
     for _ in range(40):
         both(db, adjacency, start, Bounds(max_cost=3))
+    adjacency.wait()
     assert adjacency.is_made
+    both(db, adjacency, start, Bounds(direction="both"))
+    adjacency.wait()
 
 
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
@@ -178,6 +183,7 @@ def test_arrays_are_never_made_of_more_links_than_the_bound(
     adjacency = eager(db, links_max=100)
     for _ in range(40):
         both(db, adjacency, made[0], Bounds(max_cost=3))
+    adjacency.wait()
     assert not adjacency.is_made
 
 
@@ -199,6 +205,7 @@ def test_a_graph_without_links_has_no_arrays(db: mycel.Nexus) -> None:
     adjacency = eager(db)
     for _ in range(3):
         assert len(both(db, adjacency, alone, Bounds()).nodes) == 1
+    adjacency.wait()
     assert not adjacency.is_made
 
 
@@ -208,6 +215,8 @@ def test_links_about_links_alone_can_be_held(db: mycel.Nexus) -> None:
     adjacency = eager(db)
     for _ in range(20):
         both(db, adjacency, claim, Bounds(direction="both"))
+    adjacency.wait()
+    assert adjacency.is_made
     db.add_edge(claim, "references", b, weight=0.5)
     assert len(both(db, adjacency, claim, Bounds()).nodes) == 2
 
@@ -245,6 +254,7 @@ def test_threads_share_arrays_while_others_write(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert wrong == []
+        adjacency.wait()
         assert adjacency.is_made
 
 

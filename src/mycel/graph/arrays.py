@@ -1,0 +1,224 @@
+"""All links of one moment in memory, as arrays.
+
+    starts      where the links of an element begin, by element
+    others      the element at the other end
+    predicates  numbers of predicates
+    units       weights, as `costs` counts them
+
+They take 10 bytes for each link and direction. The links of one element stand together, cheapest
+first, then by predicate number and id. The direction against the links is made when somebody wants
+it. Reading a million links takes two seconds, so both are made in the background (`adjacency`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mycel.graph.background import SLICE
+from mycel.graph.costs import WEIGHT_UNITS
+from mycel.store.database import Store
+from mycel.store.reader import Reader
+from mycel.store.rows import only
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROWS_AT_ONCE: Final = 1_024
+CACHE_KIB: Final = 2_048
+"""For the connection through which arrays are read; it reads everything once."""
+
+LINKS_SIFTED: Final = 64
+"""Up to so many links of an element are sifted by predicate one by one; of more, numpy picks."""
+
+Link = tuple[int, int, int]
+"""Units, predicate and the element at the other end: in this order links are sorted."""
+
+Links = tuple[bool, Iterator[Link]]
+"""Whether they are gone against their direction, and the links themselves."""
+
+LookUp = tuple[
+    bool, Callable[[int, frozenset[int] | None], Iterator[Link] | None], frozenset[int] | None
+]
+"""Whether it is against the links, the links at an element, and the predicates to ask it for."""
+
+NONE: Final[frozenset[int]] = frozenset()
+
+
+class Route(NamedTuple):
+    """Which predicates are followed, along the links and against them; None for all of them."""
+
+    along: frozenset[int] | None
+    against: frozenset[int] | None
+
+    @classmethod
+    def of(
+        cls, direction: str, predicates: frozenset[int] | None, symmetric: frozenset[int]
+    ) -> Route:
+        """The route in a direction. Links of symmetric predicates can be gone either way."""
+        both_ways = symmetric if predicates is None else symmetric & predicates
+        match direction:
+            case "out":
+                return cls(predicates, both_ways)
+            case "in":
+                return cls(both_ways, predicates)
+            case _:
+                return cls(predicates, predicates)
+
+
+class Side:
+    """The links of one direction, as arrays; those of one element stand together, cheapest first.
+
+    Concepts have a place by their number. Links that have links themselves are few: their numbers
+    are sorted, and their places come after those of the concepts.
+    """
+
+    def __init__(
+        self,
+        nears: NDArray[Any],
+        fars: NDArray[Any],
+        predicates: NDArray[Any],
+        units: NDArray[Any],
+    ) -> None:
+        import numpy as np  # noqa: PLC0415 - only those who need it wait for it
+
+        odd = (nears & 1).astype(bool)
+        self._propositions: Final = np.unique(nears[odd])
+        self._concepts: Final = int(nears[~odd].max() >> 1) + 1 if not odd.all() else 0
+        places = nears >> 1
+        places[odd] = self._concepts + np.searchsorted(self._propositions, nears[odd])
+        self._places: Final = self._concepts + len(self._propositions)
+        order = np.lexsort((fars, predicates, units, places))
+        counts = np.bincount(places, minlength=self._places)
+        starts = np.zeros(self._places + 1, np.int32)
+        np.cumsum(counts, out=starts[1:])
+        # Single numbers come faster out of views of memory than out of numpy's arrays.
+        self._starts: Final = starts.data
+        self._units: Final = units[order].data
+        self._predicates: Final = predicates[order].data
+        self._others: Final = fars[order].data
+
+    def of(self, number: int, predicates: frozenset[int] | None) -> Iterator[Link] | None:
+        """The links at an element, or None if there are none."""
+        place = number >> 1
+        if number & 1:
+            place = self._concepts + int(self._propositions.searchsorted(number))
+            if place == self._places or self._propositions[place - self._concepts] != number:
+                return None
+        elif place >= self._concepts:
+            return None
+        first, last = self._starts[place], self._starts[place + 1]
+        if first == last:
+            return None
+        here = slice(first, last)
+        # Views give their numbers one by one: of ten thousand links, only those that are needed.
+        columns = (self._units[here], self._predicates[here], self._others[here])
+        if predicates is None:
+            return zip(*columns, strict=True)
+        if last - first > LINKS_SIFTED:
+            return _picked(columns, predicates)
+        return (link for link in zip(*columns, strict=True) if link[1] in predicates)
+
+    def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Nears, fars, predicates and units, as this was made of them, in another order."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        concepts = np.arange(self._concepts, dtype=np.int32) << 1
+        nears = np.concatenate((concepts, self._propositions.astype(np.int32)))
+        counts = np.diff(np.asarray(self._starts))
+        arrays = (self._others, self._predicates, self._units)
+        fars, predicates, units = (np.asarray(each) for each in arrays)
+        return np.repeat(nears, counts), fars, predicates, units
+
+
+def _picked(columns: Sequence[memoryview], predicates: frozenset[int]) -> Iterator[Link]:
+    """The links with one of some predicates, out of units, predicates and others."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    picked = np.flatnonzero(np.isin(columns[1], list(predicates)))
+    return zip(*(np.asarray(each)[picked].data for each in columns), strict=True)
+
+
+class Arrays:
+    """All links of one moment, and against their direction once that is made."""
+
+    def __init__(self, seq: int, along: Side, predicates: frozenset[int]) -> None:
+        self.seq: Final = seq
+        """The position of the journal that they show."""
+        self._along: Final = along
+        self._predicates: Final = predicates
+        self._against: Side | None = None
+
+    def look_ups(self, route: Route) -> list[LookUp] | None:
+        """The look-ups that a route needs; None if one is against the links, and not made yet.
+
+        Without predicates that no link has, so that one direction may need no look at all.
+        """
+        along, against = (each if each is None else each & self._predicates for each in route)
+        found: list[LookUp] = []
+        if along != NONE:
+            found.append((False, self._along.of, along))
+        if against != NONE:
+            if self._against is None:
+                return None
+            found.append((True, self._against.of, against))
+        return found
+
+    def turn(self) -> None:
+        """Make the direction against the links."""
+        if self._against is None:
+            nears, fars, predicates, units = self._along.columns()
+            self._against = Side(fars, nears, predicates, units)
+
+
+def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Arrays | None:
+    """All links of this moment, or None if there are none; `check` may raise to end it.
+
+    Through a connection of its own that maps nothing into memory: reading all of a large file would
+    otherwise make the process as large as the file, for as long as it lives.
+    """
+    with SLICE:
+        import numpy as np  # noqa: PLC0415 - only those who need it wait for it
+    with ExitStack() as opened:
+        with SLICE:
+            check()
+            reader = opened.enter_context(store.reading_afresh())
+            reader.connection.execute("PRAGMA mmap_size = 0").fetchall()
+            reader.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
+            seq, links = only(
+                reader.connection,
+                "SELECT seq, next_proposition / 2 FROM head ORDER BY seq DESC LIMIT 1",
+            )
+        try:
+            nears, fars, predicates, units = _columns(reader, links, check)
+        finally:
+            with SLICE:
+                opened.close()
+    if not len(nears):
+        return None
+    check()
+    narrow = predicates.astype(np.min_scalar_type(predicates.max()))
+    known = frozenset(np.unique(narrow).tolist())
+    return Arrays(seq, Side(nears, fars, narrow, units), known)
+
+
+def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[Any]:
+    """Subjects, objects, predicates and weights of all links; there are at most so many."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    columns = np.empty((4, links), np.int32)
+    filled = 0
+    rows = reader.connection.execute(
+        f"SELECT subject, object, predicate, {WEIGHT_UNITS} FROM proposition"
+    )
+    while True:
+        check()
+        with SLICE:
+            page = list(islice(rows, ROWS_AT_ONCE))
+        if not page:
+            return columns[:, :filled]
+        read = np.fromiter(chain.from_iterable(page), np.int64, 4 * len(page))
+        columns[:, filled : filled + len(page)] = read.reshape(-1, 4).T
+        filled += len(page)

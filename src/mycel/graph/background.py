@@ -1,0 +1,86 @@
+"""Work in a thread of its own: one piece at a time, waited for, stopped, and safe to fork beside.
+
+A child that is forked while another thread is inside SQLite, or imports a module, inherits locks
+that nobody will ever release. So such work is done in slices, each in a `with SLICE` block, and a
+fork waits for the end of the slice. In the child there is no thread, and nothing is under way.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import start_new_thread
+from collections.abc import Callable
+from threading import Lock
+from typing import Final
+
+import apsw
+
+from mycel.errors import MycelError
+
+SLICE: Final = Lock()
+"""Held during a slice of work, and by whoever forks."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=SLICE.acquire, after_in_parent=SLICE.release, after_in_child=SLICE.release
+    )
+
+
+class StoppedError(Exception):
+    """Raised by work that found out that it is no longer wanted."""
+
+
+class Background:
+    """At most one piece of work at a time, beside whoever wants it done."""
+
+    def __init__(self) -> None:
+        self._busy = Lock()
+        """Held from the beginning of a piece of work to its end."""
+        self._process = os.getpid()
+        self._stopped = False
+
+    def begin(self, work: Callable[[], object]) -> bool:
+        """Begin a piece of work; False if one is under way, or none is to be done any more."""
+        busy = self._lock()
+        if self._stopped or not busy.acquire(blocking=False):
+            return False
+        try:
+            start_new_thread(_run, (work, busy))
+        except RuntimeError:  # There are too many threads.
+            busy.release()
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raise `StoppedError` if the work is to end; work calls this between slices."""
+        if self._stopped:
+            raise StoppedError
+
+    def wait(self) -> None:
+        """Wait for the end of what is under way."""
+        with self._lock():
+            pass
+
+    def stop(self) -> None:
+        """End what is under way as soon as may be, and begin nothing more."""
+        self._stopped = True
+        self.wait()
+
+    def _lock(self) -> Lock:
+        """The lock; in a forked child a new one, since no thread is there to release the old."""
+        if self._process != os.getpid():
+            self._busy, self._process = Lock(), os.getpid()
+        return self._busy
+
+
+def _run(work: Callable[[], object], busy: Lock) -> None:
+    try:
+        work()
+    except (StoppedError, MycelError, apsw.Error):
+        pass  # It was closed or busy meanwhile, perhaps. Whoever still wants it begins again.
+    except Exception:
+        import logging  # noqa: PLC0415 - as rare as this should be
+
+        logging.getLogger(__name__).exception("Work in the background failed.")
+    finally:
+        busy.release()
