@@ -47,10 +47,13 @@ _ROW_HINT: Final = (
 )
 ATTRIBUTES: Final = "attributes"
 """The column of a flexible type that holds everything."""
-_EXPORTED: Final = frozenset(("id", "src", "dst", "weight", "metadata", ATTRIBUTES))
+END_TYPES: Final = ("src_type", "dst_type")
+"""The columns of a predicate without a schema that say what its ends are."""
+_EXPORTED: Final = frozenset(("id", "src", "dst", *END_TYPES, "weight", "metadata", ATTRIBUTES))
 _ID: Final = frozenset(("id",))
 _NAMES: Final = frozenset(("id", "name"))
 _ENDS: Final = frozenset(("id", "src", "dst", "from", "to"))
+_LOOSE_ENDS: Final = _ENDS | set(END_TYPES)
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
@@ -154,11 +157,14 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
     if isinstance(target, EdgeTarget):
         subject = _column(cells, target, "src", "from")
         object_ = _column(cells, target, "dst", "to")
+        named = _ENDS - target.properties.keys()
+        if not target.is_typed:
+            subject, object_ = _typed(subject, cells, "src"), _typed(object_, cells, "dst")
+            named = _LOOSE_ENDS
         ends = (
             end_of(subject, target, target.subject, "src", targets),
             end_of(object_, target, target.object, "dst", targets),
         )
-        named = _ENDS - target.properties.keys()
         return _edge(line, target, ends, _data(target, cells, named), beside, given)
     if not target.is_typed and given is None:
         named = _NAMES
@@ -166,6 +172,14 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
     else:
         named = _ID
     return _node(line, target, given, _data(target, cells, named), beside, targets)
+
+
+def _typed(end: object, cells: JsonObject, which: str) -> object:
+    """An end with its type, if a column says that; a link about which an edge is, is JSON."""
+    type_name = cells.get(f"{which}_type")
+    if type_name is not None:
+        return {"type": type_name, "name": end}
+    return _json_object(end) or end
 
 
 def _data(target: Target, cells: JsonObject, named: AbstractSet[str]) -> JsonObject:

@@ -5,7 +5,8 @@ table takes a date64 for a day and drops its time.
 
 `weight` and `metadata` (JSON text) are columns if any row has another weight than the usual one, or
 metadata. Attributes that an `@open` type has beyond its properties have no column; `Lost` counts
-the rows that have such. A type without a schema has its attributes in one column, as JSON text.
+the rows that have such. A type without a schema has its attributes in one column, as JSON text. A
+predicate without one also has the types of its ends in columns: `src_type`, `dst_type`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import ENDS, PropertyType
-from mycel.transfer.jsonl import ATTRIBUTES
+from mycel.transfer.jsonl import ATTRIBUTES, END_TYPES
 from mycel.transfer.targets import EdgeTarget, NodeTarget, Target
 from mycel.transfer.unloading import Edge, Name, Node, Unloading
 
@@ -54,6 +55,8 @@ def columns(unloading: Unloading, target: Target) -> list[str]:
     """The names of the columns."""
     identity = ["id", *ENDS] if isinstance(target, EdgeTarget) else ["id"]
     content = list(target.properties) if target.is_typed else [ATTRIBUTES]
+    if isinstance(target, EdgeTarget) and not target.is_typed:
+        identity += END_TYPES
     return [*identity, *content, *unloading.columns_beside(target)]
 
 
@@ -68,6 +71,10 @@ def getter(target: Target, column: str) -> Callable[[Any], Any]:
             return lambda row: _end_name(row.subject)
         case "dst":
             return lambda row: _end_name(row.object)
+        case "src_type":
+            return lambda row: _end_type(row.subject)
+        case "dst_type":
+            return lambda row: _end_type(row.object)
         case "weight":
             return lambda row: row.weight
         case "metadata":
@@ -87,7 +94,8 @@ def table_schema(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
         elif target.beside.get(name) == "weight":
             fields.append(pa.field(name, pa.float32(), nullable=False))
         else:
-            fields.append(pa.field(name, pa.utf8(), nullable=name in target.beside))
+            may_lack = name in target.beside or name in END_TYPES
+            fields.append(pa.field(name, pa.utf8(), nullable=may_lack))
     return pa.schema(fields)
 
 
@@ -142,6 +150,10 @@ def _id(row: Edge) -> str:
 def _end_name(end: Name | JsonObject) -> str:
     """An end in a cell: the name of a concept; a link is the JSON that says which."""
     return end[1] if isinstance(end, tuple) else orjson.dumps(end).decode()
+
+
+def _end_type(end: Name | JsonObject) -> str | None:
+    return end[0] if isinstance(end, tuple) else None
 
 
 def _json(value: JsonObject) -> str:

@@ -22,7 +22,7 @@ from mycel.errors import (
     TypeMismatch,
     did_you_mean,
 )
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, kind_of, shown
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, kind_of
 from mycel.model.values import JsonObject
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
@@ -35,8 +35,8 @@ from mycel.schema.values import (
     is_moment,
     key_text,
     parse_default,
+    shown,
 )
-from mycel.schema.values import shown as value_shown
 from mycel.store import survey
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 
@@ -264,7 +264,7 @@ class NodeTarget(_Target):
 
     def _bad_key(self, key: object, hint: str) -> InvalidValueType:
         return InvalidValueType(
-            f"{value_shown(key)} is no key of {self.label}.",
+            f"{shown(key)} is no key of {self.label}.",
             hint=hint,
             data={"type": self.label, "value": wire(key)},
         )
@@ -464,13 +464,13 @@ def wire(value: object) -> Any:
     """A value for the data of an error: JSON, and never long."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return value if isinstance(value, str) and len(value) < 200 else value_shown(value)
+    return value if isinstance(value, str) and len(value) < 200 else shown(value)
 
 
 def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
     close = did_you_mean(name, known) if isinstance(name, str) else ""
     return TypeMismatch(
-        f"There is no {what} {value_shown(name)}.",
+        f"There is no {what} {shown(name)}.",
         hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
         data={"type": wire(name)},
     )

@@ -351,6 +351,20 @@ def test_attributes_of_a_flexible_type_may_be_called_like_columns(db: mycel.Nexu
         assert lines(db, types=["Plant"]) == [row]
 
 
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_tables_of_a_predicate_without_a_schema_can_be_loaded(
+    db: mycel.Nexus, tmp_path: Path, format_: Any
+) -> None:
+    flexible(db)
+    db.load([*ROWS, *FLEXIBLE, FLEXIBLE[1] | {"from": {"type": "Note", "name": "n"}}])
+    files = db.export(tmp_path / "out", format=format_).files
+    with mycel.open(bootstrap=False) as other:
+        other.schema.apply(SCHEMA)
+        flexible(other)
+        other.load(list(files))
+        assert sorted(map(json.dumps, lines(other))) == sorted(map(json.dumps, lines(db)))
+
+
 # The past.
 
 
