@@ -1,4 +1,4 @@
-"""Why a FIND may have found nothing: what its text says against what the graph knows.
+"""Why a FIND may have found nothing, or only nulls: what its text says against the graph.
 
 An empty answer is believed, and often it only says that a name was misspelled. So when there are no
 rows, and only then, the command is held against the graph once more: names that nobody has,
@@ -11,13 +11,14 @@ takes a few look-ups by index, a bounded list of names, and nothing is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, Final
 
 from mycel.engine.values import Values, json_kind
 from mycel.kip import ast
+from mycel.kip.rendering import path_text
 from mycel.model.ids import parse_concept_id
 from mycel.model.names import shorten
 from mycel.schema.definitions import (
@@ -40,6 +41,8 @@ CLOSE_MAX: Final = 3
 NAMES_COMPARED_MAX: Final = 250
 """How many names of a type, and how many that begin alike, a missing one is compared with."""
 _NAME_COMPARED_MAX: Final = 120
+INSTANCES_COMPARED: Final = 20
+"""How many instances of a type are looked at for an attribute."""
 _PREFIX: Final = 3
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
@@ -47,10 +50,13 @@ _Types = Mapping[str, str]
 """Of each variable whose type a clause says, that type."""
 
 
-def advice(reader: Reader, find: ast.Find, values: Values) -> tuple[str, ...]:
-    """What the author of a FIND without rows should know."""
+def advice(
+    reader: Reader, find: ast.Find, values: Values, empty: Sequence[int] = ()
+) -> tuple[str, ...]:
+    """Hints for the author of a FIND without rows, or of one with rows and `empty` columns."""
     found: dict[str, None] = {}
-    for sentence in _Adviser(reader, values).block(find.where):
+    adviser = _Adviser(reader, values)
+    for sentence in adviser.columns(find, empty) if empty else adviser.block(find.where):
         found[sentence] = None
         if len(found) == ADVICE_MAX:
             break
@@ -82,6 +88,33 @@ class _Adviser:
                     yield from self.block(clause.block)
                 case _:
                     pass
+
+    def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
+        """Attributes that are null in every row: those that their type neither declares nor has."""
+        clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
+        types = dict(self._said(tuple(clauses)))
+        for at in empty:
+            path = find.expressions[at]
+            if isinstance(path, ast.Path) and path.variable.name in types:
+                yield from self._absent(path, types[path.variable.name])
+
+    def _absent(self, path: ast.Path, type_name: str) -> Iterator[str]:
+        definition = self._type(type_name)
+        known = {} if definition is None else {rule.name: None for rule in definition.rules}
+        if path.fields[1] in known or not self._may_look():
+            return
+        number = self._reader.registry.type_number(self._connection, type_name)
+        sample = lookup.attributes_of_type(self._connection, number, INSTANCES_COMPARED)
+        for attributes in sample:
+            known |= dict.fromkeys(attributes)
+        if path.fields[1] in known:
+            return
+        lacks = (
+            f"{path_text(path.variable.name, path.fields)} is null in every row: {type_name} does"
+            f" not declare {shorten(path.fields[1])!r}, and none of the {len(sample)} looked at"
+            " has it"
+        )
+        yield _with_others(lacks, path.fields[1], list(known), "there are")
 
     def _said(self, block: ast.Block) -> Iterator[tuple[str, str]]:
         """Which variables have a type that is said."""
@@ -269,11 +302,16 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 def _undeclared(definition: ConceptDefinition, key: str) -> str:
     names = [rule.name for rule in definition.rules]
     lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
+    return _with_others(lacks, key, names, "it declares")
+
+
+def _with_others(lacks: str, key: str, names: Sequence[str], there_are: str) -> str:
+    """A sentence about an attribute that is missing, with those that there are."""
     if close := close_names(key, names):
         return f"{lacks}; did you mean {quoted_names(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
     shown = ", ".join(map(shorten, names[:_ATTRIBUTES_SHOWN_MAX]))
-    return f"{lacks}; it declares {shown}{more}."
+    return f"{lacks}; {there_are} {shown}{more}." if names else f"{lacks}."
 
 
 def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -46,9 +46,14 @@ from mycel.schema.definitions import (
 )
 from mycel.schema.slips import slips, undefined_ends
 from mycel.schema.stored import PG
+from mycel.store import survey
 from mycel.store.guards import Change
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.transaction import Transaction
+
+LINKS_COMPARED: Final = 10_000
+"""How many links of a predicate are held against a definition that admits less than before."""
+KINDS_SHOWN: Final = 3
 
 WARNINGS_MAX: Final = 20
 """How many incomplete elements of one transaction are named; the others are counted."""
@@ -61,8 +66,8 @@ class _Scope:
         self.types: Final[dict[str, ConceptDefinition | None]] = {}
         self.predicates: Final[dict[str, PredicateDefinition | None]] = {}
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
-        self.definitions: Final[dict[tuple[str, str], None]] = {}
-        """The definitions that it has written, each by meta-type and name."""
+        self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
+        """The definitions that it has written, by meta-type and name, each as it was before."""
 
 
 class _Complaint(NamedTuple):
@@ -112,7 +117,9 @@ class SchemaGuard:
         scope = self._scope(tx)
         if isinstance(change.name_or_ends, str):
             if change.type_or_predicate in META_TYPES:
-                scope.definitions[change.type_or_predicate, change.name_or_ends] = None
+                before = change.before if isinstance(change.before, Concept) else None
+                named = change.type_or_predicate, change.name_or_ends
+                scope.definitions.setdefault(named, before)
             definition = scope.types.get(change.type_or_predicate)
             if definition is not None:
                 self._check_concept(scope, definition, change, change.name_or_ends)
@@ -193,7 +200,7 @@ def _flexible(
 def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
     """What means nothing in the definitions that a transaction has written."""
     defined: set[str] = set()
-    for meta_type, name in scope.definitions:
+    for (meta_type, name), before in scope.definitions.items():
         definition = tx.get_concept(meta_type, name)
         attributes = {} if definition is None else definition.attributes
         if PG in attributes:
@@ -203,6 +210,31 @@ def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
         if meta_type == PROPOSITION_TYPE and attributes:
             defined = defined or _defined(tx)
             yield from undefined_ends(name, attributes, defined)
+            if before is not None:
+                yield from _narrowed(tx, before, predicate_definition(name, attributes))
+
+
+def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Iterator[str]:
+    """The stored links at whose ends a predicate no longer admits what is there."""
+    was = predicate_definition(before.name, before.attributes)
+    ends: tuple[Literal["subject", "object"], ...] = ("subject", "object")
+    for end in ends:
+        old, new = set(was.types_at(end)), set(now.types_at(end))
+        if ANY in new or old <= new:
+            continue
+        ledger = tx.ledger
+        number = ledger.registry.predicate_number(ledger.connection, now.name)
+        kinds = survey.kinds_at(ledger.connection, number, end, LINKS_COMPARED)
+        outside = [(kind, count) for kind, count in kinds if kind not in new]
+        if outside:
+            listed = " or ".join(kind for kind, _ in outside[:KINDS_SHOWN])
+            count = sum(count for _, count in outside)
+            noun, stays = ("link has", "it stays") if count == 1 else ("links have", "they stay")
+            is_all = sum(count for _, count in kinds) < LINKS_COMPARED
+            yield (
+                f"{'' if is_all else 'At least '}{count} stored {noun} {listed} as {end}, which the"
+                f" {end}_types of {now.name} no longer name; {stays}, and new ones are refused."
+            )
 
 
 def _defined(tx: Transaction) -> set[str]:

@@ -10,7 +10,7 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -116,10 +116,18 @@ class Finder:
                     # Somebody has written: which position the rows belong to is not known.
                     return self._past(reader, prepared, find, values)
                 page = _Page(prepared, find, values, reader.newest)
-                return self._page(reader, plan, plan.live, cells, limit, page)
+                empty = _empty_columns(cells, plan)
+                ask = partial(self._advice, find, parameters, empty) if empty else None
+                return self._page(reader, plan, plan.live, cells, limit, page, ask=ask)
             ask = None
             if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
-                ask = partial(self._advice, find, values or Values(parameters))
+                ask = partial(self._advice, find, parameters)
+            elif plan.attribute_columns:
+                first = cells[0]
+                if (first is None or (first.__class__ is tuple and None in first)) and (
+                    empty := _empty_columns(cells, plan)
+                ):
+                    ask = partial(self._advice, find, parameters, empty)
             columns, kinds = plan.columns, plan.live.json_columns
             return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
         except apsw.Error as error:
@@ -152,13 +160,18 @@ class Finder:
         prepared.keep(prepared.shape(values, moment), plan, usual)
         return plan
 
-    def _advice(self, find: ast.Find, values: Values) -> tuple[str, ...]:
-        """Hints for the author of a command that found nothing, on the present graph."""
+    def _advice(
+        self,
+        find: ast.Find,
+        parameters: Mapping[str, Any] | None,
+        empty: tuple[int, ...] = (),
+    ) -> tuple[str, ...]:
+        """Hints on a command that found nothing, or nothing in some columns, on the live graph."""
         from mycel.engine.advice import advice  # noqa: PLC0415 - few answers need it
 
         try:
             with self._store.reading() as reader:
-                return advice(reader, find, values)
+                return advice(reader, find, Values(parameters), empty)
         except MycelError:  # Closed or busy meanwhile, perhaps. The answer stands without it.
             return ()
         except Exception:
@@ -175,6 +188,8 @@ class Finder:
         cells: list[Any],
         limit: int | None,
         page: _Page,
+        *,
+        ask: Callable[[], tuple[str, ...]] | None = None,
     ) -> Result:
         """A page, of which `cells` may hold one row too many: then there is another."""
         cursor = None
@@ -183,7 +198,7 @@ class Finder:
             place = [page.position, page.offset + limit, *statement.ties]
             cursor = cursor_after(self._purpose(reader, page), place)
         columns, kinds = plan.columns, statement.json_columns
-        return Result(columns, cells, kinds, cursor, plan.warnings, plan.is_scalar)
+        return Result(columns, cells, kinds, cursor, plan.warnings, plan.is_scalar, advice=ask)
 
     # The past, and later pages.
 
@@ -285,6 +300,17 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     text, nodes = prepared.bare
     given = {node.name: values.value(node) for node in nodes}
     return f"{text}\0{canonical(given)}"
+
+
+def _empty_columns(cells: Sequence[Any], plan: FindPlan) -> tuple[int, ...]:
+    """The columns of attributes in which every cell is null, of rows that there are."""
+    first, columns = cells[0], plan.attribute_columns
+    if len(plan.columns) == 1:
+        return columns if first is None and all(cell is None for cell in cells) else ()
+    nulls = [at for at in columns if first[at] is None]
+    if len(cells) > 1:
+        nulls = [at for at in nulls if all(row[at] is None for row in cells)]
+    return tuple(nulls)
 
 
 def _counts_nothing(find: ast.Find, totals: Any) -> bool:

@@ -59,6 +59,7 @@ class Planner:
             int(reader.newest * GROWTH_MAX) + SMALL,
             is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
             is_exact=exact,
+            attribute_columns=_attribute_columns(query),
         )
         return bound, plan
 
@@ -73,6 +74,14 @@ class Planner:
         if reader.newest > self._counted_at * GROWTH_MAX + SMALL // 2:
             self._counts, self._counted_at = {}, reader.newest
         return StoreStatistics(reader.connection, self._counts)
+
+
+def _attribute_columns(query: ir.Query) -> tuple[int, ...]:
+    return tuple(
+        at
+        for at, output in enumerate(query.outputs)
+        if isinstance(output, ir.Field) and output.path[:1] == ("attributes",) and output.path[1:]
+    )
 
 
 def expression_name(expression: ast.Expression) -> str:

@@ -46,6 +46,8 @@ class FindPlan:
     """The position of the journal from which on the graph is another one than was planned for."""
     is_scalar: bool = False
     """Whether there are only totals, and so one row of them."""
+    attribute_columns: tuple[int, ...] = ()
+    """The places of the columns that show an attribute, or a part of one."""
     is_exact: bool = False
     """Whether sums may go beyond 64 bits."""
     others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(

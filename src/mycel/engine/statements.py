@@ -53,9 +53,12 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
     """Run a statement of KML."""
     match command:
         case ast.Capsule():
+            from mycel.engine.metadata import doubtful_metadata
             from mycel.engine.upsert import upsert
 
-            return upsert(tx, command, values)
+            outcome = upsert(tx, command, values)
+            tx.warnings.extend(doubtful_metadata(command, values))
+            return outcome
         case ast.DeleteKeys():
             from mycel.engine.delete import delete_keys
 
@@ -69,9 +72,12 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
 
             return delete_concept(tx, command, values)
         case ast.Update():
+            from mycel.engine.metadata import doubtful_metadata
             from mycel.engine.update import update
 
-            return update(tx, command, values)
+            outcome = update(tx, command, values)
+            tx.warnings.extend(doubtful_metadata(command, values))
+            return outcome
         case ast.Merge():
             from mycel.engine.merge import merge
 

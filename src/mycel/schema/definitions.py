@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from mycel.errors import InvalidValueType
 from mycel.model.names import shorten
@@ -33,6 +33,8 @@ ANY: Final = "*"
 _JSON_TYPES: Final = frozenset(
     ("string", "number", "integer", "boolean", "array", "object", "null")
 )
+KINDS: Final = _JSON_TYPES | {"any"}
+"""What a `type` may say."""
 _OTHER_NAMES: Final = {
     "str": "string",
     "text": "string",
@@ -95,6 +97,10 @@ class PredicateDefinition:
     object_types: tuple[str, ...] = (ANY,)
     is_symmetric: bool = False
     is_transitive: bool = False
+
+    def types_at(self, end: Literal["subject", "object"]) -> tuple[str, ...]:
+        """The types that one end may have."""
+        return self.subject_types if end == "subject" else self.object_types
 
     @property
     def takes_anything(self) -> bool:
@@ -164,6 +170,24 @@ def _types(said: object) -> tuple[_Types, _Types]:
             return _ANYTHING, _ANYTHING
         types.add(json_type)
     return frozenset(types), items
+
+
+def unknown_kinds(said: object) -> list[str]:
+    """The words of a `type` that name no type, and because of which it allows everything.
+
+    >>> unknown_kinds("string | Date[]"), unknown_kinds("any")
+    (['date'], [])
+    """
+    words = said.split("|") if isinstance(said, str) else said
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return [] if said is None else [shorten(json.dumps(said))]
+    found: list[str] = []
+    for word in (each.strip().lower() for each in words):
+        if inner := _ITEMS.fullmatch(word):
+            found += unknown_kinds(inner["inner"] or inner["name"])
+        elif _OTHER_NAMES.get(word, word) not in KINDS:
+            found.append(word)
+    return found
 
 
 def _text(value: object) -> str:

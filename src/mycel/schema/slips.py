@@ -12,11 +12,22 @@ from typing import Any, Final
 
 from mycel.errors import did_you_mean
 from mycel.model.names import CONCEPT_TYPE, shorten
-from mycel.schema.definitions import ANY, json_type, predicate_definition, quoted, with_article
+from mycel.schema.definitions import (
+    ANY,
+    KINDS,
+    json_type,
+    predicate_definition,
+    quoted,
+    unknown_kinds,
+    with_article,
+)
 
 SLIPS_MAX: Final = 5
 """How many entries of one schema are named."""
 _COMPARED_MAX: Final = 120
+_KINDS: Final = (
+    "Types are string, number, integer, boolean, array, object, null and any; a date is a string."
+)
 
 _OF_CONCEPT_TYPES: Final = {
     "instanceschema": "instance_schema",
@@ -126,6 +137,14 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
                 f"In the instance_schema of {name}, the entry {quoted(key)} says {said!r}, which"
                 f" means nothing; write {meant}."
             )
+        for part in ("type", "item_type"):
+            for kind in unknown_kinds(entry.get(part)):
+                close = did_you_mean(kind, sorted(KINDS)) if len(kind) < _COMPARED_MAX else ""
+                yield (
+                    f"In the instance_schema of {name}, the {part} of {quoted(key)} says"
+                    f" {shorten(kind)!r}, which is no type, so any value is taken."
+                    f" {close or _KINDS}"
+                )
         return
     type_ = json.dumps(shorten(entry) if isinstance(entry, str) else "string", ensure_ascii=False)
     is_ = with_article(json_type(entry))

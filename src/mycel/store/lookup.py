@@ -15,7 +15,7 @@ import apsw
 import orjson
 
 from mycel.model import ids
-from mycel.model.values import parse_object
+from mycel.model.values import JsonObject, parse_object
 from mycel.search.analysis import document_text
 from mycel.store import text
 from mycel.store.layout import FTS
@@ -192,6 +192,14 @@ def names_of_type(connection: apsw.Connection, type_number: int | None, limit: i
     query = f"SELECT name FROM concept {of_type} LIMIT ?1"
     bindings = (limit,) if type_number is None else (limit, type_number)
     return [name for (name,) in every(connection, query, bindings)]
+
+
+def attributes_of_type(
+    connection: apsw.Connection, type_number: int, limit: int
+) -> list[JsonObject]:
+    """The attributes of some concepts of a type."""
+    query = "SELECT attributes FROM concept WHERE type = ? LIMIT ?"
+    return [parse_object(each) for (each,) in every(connection, query, (type_number, limit))]
 
 
 def names_from(

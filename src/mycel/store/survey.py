@@ -8,7 +8,7 @@ exactly.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import apsw
 
@@ -275,6 +275,25 @@ class Link(NamedTuple):
     object_type: int | None
     object_name: str | None
     attributes_json: str
+
+
+def kinds_at(
+    connection: apsw.Connection, predicate: int, end: Literal["subject", "object"], most: int
+) -> list[tuple[str, int]]:
+    """The types of concepts and predicates of links at one end of a predicate's links.
+
+    With each stands how many links have it, the most frequent first; at most `most` links are
+    looked at.
+    """
+    rows = every(
+        connection,
+        f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"
+        " WHERE predicate = ? LIMIT ?) p LEFT JOIN concept c ON c.id = p.number"
+        " LEFT JOIN type t ON t.id = c.type LEFT JOIN proposition l ON l.id = p.number"
+        " LEFT JOIN predicate r ON r.id = l.predicate GROUP BY 1 ORDER BY 2 DESC, 1",
+        (predicate, most),
+    )
+    return [(name, count) for name, count in rows]
 
 
 def links_of(connection: apsw.Connection, predicate: int, sample: int) -> list[Link]:

@@ -281,3 +281,43 @@ def test_advice_that_fails_leaves_the_answer_as_it_is(
 
     monkeypatch.setattr(advice_module, "close_names", broken)
     assert told(db, '?x {type: "Composer", name: "Mozrt"}') == []
+
+
+# Columns without a value.
+
+
+def warned(db: mycel.Nexus, command: str) -> list[str]:
+    result = db.execute(command)
+    assert result.rows
+    return list(result.warnings)
+
+
+def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
+    db: mycel.Nexus,
+) -> None:
+    declared = (
+        "?c.attributes.borm is null in every row: Composer does not declare 'borm', and none of the"
+        " 2 looked at has it; did you mean 'born'?"
+    )
+    of_composers = 'WHERE { ?c {type: "Composer"} }'
+    assert warned(db, f"FIND(?c.name, ?c.attributes.borm) {of_composers}") == [declared]
+    assert warned(db, f"FIND(?c.attributes.borm) {of_composers}") == [declared]
+    assert warned(db, f"FIND(?c.attributes.borm) {of_composers} LIMIT 1") == [declared]
+    assert warned(db, f"FIND(?c.attributes.borm.day, COUNT(?c)) {of_composers}") == [
+        declared.replace("?c.attributes.borm", "?c.attributes.borm.day")
+    ]
+    (bare,) = warned(db, 'FIND(?p.attributes["per km"]) WHERE { ?p {type: "Place"} }')
+    assert bare.startswith('?p.attributes["per km"] is null in every row: Place does not declare')
+    assert bare.endswith("'per km', and none of the 1 looked at has it.")
+
+
+def test_a_column_of_nulls_is_no_matter_where_the_attribute_exists(db: mycel.Nexus) -> None:
+    db.execute('UPSERT { CONCEPT { {type: "Place", name: "Graz"} SET ATTRIBUTES { km2: 127 } } }')
+    for command in (
+        'FIND(?c.attributes.works) WHERE { ?c {type: "Composer"} }',
+        'FIND(?c.attributes.born, ?c.attributes.works) WHERE { ?c {type: "Composer"} }',
+        'FIND(?p.attributes.km2) WHERE { ?p {type: "Place", name: "Vienna"} }',
+        'FIND(?p.attributes.zzz) WHERE { ?c {type: "Composer"} OPTIONAL { (?c, "met", ?p) } }',
+        'FIND(?l.attributes.zzz) WHERE { ?l (?a, "lived_in", ?b) }',
+    ):
+        assert warned(db, command) == []

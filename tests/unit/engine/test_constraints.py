@@ -419,3 +419,28 @@ def test_the_shipped_capsules_say_nothing_in_vain() -> None:
         assert apply(tx).concepts_created > 0
     store.close()
     assert tx.warnings == []
+
+
+def test_a_predicate_that_admits_less_than_is_stored_is_told(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("guides")
+        tower, keeper = tx.put_concept("Tower", "Fastnet"), tx.put_concept("Keeper", "Ada")
+        link = tx.put_proposition(tower, "guides", keeper)
+        tx.put_proposition(keeper, "guides", tower)
+        tx.put_proposition(keeper, "guides", link)
+
+    def redefine(**ends: list[str]) -> list[str]:
+        return warnings_of(db, lambda tx: tx.define_predicate("guides", ends))
+
+    one = "1 stored link has {0} as {1}, which the {1}_types of guides no longer name; it stays, "
+    two = (
+        "2 stored links have {0} as {1}, which the {1}_types of guides no longer name; they stay, "
+    )
+    end = "and new ones are refused."
+    assert redefine(object_types=["Tower", "guides"]) == [one.format("Keeper", "object") + end]
+    assert redefine(object_types=["Tower", "guides"]) == [], "what was told is not told again"
+    assert redefine(object_types=["Keeper"], subject_types=["Tower"]) == [
+        two.format("Keeper", "subject") + end,
+        two.format("Tower or guides", "object") + end,
+    ]
+    assert redefine(object_types=["*"], subject_types=["*"]) == []

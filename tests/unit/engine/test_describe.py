@@ -68,7 +68,6 @@ def test_a_page_holds_only_so_many_whatever_is_asked_for(
         lambda cursor: cursor + "=",
         lambda cursor: cursor[:4] + "!" + cursor[4:],
         lambda cursor: cursor + "界",
-        lambda _: "",
         str.swapcase,
     ],
 )

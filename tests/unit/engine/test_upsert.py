@@ -266,7 +266,7 @@ def test_a_version_that_is_not_the_expected_one_stops_everything(graph: Graph) -
     graph.run(put, v=1, a={"x": 2})
     assert graph.concept("Bern").attributes == {"x": 2}
     graph.refuses(ConstraintViolation, put, v=-1, a={})
-    graph.refuses(InvalidValueType, put, v=1.0, a={})
+    graph.refuses(InvalidValueType, put, v=1.5, a={})
     by_id = "UPSERT { CONCEPT { {id: :id} EXPECT VERSION :v SET ATTRIBUTES { x: 3 } } }"
     graph.refuses(VersionConflict, by_id, id=graph.concept("Bern").id, v=0)
     graph.run(by_id, id=graph.concept("Bern").id, v=2)

@@ -106,3 +106,21 @@ def test_ends_that_are_not_defined_are_named_with_a_close_name() -> None:
     assert list(undefined_ends("tows", attributes, {"Boat", "Crew"})) == [
         "The subject_types of tows name 'Bot', which is not defined. Did you mean 'Boat'?"
     ]
+
+
+def test_a_kind_that_is_no_type_is_named() -> None:
+    said = "In the instance_schema of Boat, the {0} of {1} says {2}, which is no type, so any value"
+    others = "Types are string, number, integer, boolean, array, object, null and any;"
+    for entry, part, kind, hint in (
+        ({"type": "strng"}, "type", "'strng'", "Did you mean 'string'?"),
+        ({"type": "Date | null"}, "type", "'date'", others),
+        ({"type": ["number", "strin"]}, "type", "'strin'", "Did you mean 'string'?"),
+        ({"type": "array<colour>"}, "type", "'colour'", others),
+        ({"type": "array", "item_type": "object_"}, "item_type", "'object_'", "'object'"),
+        ({"type": {"a": 1}}, "type", "'{\"a\": 1}'", others),
+    ):
+        (sentence,) = of_type(instance_schema={"height": entry})
+        assert sentence.startswith(said.format(part, '"height"', kind))
+        assert hint in sentence
+    for entry in ({"type": "any"}, {"type": "String[]"}, {"type": ["text", "null"]}, {"enum": [1]}):
+        assert of_type(instance_schema={"height": entry}) == []

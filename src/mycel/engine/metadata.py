@@ -1,0 +1,89 @@
+"""Warnings about metadata: values of keys to which the protocol gives a meaning (KIP A1).
+
+A confidence is a number from 0 to 1, and times are ISO 8601. Other values are stored as they are,
+since metadata is free, but filters on them then miss what they look for, so the author is told.
+Each map that a command writes is looked at once, however many elements get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from mycel.engine.values import Values
+from mycel.errors import InvalidSyntax
+from mycel.kip import ast
+from mycel.model import times
+from mycel.model.names import shorten
+
+WARNINGS_MAX: Final = 3
+"""How many values of one command are named."""
+_CONFIDENCE: Final = "confidence"
+_TIMES: Final = frozenset(("expires_at", "created_at", "observed_at", "valid_from", "valid_until"))
+
+
+def doubtful_metadata(command: ast.Capsule | ast.Update, values: Values) -> tuple[str, ...]:
+    """What is wrong with the metadata that a command gives to elements, one sentence each."""
+    found: dict[str, None] = {}
+    for metadata in _maps(command, values):
+        for sentence in _doubts(metadata):
+            found[sentence] = None
+            if len(found) == WARNINGS_MAX:
+                return tuple(found)
+    return tuple(found)
+
+
+def _maps(command: ast.Capsule | ast.Update, values: Values) -> Iterator[Mapping[str, Any]]:
+    if isinstance(command, ast.Update):
+        changes = command.metadata
+        if isinstance(changes, ast.Placeholder):
+            yield values.mapping(changes, "METADATA")
+        elif changes is not None:
+            plain = ((key, each) for key, each in changes if not isinstance(each, ast.Arithmetic))
+            yield {key: values.value(each) for key, each in plain}
+        return
+    for node in _nodes(command):
+        yield values.mapping(node, "metadata")
+
+
+def _nodes(capsule: ast.Capsule) -> Iterator[ast.Map]:
+    for upsert in capsule.upserts:
+        if upsert.metadata is not None:
+            yield upsert.metadata
+        for block in upsert.blocks:
+            if block.metadata is not None:
+                yield block.metadata
+            for entry in (isinstance(block, ast.ConceptBlock) and block.propositions) or ():
+                if entry.metadata is not None:
+                    yield entry.metadata
+
+
+def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
+    confidence = metadata.get(_CONFIDENCE)
+    if confidence is not None and not _is_share(confidence):
+        yield f"The confidence {_shown(confidence)} is no number from 0 to 1, such as 0.7."
+    for key in _TIMES & metadata.keys():
+        value = metadata[key]
+        if value is not None and not _is_time(value):
+            yield (
+                f"The {key} {_shown(value)} is no ISO 8601 date or time, such as"
+                ' "2026-01-31T12:00:00Z".'
+            )
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_time(value: object) -> bool:
+    try:
+        times.from_text(value)
+    except InvalidSyntax:
+        return False
+    return True
+
+
+def _shown(value: object) -> str:
+    return shorten(orjson.dumps(value).decode())

@@ -1,0 +1,88 @@
+"""Metadata whose keys have a meaning: values without one are stored, and the author is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mycel
+
+CONFIDENCE = "The confidence {0} is no number from 0 to 1, such as 0.7."
+TIME = 'The {0} {1} is no ISO 8601 date or time, such as "2026-01-31T12:00:00Z".'
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Nexus]:
+    with mycel.open(bootstrap=False) as db:
+        with db.transaction() as tx:
+            tx.define_type("Buoy")
+            tx.define_predicate("near")
+        yield db
+
+
+def told(db: mycel.Nexus, command: str, **parameters: Any) -> list[str]:
+    return list(db.execute(command, parameters).warnings)
+
+
+def test_a_confidence_or_a_time_that_is_none_is_told_and_stored(db: mycel.Nexus) -> None:
+    command = """UPSERT { CONCEPT ?b { {type: "Buoy", name: "Red"} } }
+        WITH METADATA { confidence: 7, expires_at: "not a date" }"""
+    assert told(db, command) == [
+        CONFIDENCE.format(7),
+        TIME.format("expires_at", '"not a date"'),
+    ]
+    (stored,) = db.execute('FIND(?b.metadata.confidence) WHERE { ?b {type: "Buoy"} }').value
+    assert stored == 7
+
+
+def test_every_map_of_an_upsert_is_looked_at(db: mycel.Nexus) -> None:
+    command = """UPSERT {
+        CONCEPT ?red { {type: "Buoy", name: "Red"} } WITH METADATA { confidence: "high" }
+        CONCEPT ?green {
+          {type: "Buoy", name: "Green"}
+          SET PROPOSITIONS { ("near", ?red) WITH METADATA { valid_until: 12 } }
+        }
+        PROPOSITION { (?red, "near", ?green) } WITH METADATA :m
+      }"""
+    assert told(db, command, m={"confidence": True}) == [
+        CONFIDENCE.format('"high"'),
+        TIME.format("valid_until", 12),
+        CONFIDENCE.format("true"),
+    ]
+
+
+def test_an_update_is_looked_at_too_and_so_is_a_dry_run(db: mycel.Nexus) -> None:
+    db.execute('UPSERT { CONCEPT { {type: "Buoy", name: "Red"} } }')
+    command = 'UPDATE ?b SET METADATA { confidence: -0.1 } WHERE { ?b {type: "Buoy"} }'
+    assert told(db, command) == [CONFIDENCE.format(-0.1)]
+    assert told(
+        db, 'UPDATE ?b SET METADATA :m WHERE { ?b {type: "Buoy"} }', m={"observed_at": "soon"}
+    ) == [TIME.format("observed_at", '"soon"')]
+    computed = "UPDATE ?b SET METADATA { confidence: ADD(?b.metadata.confidence, 1) }"
+    assert told(db, f'{computed} WHERE {{ ?b {{type: "Buoy"}} }}') == []
+    answer = db.request({"command": command, "dry_run": True})
+    assert answer["warnings"] == [CONFIDENCE.format(-0.1)]
+    batch = db.request({"commands": [command, command], "dry_run": True})
+    assert [each["warnings"] for each in batch["result"]] == [[CONFIDENCE.format(-0.1)]] * 2
+
+
+def test_values_that_mean_something_are_left_alone(db: mycel.Nexus) -> None:
+    for metadata in (
+        {"confidence": 0},
+        {"confidence": 1.0},
+        {"confidence": None, "expires_at": None},
+        {"expires_at": "2026-01-31"},
+        {"observed_at": "2026-01-31T12:00:00+02:00", "note": "not a date"},
+    ):
+        command = 'UPSERT { CONCEPT { {type: "Buoy", name: "Red"} } } WITH METADATA :m'
+        assert told(db, command, m=metadata) == []
+
+
+def test_not_more_are_told_than_anybody_reads(db: mycel.Nexus) -> None:
+    blocks = "".join(
+        f'CONCEPT {{ {{type: "Buoy", name: "{n}"}} }} WITH METADATA {{ confidence: {n} }}'
+        for n in range(2, 9)
+    )
+    assert told(db, f"UPSERT {{ {blocks} }}") == [CONFIDENCE.format(n) for n in (2, 3, 4)]
