@@ -38,6 +38,7 @@ from mycel.store.targets import Target, identify
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_older_trees
+from mycel.store.writer import Member
 
 if TYPE_CHECKING:
     from mycel.engine.engine import Engine
@@ -165,6 +166,10 @@ class Nexus(State):
             command, parameters, actor=self.actor, dry_run=dry_run, readonly=readonly
         )
         return Outcome(result.value, result.next_cursor, result.warnings)
+
+    def together(self, work: Callable[[Sequence[Member]], Written]) -> Written:
+        """Commands that share one commit; `request` uses this for those of a batch that write."""
+        return self._store.together(work)
 
     def rehearsal(self) -> AbstractContextManager[Rehearsal]:
         """A dry run of several commands; `request` uses this for a batch."""

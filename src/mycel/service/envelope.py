@@ -4,7 +4,8 @@ A request is an object with `command` or `commands`, `parameters` and `dry_run`,
 call (§6.1) with such an object as its arguments; a response is
 `{result, next_cursor?, warnings?}` or `{error}`. A batch answers with an array of such responses:
 
-- commands run in order, each as a transaction of its own;
+- commands run in order, each as a transaction of its own; those that write and follow one another
+  share one commit, so all that are answered are durable when the answer comes;
 - one that writes and fails ends the batch: what comes after it may rely on what it wrote;
 - any other failure, a text that is no command included, stands in its place and the batch goes on;
 - through a read-only door a batch with a command that writes is refused as a whole: that command
@@ -20,9 +21,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
+from itertools import groupby
 from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.engine.engine import read_only
@@ -40,6 +42,7 @@ from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.model.names import kind_of, shorten
 
 Response = dict[str, Any]
+Responses = list[Response]
 
 _FUNCTIONS: Final = ("execute_kip", "execute_kip_readonly")
 _KEYS: Final = ("command", "commands", "parameters", "dry_run")
@@ -71,7 +74,7 @@ _KEYS_MAX: Final = 32
 _READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
-_COMMENTS: Final = re.compile(r"(\s|//[^\n]*)+")
+_FIRST_WORD: Final = re.compile(r"(?>(?:\s++|//[^\n]*+)*)([A-Z]*)")
 
 _log = logging.getLogger(__name__)
 
@@ -93,8 +96,22 @@ class Executor(Protocol):
         ...
 
 
+class Settled(Protocol):
+    """A transaction that has a commit in common with others."""
+
+    error: MycelError | None
+    """The failure of that commit."""
+
+
 class Stage(Executor, Protocol):
-    """An executor that can also rehearse."""
+    """An executor that can also rehearse, and let commands share a commit."""
+
+    def together(self, work: Callable[[Sequence[Settled]], Responses]) -> Responses:
+        """Let the transactions that `work` runs share one commit at its end.
+
+        `work` gets the list of them, which grows as they are done.
+        """
+        ...
 
     def rehearsal(self) -> AbstractContextManager[Executor]:
         """Commands in this block see what those before them would have written; nothing stays."""
@@ -122,7 +139,7 @@ def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> R
         asked, readonly = _read(arguments), readonly or reads_only
         if asked.dry_run and asked.is_batch and not readonly and _any_writes(asked.commands):
             with executor.rehearsal() as stage:
-                responses = _run_all(stage, asked, readonly=readonly)
+                responses = _run_in_order(stage, asked.commands, dry_run=True)
         else:
             responses = _run_all(executor, asked, readonly=readonly)
         told = {"result": responses} if asked.is_batch else responses[0]
@@ -142,23 +159,82 @@ def writes(text: str) -> bool:
     except (InvalidSyntax, InvalidIdentifier):
         return False
     except MycelError:  # Too large to be parsed: its first word has to tell.
-        return _COMMENTS.sub("", text, count=1)[:6].strip() in _WRITES
+        return _first_word(text) in _WRITES
     return is_write(command)
+
+
+def _first_word(text: str) -> str:
+    """The keyword that a text begins with, behind comments."""
+    found = _FIRST_WORD.match(text)
+    return "" if found is None else found[1]
 
 
 # Running.
 
 
-def _run_all(executor: Executor, asked: _Request, *, readonly: bool) -> list[Response]:
+def _run_all(executor: Stage, asked: _Request, *, readonly: bool) -> Responses:
     if readonly and (refused := _refusals(asked.commands)):
         return refused
-    responses = []
-    for command in asked.commands:
-        response = _run(executor, command, readonly=readonly, dry_run=asked.dry_run)
-        responses.append(response)
-        if "error" in response and isinstance(command, _Command) and writes(command.text):
+    if not asked.is_batch or asked.dry_run:
+        return _run_in_order(executor, asked.commands, readonly=readonly, dry_run=asked.dry_run)
+    responses: Responses = []
+    for is_manipulation, group in groupby(asked.commands, _is_manipulation):
+        commands = list(group)
+        if is_manipulation and len(commands) > 1:
+            made = _run_together(executor, commands)
+        else:
+            made = _run_in_order(executor, commands, readonly=readonly)
+        responses += made
+        if len(made) < len(commands) or _ends(commands[-1], made[-1]):
             break
     return responses
+
+
+def _run_in_order(
+    executor: Executor,
+    commands: Sequence[_Command | MycelError],
+    *,
+    readonly: bool = False,
+    dry_run: bool = False,
+    settled: Sequence[Settled] = (),
+) -> Responses:
+    """The responses up to one that ends the batch, or up to a commit that failed."""
+    responses = []
+    for command in commands:
+        response = _run(executor, command, readonly=readonly, dry_run=dry_run)
+        responses.append(response)
+        if _ends(command, response) or any(each.error for each in settled):
+            break
+    return responses
+
+
+def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) -> Responses:
+    """The responses of commands that write, with one commit for all; if that fails, all say so."""
+    transactions: Sequence[Settled] = ()
+
+    def work(settled: Sequence[Settled]) -> Responses:
+        nonlocal transactions
+        transactions = settled
+        return _run_in_order(executor, commands, settled=settled)
+
+    responses = executor.together(work)
+    succeeded = (place for place, each in enumerate(responses) if "error" not in each)
+    for place, transaction in zip(list(succeeded), transactions, strict=True):
+        if transaction.error is not None:
+            responses[place] = _failed(transaction.error)
+    return responses
+
+
+def _is_manipulation(command: _Command | MycelError) -> bool:
+    """True for a text that begins as a command that writes, without parsing it."""
+    if isinstance(command, MycelError):
+        return False
+    return _first_word(command.text) in _WRITES
+
+
+def _ends(command: _Command | MycelError, response: Response) -> bool:
+    """True if a command that writes has failed, and the batch goes no further."""
+    return "error" in response and isinstance(command, _Command) and writes(command.text)
 
 
 def _any_writes(commands: Sequence[_Command | MycelError]) -> bool:

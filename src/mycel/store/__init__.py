@@ -10,6 +10,7 @@ Modules, in the order in which a write passes through them:
 - `registry`     names of types, predicates and actors, interned to integers
 - `reader`       reading elements: the live state, or the state at a moment of the past
 - `writer`       one writer at a time; group commit
+- `blocks`       the block of `with db.transaction()`
 - `cursors`      what a writer uses again and again on its connection
 - `checkpoints`  the log moved into the database, in the background
 - `refs`         how a caller names an element

@@ -35,7 +35,7 @@ from mycel.store.registry import Registry
 from mycel.store.rows import every
 from mycel.store.transaction import Guard, Transaction
 from mycel.store.trees import StateTrees
-from mycel.store.writer import Writer
+from mycel.store.writer import Member, Writer
 
 IDLE_READERS_MAX: Final = 16
 
@@ -187,6 +187,10 @@ class Store:
     def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
         self._check_writable()
         return self._writer.run(work, actor=actor, message=message)
+
+    def together(self, work: Callable[[Sequence[Member]], Result]) -> Result:
+        """Let the transactions that `work` runs share one commit (`Writer.together`)."""
+        return self._writer.together(work)
 
     def scrub(self) -> bool:
         """Write the file anew, so that no page keeps bytes of what was deleted, and cut the log.

@@ -10,6 +10,9 @@ patient busy handler. There are two kinds of turns:
 - `open()`: a transaction whose work is the caller's own code. Nobody's commit should have to wait
   for that, so it begins by committing what is pending.
 
+Short transactions of one thread can share a commit as well (`together`): then `run` returns before
+the commit, and whoever asked for it learns at the end how it went.
+
 When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
 the error. When the final COMMIT itself fails, the outcome is uncertain, and said to be so.
 """
@@ -17,9 +20,8 @@ the error. When the final COMMIT itself fails, the outcome is uncertain, and sai
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, suppress
-from types import TracebackType
 from typing import Final, NamedTuple, TypeVar
 
 import apsw
@@ -32,6 +34,7 @@ from mycel.errors import (
     DatabaseError,
     MycelError,
 )
+from mycel.store.blocks import Block
 from mycel.store.checkpoints import Checkpointer
 from mycel.store.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.cursors import Cursors
@@ -50,10 +53,12 @@ _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the me
 
 Result = TypeVar("Result")
 
-_WRITE_ANEW: Final = "Begin another one, with `db.transaction()`."
+
+def _nothing() -> None:
+    """For a turn that only commits."""
 
 
-class _Member:
+class Member:
     """A transaction that is done but for the common commit."""
 
     def __init__(self) -> None:
@@ -61,6 +66,7 @@ class _Member:
         """Held until the commit has been made, or has failed."""
         self.unsettled.acquire()
         self.error: MycelError | None = None
+        """The failure of the common commit, once it is settled."""
 
 
 class _Tools(NamedTuple):
@@ -90,7 +96,9 @@ class Writer:
         self._counting = threading.Lock()
         self._short_waiting = 0
         self._owner: int | None = None
-        self._group: list[_Member] = []
+        self._group: list[Member] = []
+        self._held: dict[int, list[Member]] = {}
+        """By thread: the transactions whose commit its `together` waits for."""
         self._is_half_done = False
         """Whether a member of the group has begun, and neither finished nor been undone."""
         self._closed = False
@@ -114,7 +122,7 @@ class Writer:
     def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
         """Run `work` as one short transaction and return what it returns, once it is durable."""
         self._refuse_nesting()
-        member = _Member()
+        member = Member()
         waiting = False
         try:
             with self._counting:
@@ -129,13 +137,46 @@ class Writer:
             if waiting:
                 with self._counting:
                     self._short_waiting -= 1
+        if self._held and (held := self._held.get(threading.get_ident())) is not None:
+            held.append(member)
+            return result
         self._await(member)
+        if member.error is not None:
+            raise member.error
+        return result
+
+    def together(self, work: Callable[[Sequence[Member]], Result]) -> Result:
+        """Let the short transactions that `work` runs in this thread share one commit at its end.
+
+        Each is a transaction of its own, and one that fails takes nothing with it. Others may come
+        between them. `work` gets the list of its transactions, which grows as they are done; when
+        this returns, each of them says how the commit went.
+        """
+        self._refuse_nesting()
+        held: list[Member] = []
+        counted = False
+        try:
+            with self._counting:
+                self._short_waiting += 1  # As if one more were always about to come.
+                counted = True
+            self._held[threading.get_ident()] = held
+            result = work(held)
+        finally:
+            self._held.pop(threading.get_ident(), None)
+            if counted:
+                with self._counting:
+                    self._short_waiting -= 1
+            if any(member.unsettled.locked() for member in held):
+                with self._turn:
+                    self._in_turn(_nothing)  # Its end commits.
+            for member in held:
+                self._await(member)
         return result
 
     def open(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:
         """A transaction for the caller's own code: committed at its end, or rolled back."""
         raised: list[BaseException] = []
-        return _Block(self._open(actor, message, raised), raised)
+        return Block(self._open(actor, message, raised), raised)
 
     def _open(
         self, actor: str, message: str, raised: list[BaseException]
@@ -239,7 +280,7 @@ class Writer:
         self._forks += 1
         self._turn = threading.Lock()
         self._counting = threading.Lock()
-        self._short_waiting, self._owner, self._group = 0, None, []
+        self._short_waiting, self._owner, self._group, self._held = 0, None, [], {}
         self._is_half_done = False
         self._checkpointer = Checkpointer(self._location)
         if self._tools is not None:
@@ -305,7 +346,7 @@ class Writer:
     # One member of a group.
 
     def _one(
-        self, member: _Member, work: Callable[[Transaction], Result], actor: str, message: str
+        self, member: Member, work: Callable[[Transaction], Result], actor: str, message: str
     ) -> Result:
         """Do the work of one more member, who then belongs to the group."""
         if self._group:
@@ -422,12 +463,10 @@ class Writer:
                 member.unsettled.release()
             del group[0]
 
-    def _await(self, member: _Member) -> None:
+    def _await(self, member: Member) -> None:
         """Wait for the common commit. Should the one who was to make it vanish, make it here."""
         while not member.unsettled.acquire(timeout=_RECHECK_S):
             self._when_free(self._commit_group, wait=False)
-        if member.error is not None:
-            raise member.error
 
     # SQLite's part.
 
@@ -551,41 +590,3 @@ class Writer:
         self._head = None
         if self._tools is not None:
             self._tools.trees.forget()
-
-
-class _Block:
-    """What `contextlib` makes of a generator, for one that is always the same kind: 12 µs less.
-
-    An error is not thrown into the generator but left where it looks, so that it need not be told
-    from what the generator raises itself.
-    """
-
-    __slots__ = ("_is_entered", "_raised", "_steps")
-
-    def __init__(self, steps: Iterator[Transaction], raised: list[BaseException]) -> None:
-        self._steps = steps
-        self._raised = raised
-        self._is_entered = False
-
-    def __enter__(self) -> Transaction:
-        if self._is_entered:
-            raise ConstraintViolation("A transaction can be entered only once.", hint=_WRITE_ANEW)
-        self._is_entered = True
-        return next(self._steps)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        if not self._is_entered:
-            return
-        if kind is None:
-            next(self._steps, None)
-            return
-        self._raised.append(kind() if error is None else error)
-        try:
-            next(self._steps, None)
-        finally:
-            self._raised.clear()  # Its traceback may lead back to here.

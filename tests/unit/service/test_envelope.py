@@ -17,6 +17,7 @@ from mycel.errors import ConstraintViolation, InvalidId, NotFound, ResourceExhau
 from mycel.kip import is_write, parse
 from mycel.model.limits import BATCH_COMMANDS_MAX, COMMAND_BYTES_MAX
 from mycel.service.envelope import Response, respond
+from mycel.store.writer import Member
 
 FIND = 'FIND(?x) WHERE { ?x {type: "Plant"} }'
 DESCRIBE = "DESCRIBE PRIMER"
@@ -34,6 +35,11 @@ class Recorder:
         self.parameters: list[Mapping[str, Any]] = []
         self.flags: list[tuple[bool, bool]] = []
         self._behaviour = behaviour
+        self._together: list[Member] = []
+
+    def together(self, work: Callable[[list[Member]], list[Response]]) -> list[Response]:
+        self._together = []
+        return work(self._together)
 
     def run(
         self, command_text: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
@@ -42,9 +48,11 @@ class Recorder:
         self.ran.append(command_text)
         self.parameters.append(parameters)
         self.flags.append((readonly, dry_run))
-        if self._behaviour is None:
-            return Outcome(len(self.ran))
-        return self._behaviour(command_text, parameters)
+        outcome = Outcome(len(self.ran))
+        if self._behaviour is not None:
+            outcome = self._behaviour(command_text, parameters)
+        self._together.append(Member())
+        return outcome
 
     @contextmanager
     def rehearsal(self) -> Iterator[Recorder]:
