@@ -427,8 +427,9 @@ class Nexus(State):
         type: str | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
     ) -> list[tuple[Element, float]]:
-        """Elements whose text matches the words, best first, each with its score.
+        """Elements whose names or text match the words, best first, each with its score.
 
+        Definitions and core concepts are found by their type, or when nothing else fits.
         `kind` is concepts or links only; `type` is a type of concepts, or a predicate if links are
         asked for.
 

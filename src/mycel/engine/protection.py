@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.errors import ImmutableTarget
-from mycel.model import ids
+from mycel.model import ids, names
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
 from mycel.schema.definitions import is_unchanged
@@ -38,8 +38,7 @@ DEFINITIONS: Final = frozenset(
     )
 )
 FOUNDATION: Final = DEFINITIONS | {CORE_DOMAIN}
-ACTORS: Final = frozenset((("Person", "$self"), ("Person", "$system")))
-"""Each a type and a name."""
+ACTORS: Final = names.ACTORS
 
 _TYPES: Final = frozenset(type_name for type_name, _ in FOUNDATION | ACTORS)
 

@@ -1,29 +1,21 @@
-"""SEARCH: from words to elements (KIP §5.2).
+"""SEARCH: from words to elements (KIP §5.2). `mycel.search.ranking` says what scores mean.
 
-Every result has a score between 0 and 1, so that THRESHOLD means the same for every question:
+Candidates come from the text index by the keys of names, by titles and by words, and are ranked by
+all that is known of each. A link is read as a sentence: the names of its ends around its predicate,
+then the texts in its attributes. The index holds only the attributes of links, so candidates come
+from three sides (texts of links, links at concepts that match, links of predicates with such a
+name) and are then ranked as sentences.
 
-    1.00           a concept's name, or a link's predicate, is what was asked for
-    0.97           one of a concept's `aliases` is
-    0.80 to 0.95   a concept's name begins with it; the more of the name it is, the higher
-    up to 0.80     the text has words of it: 0.8 × c × (0.5 + 0.5 × b), where c is the share of the
-                   question's words that the element has, and b its BM25 score beside the best one
-    up to 0.40     the same where a word only begins like the last word of the question
-
-A concept's text is its name and the texts in its attributes. A link is read as a sentence: the
-names of its ends around its predicate, then the texts in its attributes. The index holds only the
-attributes of links, so candidates come from three sides (texts of links, links of predicates with
-such a name, links at concepts that match) and are then ranked as sentences.
-
-Names are compared without regard to case. Those that *begin* with the question are looked up as it
-was written, in lower case, in upper case and with capitals.
+Definitions and what else the core capsules bring are part of every graph and no knowledge: they are
+found when their type is asked for, or when nothing else fits. The same holds for links among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Final, NamedTuple
-from unicodedata import normalize
 
 from mycel.engine.advice import close_names, close_to, quoted_names
 from mycel.engine.outcome import Outcome
@@ -39,12 +31,20 @@ from mycel.kip import ast
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.search.analysis import QUESTION_CHARACTERS_MAX, match_expression, prepare
+from mycel.search import ranking
 from mycel.search.embedding import MODES
+from mycel.search.ranking import Fit, Question
 from mycel.store import lookup, survey, text
+from mycel.store.candidates import (
+    Candidates,
+    Match,
+    best_of,
+    counted,
+    predicates_titled,
+    sentences,
+)
 from mycel.store.database import Store
 from mycel.store.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.lookup import Match, Table
 from mycel.store.reader import Reader
 from mycel.store.vocabulary import Vocabulary
 
@@ -54,12 +54,19 @@ SEARCH_LIMIT_MAX: Final = 1_000
 RERANKED_MORE: Final = 20
 """How many more than asked for are taken from the index, because names change the order."""
 
+NAMED_MAX: Final = 50
+"""How many namesakes are compared, if not more are asked for."""
+
+LINKS_COUNTED: Final = 1_000
+"""How many links that lead to a concept are counted; more make no difference."""
+
 BEGINNING_CHARACTERS_MIN: Final = 3
 """How long a word must be for words that only begin like it to be found."""
 
-LINKS_PER_SOURCE: Final = 200
-"""How many links of one predicate, or at one concept, are looked at."""
+LINKS_RANKED_MAX: Final = 60
+"""How many links are read and ranked, if not more are asked for."""
 
+LINKS_PER_CONCEPT: Final = 50
 CONCEPTS_FOLLOWED: Final = 20
 """At how many concepts that match a question about links are looked for."""
 
@@ -69,16 +76,16 @@ WORDS_COMPARED: Final = 3
 PREDICATES_MATCHED: Final = 10
 PREDICATES_READ: Final = 5_000
 
-EXACT, ALIAS, PREFIX, PREFIX_SPAN, WORDS, BEGINNINGS = 1.0, 0.97, 0.8, 0.15, 0.8, 0.4
-
-_TABLE: Final[dict[ast.ElementKind, Table]] = {"CONCEPT": "concept", "PROPOSITION": "proposition"}
-
 
 class Hit(NamedTuple):
     """An element that was found, and how well it fits."""
 
     element: Element
     score: float
+    same_case: bool = True
+    """Whether a name of it is written just like the question."""
+    linked: int = 0
+    """How many links lead to it, if its name fits."""
 
     def to_dict(self) -> JsonObject:
         """The element in its wire form, with `metadata._score`."""
@@ -104,10 +111,10 @@ def search(reader: Reader, node: ast.Search, values: Values) -> Outcome:
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    found = find(reader, question, node.kind, kind=kind, limit=most)
-    hits = [hit for hit in found if hit.score >= threshold]
+    hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
     warnings: tuple[str, ...] = ()
     if not hits:
+        found = find(reader, question, node.kind, kind=kind, limit=1) if threshold else []
         warnings = tuple(_about_miss(reader, question, node.kind, kind, found, threshold))
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
         said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
@@ -169,17 +176,23 @@ def find(
 
     `kind` is the number of a type or predicate; it needs an `element_kind`.
     """
-    asked = " ".join(normalize("NFC", question[:QUESTION_CHARACTERS_MAX]).split())
-    asked = asked.encode(errors="ignore").decode().replace("\0", "")
-    hits: list[Hit] = []
-    if asked and element_kind != "PROPOSITION":
-        hits += _concepts(reader, asked, kind, limit)
-        reader.check_deadline()
-    if asked and element_kind != "CONCEPT":
-        hits += _links(reader, asked, kind, limit)
-        reader.check_deadline()
-    hits.sort(key=lambda hit: (-hit.score, hit.element.number))
-    return [hit for hit in hits if hit.score >= threshold][:limit]
+    asked = Question(question)
+    if not asked.text:
+        return []
+    furniture = lookup.furniture(reader.connection) if kind is None else frozenset[int]()
+    for without in (furniture, frozenset[int]()) if furniture else (furniture,):
+        search = _Search(reader, asked, without)
+        hits: list[Hit] = []
+        if element_kind != "PROPOSITION":
+            hits += search.concepts(kind, limit)
+            reader.check_deadline()
+        if element_kind != "CONCEPT":
+            hits += search.links(kind, limit)
+            reader.check_deadline()
+        found = [hit for hit in sorted(hits, key=_order) if hit.score >= threshold][:limit]
+        if found:
+            break
+    return found
 
 
 def _threshold(node: ast.Search, values: Values) -> float:
@@ -189,7 +202,7 @@ def _threshold(node: ast.Search, values: Values) -> float:
     if not 0 <= threshold <= 1:
         raise ConstraintViolation(
             f"The THRESHOLD is {threshold}; scores are between 0 and 1.",
-            hint="0.4 wants about half of the words, 0.8 a name that begins so, 1 the very name.",
+            hint="0.4: about half of the words; 0.8: a part of the name; 1: the exact name.",
         )
     return threshold
 
@@ -213,135 +226,144 @@ def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
     return vocabulary.predicate(name).number
 
 
-# Concepts.
+class _Search:
+    """One search, `without` some elements and the links among them."""
 
+    def __init__(self, reader: Reader, asked: Question, without: frozenset[int]) -> None:
+        self._reader, self._connection = reader, reader.connection
+        self._asked, self._without = asked, without
+        self._terms = counted(self._connection, asked.terms)
 
-def _concepts(reader: Reader, asked: str, kind: int | None, limit: int) -> list[Hit]:
-    scores = _by_words(reader, asked, "concept", kind, limit)
-    for beginning in dict.fromkeys((asked, asked.lower(), asked.title(), asked.upper())):
-        for number in lookup.named_from(reader.connection, beginning, kind, limit):
+    # Concepts.
+
+    def concepts(self, kind: int | None, limit: int) -> list[Hit]:
+        """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
+        asked = self._asked
+        candidates = Candidates(
+            self._connection, "concept", kind, self._without, tests=asked.is_about_tests
+        )
+        wanted = limit + RERANKED_MORE
+        scores = self._by_words(candidates, wanted)
+        numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
+        if len(scores) >= wanted:
+            numbers += candidates.titled(self._terms, wanted)
+        numbers += self._named_from(kind, limit)
+        for number in numbers:
             scores.setdefault(number, 0.0)
-    expression = match_expression(asked)
-    if len(scores) < limit and expression is not None and _may_begin_a_word(expression):
-        found = lookup.matches(reader.connection, f"{expression} *", "concept", kind, limit)
-        for number, score in _scaled(found, BEGINNINGS).items():
-            scores.setdefault(number, score)
-    return [
-        Hit(concept, max(score, _by_name(concept, asked)))
-        for number, score in scores.items()
-        if (concept := reader.concept(number)) is not None
-    ]
+        last = asked.terms[-1] if asked.terms else ""
+        if len(scores) < limit and len(last) >= BEGINNING_CHARACTERS_MIN:
+            begun = _shares(candidates.by_beginning(last, limit), len(asked.terms))
+            for number, score in ranking.by_words(begun, "stems").items():
+                scores.setdefault(number, score)
+        return self._ranked(scores)
+
+    def _named_from(self, kind: int | None, limit: int) -> list[int]:
+        """Concepts whose names begin with the question, as it was written and in other cases."""
+        text = self._asked.text
+        return [
+            number
+            for beginning in dict.fromkeys((text, text.lower(), text.title(), text.upper()))
+            for number in lookup.named_from(self._connection, beginning, kind, limit)
+            if number not in self._without
+        ]
+
+    def _by_words(self, candidates: Candidates, wanted: int) -> dict[int, float]:
+        """Scores of elements that have words of the question."""
+        found = candidates.by_words(self._terms, wanted) if self._terms else []
+        return ranking.by_words(_shares(found, len(self._terms)), "words")
+
+    def _ranked(self, scores: Mapping[int, float]) -> list[Hit]:
+        fits: list[tuple[Concept, Fit]] = []
+        for number, score in scores.items():
+            concept = self._reader.concept(number)
+            if concept is not None:
+                found = ranking.fit(self._asked, concept.name, concept.attributes, score)
+                if found.score:
+                    fits.append((concept, found))
+        named = [concept.number for concept, found in fits if found.is_named]
+        linked = lookup.links_towards(self._connection, named, LINKS_COUNTED)
+        hits = [
+            Hit(concept, found.score, found.same_case, linked.get(concept.number, 0))
+            for concept, found in fits
+        ]
+        return sorted(hits, key=_order)
+
+    # Links.
+
+    def links(self, kind: int | None, limit: int) -> list[Hit]:
+        """Links that fit, the best first."""
+        registry = self._reader.registry
+
+        def predicate_name(number: int) -> str:
+            return registry.predicates.name(self._connection, number)
+
+        terms, most = self._terms, max(2 * limit, LINKS_RANKED_MAX)
+        candidates = islice(dict.fromkeys(self._link_candidates(kind, most)), most)
+        found = [
+            each
+            for each in sentences(self._connection, candidates, predicate_name)
+            if not self._without.issuperset(each.ends)
+        ]
+        ranked = best_of(((each.link, each.text) for each in found), terms, most) if terms else []
+        scores = ranking.by_words(_shares(ranked, len(terms)), "words")
+        asked = _as_predicate(self._asked.text)
+        for each in found:
+            if _as_predicate(each.predicate) == asked:
+                scores[each.link] = ranking.WEIGHTS["name"].most
+        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
+        links = ((self._reader.proposition(number), score) for number, score in best)
+        return [Hit(link, score) for link, score in links if link is not None]
+
+    def _link_candidates(self, kind: int | None, most: int) -> Iterator[int]:
+        """Links that may fit, the likeliest first."""
+        connection = self._connection
+        own = Candidates(connection, "proposition", kind)
+        yield from self._by_words(own, most // 3)
+        named = {number for number in self._predicates() if kind in (None, number)}
+        numbers = self._ends()
+        around = [
+            link
+            for number in numbers
+            for link in lookup.links_around(connection, number, kind, LINKS_PER_CONCEPT)
+        ]
+        ends = set(numbers)
+        fitting = [(each.predicate in named) + (each.other in ends) for each in around]
+        for wanted in (2, 1):
+            yield from (
+                each.link for each, fits in zip(around, fitting, strict=True) if fits == wanted
+            )
+        for predicate in sorted(named):
+            for number in numbers[:5]:
+                near = lookup.links_around(connection, number, predicate, LINKS_PER_CONCEPT)
+                yield from (each.link for each in near)
+        yield from (each.link for each in around)
+        for predicate in sorted(named):
+            yield from lookup.links_with(connection, predicate, most)
+
+    def _ends(self) -> list[int]:
+        """Concepts whose names have words of the question, the best first."""
+        candidates = Candidates(self._connection, "concept", None, self._without)
+        numbers = candidates.by_keys(self._asked.keys(), CONCEPTS_FOLLOWED)
+        if self._terms:
+            matched = candidates.by_titles(self._terms, CONCEPTS_FOLLOWED)
+            numbers += [each.number for each in matched]
+        return list(dict.fromkeys(numbers))[:CONCEPTS_FOLLOWED]
+
+    def _predicates(self) -> list[int]:
+        """The numbers of predicates whose names have words of the question."""
+        names = predicates_titled(self._connection, self._terms, PREDICATES_MATCHED)
+        predicates = self._reader.registry.predicates
+        numbers = (predicates.number(self._connection, name) for name in names)
+        return [number for number in numbers if number is not None]
 
 
-def _may_begin_a_word(expression: str) -> bool:
-    """Whether the last term is long enough that words which begin like it mean something."""
-    return len(expression.rsplit('"', 2)[1]) >= BEGINNING_CHARACTERS_MIN
+def _shares(found: Iterable[Match], terms: int) -> dict[int, tuple[float, float]]:
+    return {each.number: (each.terms / terms, each.bm25) for each in found}
 
 
-def _by_words(
-    reader: Reader, asked: str, table: Table, kind: int | None, limit: int
-) -> dict[int, float]:
-    """Scores of elements that have words of the question.
-
-    Those that have all of them are the best, and much cheaper to find where words are frequent.
-    """
-    expression = match_expression(asked)
-    if expression is None:
-        return {}
-    wanted = limit + RERANKED_MORE
-    every_word = expression.replace('" OR "', '" AND "')  # No term holds a quotation mark.
-    found = lookup.matches(reader.connection, every_word, table, kind, wanted)
-    if len(found) < wanted and every_word != expression:
-        found = lookup.matches(reader.connection, expression, table, kind, wanted)
-    return _scaled(found, WORDS)
-
-
-def _scaled(found: Iterable[Match], most: float) -> dict[int, float]:
-    found = list(found)
-    best = max((each.bm25 for each in found), default=0.0) or 1.0
-    return {
-        each.number: most * each.coverage * (0.5 + 0.5 * max(0.0, each.bm25) / best)
-        for each in found
-    }
-
-
-def _by_name(concept: Concept, asked: str) -> float:
-    wanted, name = _folded(asked), _folded(concept.name)
-    if name == wanted:
-        return EXACT
-    aliases = concept.attributes.get("aliases")
-    if isinstance(aliases, list) and any(
-        isinstance(alias, str) and _folded(alias) == wanted for alias in aliases
-    ):
-        return ALIAS
-    if name.startswith(wanted):
-        return PREFIX + PREFIX_SPAN * len(wanted) / len(name)
-    return 0.0
-
-
-def _folded(name: str) -> str:
-    return " ".join(normalize("NFC", name).casefold().split())
-
-
-# Links.
-
-
-def _links(reader: Reader, asked: str, kind: int | None, limit: int) -> list[Hit]:
-    expression = match_expression(asked)
-    connection, registry = reader.connection, reader.registry
-    named = {number for number in _predicates(reader, asked) if kind in (None, number)}
-    candidates = dict.fromkeys(_candidates(reader, asked, kind, named, limit))
-
-    def predicate_name(number: int) -> str:
-        return registry.predicates.name(connection, number)
-
-    scores = dict.fromkeys(candidates, 0.0)
-    if expression is not None:
-        documents = ((link, lookup.link_text(connection, link, predicate_name)) for link in scores)
-        scores |= _scaled(lookup.rank(documents, expression, len(candidates)), WORDS)
-    wanted = _as_predicate(asked)
-    hits = []
-    for number, score in scores.items():
-        link = reader.proposition(number)
-        if link is None:
-            continue
-        exact = _as_predicate(link.predicate) == wanted
-        if exact or score:
-            hits.append(Hit(link, EXACT if exact else score))
-    return hits
-
-
-def _candidates(
-    reader: Reader, asked: str, kind: int | None, named: set[int], limit: int
-) -> Iterable[int]:
-    connection = reader.connection
-    yield from _by_words(reader, asked, "proposition", kind, limit)
-    concepts = sorted(
-        _concepts(reader, asked, None, CONCEPTS_FOLLOWED),
-        key=lambda hit: (-hit.score, hit.element.number),
-    )
-    for hit in concepts[:CONCEPTS_FOLLOWED]:
-        number = hit.element.number
-        for predicate in named:  # First those that fit on both counts.
-            yield from lookup.links_at(connection, number, predicate, LINKS_PER_SOURCE)
-        yield from lookup.links_at(connection, number, kind, LINKS_PER_SOURCE // 2)
-    for predicate in sorted(named):
-        yield from lookup.links_with(connection, predicate, max(limit, LINKS_PER_SOURCE))
-
-
-def _predicates(reader: Reader, asked: str) -> list[int]:
-    """The numbers of predicates whose names have words of the question, the best first."""
-    expression = match_expression(asked)
-    if expression is None:
-        return []
-    connection, registry = reader.connection, reader.registry
-    names = survey.definitions(connection, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
-    documents = (
-        (registry.predicate_number(connection, name), prepare(name.replace("_", " ")))
-        for name in names
-    )
-    return [found.number for found in lookup.rank(documents, expression, PREDICATES_MATCHED)]
+def _order(hit: Hit) -> tuple[float, bool, int, int]:
+    return -hit.score, not hit.same_case, -hit.linked, hit.element.number
 
 
 def _as_predicate(name: str) -> str:
-    return "_".join(_folded(name).replace("_", " ").split())
+    return "_".join(ranking.folded(name).replace("_", " ").split())

@@ -15,7 +15,7 @@ from mycel.engine.healing import MISSING, MISSING_ENTITY, is_placeholder, keeps_
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
 from mycel.knowledge.nodes import Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
-from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP
+from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP, is_note
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
@@ -218,7 +218,8 @@ def element_uri(element: Element) -> str:
 def as_node(concept: Concept, *, content: bool = True) -> Node:
     """A concept as a node; its content is left out on request."""
     properties = concept.attributes
-    properties.pop(BOOKKEEPING, None)
+    if is_note(properties.get(BOOKKEEPING)):
+        del properties[BOOKKEEPING]
     node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
     if is_placeholder(concept):
         node_type = "missing"

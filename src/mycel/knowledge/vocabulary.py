@@ -32,6 +32,21 @@ BOOKKEEPING: Final = "bootstrap"
 
 _NOTES: Final = {BOOKKEEPING: "A bootstrap keeps notes of its own there; choose another name."}
 
+_NOTE_MIN: Final = 1 << 24
+"""A note alone is a hash of 48 bits; a smaller number is practically never one."""
+
+
+def is_note(value: object) -> bool:
+    """Whether the value of the attribute `bootstrap` is a note of a bootstrap.
+
+    Anything else there is somebody's own, written in KIP or by a load. The views of the file tell
+    them apart in the same way.
+    """
+    number = value.get("wrote") if isinstance(value, Mapping) else value
+    least = 0 if isinstance(value, Mapping) else _NOTE_MIN
+    return isinstance(number, int) and not isinstance(number, bool) and number >= least
+
+
 TAKEN_IN_NODES: Final = {
     "name": "Pass it as `name`, beside the properties.",
     "content": "Pass it as `content`, beside the properties.",

@@ -36,6 +36,7 @@ from mycel.knowledge.vocabulary import (
     RESOURCE,
     TAKEN_IN_NODES,
     check_names,
+    is_note,
     require_type,
 )
 from mycel.model import ids
@@ -214,7 +215,9 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
     draft = _read(
         NewNode(uri.text, changes.name, content, None, changes.properties, changes.metadata), uri
     )
-    there = before.attributes.keys() - {BOOKKEEPING}
+    there = set(before.attributes)
+    if is_note(before.attributes.get(BOOKKEEPING)):
+        there.remove(BOOKKEEPING)
     drop, absent = _divided(changes.drop, there)
     if absent:
         told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")

@@ -141,10 +141,11 @@ _RELATION: Final[Schema] = {
 SEARCH: Final = Tool(
     "search_knowledge",
     "Search the knowledge graph",
-    "Find what is known, by words. Call it before you start a task, before you read many files, and"
-    " before you write. Gives URIs for get_nodes and traverse_graph.",
+    "Find what is known, by words or by an exact name (QuerySet, json.dumps). Call it before you"
+    " start a task, before you read many files, and before you write. Gives URIs for get_nodes and"
+    " traverse_graph.",
     {
-        "query": _text("A few words"),
+        "query": _text("A few words, or a name"),
         "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
         "limit": _whole("", 1, 50, usual=reading.SEARCH_LIMIT),

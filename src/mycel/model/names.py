@@ -9,7 +9,14 @@ CONCEPT_TYPE = "$ConceptType"
 PROPOSITION_TYPE = "$PropositionType"
 META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 """The types of definitions."""
+SELF_ACTOR = "$self"
 SYSTEM_ACTOR = "$system"
+
+ACTORS = frozenset((("Person", SELF_ACTOR), ("Person", SYSTEM_ACTOR)))
+CORE_DOMAINS = frozenset(
+    ("Domain", name) for name in ("CoreSchema", "System", "Unsorted", "Archived")
+)
+"""What the core capsules bring beside definitions: each a type and a name."""
 
 
 def is_identifier(text: str) -> bool:

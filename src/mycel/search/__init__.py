@@ -1,7 +1,9 @@
-"""Finding by words: what of an element is searched, and how text is cut into terms.
+"""Finding by words: what of an element is searched, and how well it fits a question.
 
 Modules:
 
-- `analysis`   the text of an element, and the terms of a query, for the full-text index
+- `names`      what an element is called: keys, segments, parts of identifiers
+- `analysis`   the text of an element, and the terms of a question, for the full-text index
+- `ranking`    the stages of a search, and what each is worth
 - `embedding`  what turns text into vectors, and the modes of a search
 """

@@ -1,4 +1,4 @@
-"""From an element to the text that is indexed, and from a question to a full-text query.
+"""From an element to the text that is indexed, and from a question to terms and queries.
 
 SQLite's tokenizer folds case and accents and takes English words to their stems, but it keeps a run
 of Chinese, Japanese or Korean as one word. So each such character is set apart here, in documents
@@ -11,10 +11,12 @@ something ("IT", "OR") and stay. Text is composed first (NFC): how it was typed 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import category, normalize
+
+from mycel.search.names import LINK_KEY, called, is_plain, key_text, with_parts
 
 STOP_WORDS = frozenset(
     # Words are read more easily in a row than in a column.
@@ -51,14 +53,48 @@ def _ideograph_run() -> re.Pattern[str]:
     return re.compile(f"[{_IDEOGRAPHS}]+|[^{_IDEOGRAPHS}]+")
 
 
-def document_text(name: str, attributes: Mapping[str, Any]) -> str:
-    """What is indexed of an element: its name, and every text in its attributes, key by key."""
-    parts = [name] if name else []
-    for key in sorted(attributes):
-        item = attributes[key]
+class Document(NamedTuple):
+    """The text of an element, one column of the index each."""
+
+    keys: str
+    """The keys of its names, for exact look-ups."""
+    title: str
+    """Its names and their parts."""
+    body: str
+    """Its path, and every text in its attributes."""
+
+
+def concept_document(name: str, attributes: Mapping[str, Any]) -> Document:
+    """The text of a concept that is indexed."""
+    if is_plain(name, attributes):
+        return Document("", prepare(name), body_text("", attributes))
+    names = called(name, attributes)
+    path = name.partition("://")[2]
+    return Document(
+        key_text(names.keys(), names.standing),
+        prepare(with_parts(names.titles)[:TEXT_CHARACTERS_MAX]),
+        body_text(path, attributes, titled=True),
+    )
+
+
+def link_document(attributes: Mapping[str, Any]) -> Document | None:
+    """The text of a link that is indexed, if it has any."""
+    body = body_text("", attributes)
+    return Document(LINK_KEY, "", body) if body else None
+
+
+def body_text(first: str, attributes: Mapping[str, Any], *, titled: bool = False) -> str:
+    """A text and every text in attributes, key by key, as the tokenizer should see it.
+
+    If the element is `titled`, its attribute `name` is in the title.
+    """
+    parts = [first] if first else []
+    for attribute in sorted(attributes):
+        item = attributes[attribute]
         kind = type(item)
         if kind is str:  # Most attributes are flat, and a bulk load brings millions.
-            parts.append(item)
+            if not (titled and attribute == "name"):
+                parts.append(item)
         elif kind in _CONTAINERS:
             parts.extend(_texts(item))
     return prepare("\n".join(parts)[:TEXT_CHARACTERS_MAX])
@@ -71,14 +107,11 @@ def prepare(text: str) -> str:
     return " ".join([word for word in text.split() if word not in _LEFT_OUT])
 
 
-def match_expression(question: str) -> str | None:
-    """An FTS5 query that finds documents with any of the question's terms, best first.
+def terms_of(question: str) -> list[str]:
+    """The terms of a question, each once: words, and runs of ideographs as phrases.
 
-    None when the question holds nothing that could be found. The terms are quoted, so nothing in
-    the question can act as an operator.
-
-    >>> match_expression('the "risk" of AND')
-    '"risk" OR "AND"'
+    >>> terms_of('the "risk" of AND')
+    ['risk', 'AND']
     """
     terms: dict[str, None] = {}
     for word in _words(normalize("NFC", question[:QUESTION_CHARACTERS_MAX])):
@@ -87,7 +120,20 @@ def match_expression(question: str) -> str | None:
                 terms[" ".join(piece)] = None
             elif piece not in _LEFT_OUT:
                 terms[piece] = None
-    return " OR ".join(f'"{term}"' for term in terms) if terms else None
+    return list(terms)
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """An FTS5 query for documents with any of these terms.
+
+    Terms are quoted, so nothing in them can act as an operator.
+    """
+    return " OR ".join(f'"{term}"' for term in terms)
+
+
+def all_of(terms: Iterable[str]) -> str:
+    """An FTS5 query for documents with all of these terms."""
+    return " AND ".join(f'"{term}"' for term in terms)
 
 
 def _words(text: str) -> list[str]:
@@ -104,8 +150,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key in sorted(value):
-            yield from _texts(value[key])
+        for each in sorted(value):
+            yield from _texts(value[each])
     elif isinstance(value, (list, tuple)) and not _NUMBERS.issuperset(map(type, value)):
         for item in value:
             yield from _texts(item)

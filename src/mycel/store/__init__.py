@@ -38,7 +38,8 @@ Modules, in the order in which a write passes through them:
 - `statistics`   how many there are, roughly
 - `instances`    all elements of one type or predicate, for those who change or check them
 - `survey`       what is in the graph, for those who describe it
-- `lookup`       what is found by words, names and ends, for those who search
+- `lookup`       concepts by name, and links by their ends and predicates
+- `candidates`   what may fit a question, from the text index
 - `holdings`     what stands under names that begin alike, for those who keep it in step
 - `members`      concepts of one type and their links, for those who show them whole
 - `chronicle`    what happened when: transactions, versions, moments of the past

@@ -23,7 +23,7 @@ from mycel.model import ids
 from mycel.model.names import check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
-from mycel.search.analysis import document_text
+from mycel.search.analysis import Document, concept_document, link_document
 from mycel.store import text
 from mycel.store.contents import NO_CONTENT, content, has_text
 from mycel.store.journal import NO_RECORD, Kind, entry_leaf
@@ -230,7 +230,7 @@ class _Batch:
         self.numbers = range(0)
         self._records: list[bytes] = []
         self._keys: list[bytes] = []
-        self._documents: list[tuple[int, str]] = []
+        self._texts: list[tuple[int, str | None, Mapping[str, Any]]] = []
         self._indexed: dict[Slots, list[NewElement]] = {}
         self._on_links: set[tuple[int, int, int]] = set()
         """Where links stand at the ends of links: predicate, and which ends have an odd number."""
@@ -278,7 +278,7 @@ class _Batch:
             )
             self._records.append(record)
             self._keys.append(key)
-            self._documents.append((number, document_text(name, attributes or _NO_KEYS)))
+            self._texts.append((number, name, attributes or _NO_KEYS))
             slots = slots_of(type_number)
             if slots is not None and attributes:
                 self._indexed.setdefault(slots, []).append((number, attributes, NO_ENDS))
@@ -348,7 +348,7 @@ class _Batch:
             records.append(record)
             keys.append(key)
             if attributes and has_text(attributes_text):
-                self._documents.append((number, document_text("", attributes)))
+                self._texts.append((number, None, attributes))
             if slots is not None:
                 new = number, attributes or _NO_KEYS, (source, target)
                 self._indexed.setdefault(slots, []).append(new)
@@ -379,9 +379,9 @@ class _Batch:
         ledger = self._ledger
         ledger.properties.note_new(self._indexed)
         if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
-            ledger.retext.update(number for number, _ in self._documents)
+            ledger.retext.update(number for number, _, _ in self._texts)
         else:
-            text.index(ledger.connection, self._documents)
+            text.index(ledger.connection, (_document(*each) for each in self._texts))
         ledger.flush_entries()
         digests = [sha256(record).digest() for record in self._records]
         pairs = zip(self.numbers, digests, strict=True)
@@ -397,3 +397,10 @@ class _Batch:
         if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.is_load = True
             ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
+
+
+def _document(
+    number: int, name: str | None, attributes: Mapping[str, Any]
+) -> tuple[int, Document | None]:
+    """The text of a concept, or of a link, which has no name."""
+    return number, link_document(attributes) if name is None else concept_document(name, attributes)

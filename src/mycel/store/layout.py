@@ -11,7 +11,7 @@
                                   those in between say which changes and texts are to be folded
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
-    text                          full-text index
+    text                          full-text index: keys of names, names, all other text
     property_slot, property       which properties of which types are indexed, and the index of
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
@@ -29,13 +29,19 @@ of the last ten years can read the views, and results are spliced without conver
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from mycel.model.names import ACTORS, CORE_DOMAINS
 
 APPLICATION_ID: Final = 0x4D59434C
 """`MYCL`, in the header of every file of ours."""
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
+
+NAMES_INDEXED_SINCE: Final = 6
+"""The format since which the full-text index has names apart, and keys of them."""
 
 OPEN_END: Final = 9223372036854775807
 """`to_seq` of a tombstone that is still in force."""
@@ -75,9 +81,17 @@ PROPOSITION_COLUMNS: Final = (
 
 FTS: Final = """
 CREATE VIRTUAL TABLE text USING fts5 (
+    keys, title, body,
+    content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+)"""
+"""The full-text index since format 6: the keys of names, names, and all other text. It keeps no
+copy of the text, which is in the elements."""
+
+OLD_FTS: Final = """
+CREATE VIRTUAL TABLE text USING fts5 (
     body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 )"""
-"""The full-text index keeps no copy of the text: it is in the elements."""
+"""The full-text index up to format 5, with names and all other text in one column."""
 
 PROPERTIES: Final = """
 CREATE TABLE property_slot (
@@ -207,7 +221,6 @@ CREATE TABLE log_node (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
-{FTS};
 """
 
 _OLD_TX_AND_HEAD = """
@@ -284,7 +297,57 @@ def _endpoint(column: str, is_uri: str) -> str:
               JOIN type t ON t.id = c.type WHERE c.id = p.{column}) END"""
 
 
-def _views(is_uri: str, where: str) -> str:
+_NOTES = """CASE WHEN json_type({c}.attributes, '$.bootstrap.wrote') = 'integer'
+             OR (json_type({c}.attributes, '$.bootstrap') = 'integer'
+                 AND json_extract({c}.attributes, '$.bootstrap') >= 16777216)
+            THEN '$.bootstrap' ELSE '$.name' END""".format(c="c")
+"""The path of the notes of a bootstrap: a hash of 48 bits, alone or with more. Anything else under
+this name is a property of somebody."""
+
+
+def _either(pairs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"('{type_name}', '{name}')" for type_name, name in sorted(pairs))
+
+
+FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
+      UNION ALL
+      SELECT c.id FROM concept c JOIN type t ON t.id = c.type
+      WHERE c.name IN ({", ".join(f"'{name}'" for _, name in sorted(CORE_DOMAINS | ACTORS))})
+        AND (t.name, c.name) IN (VALUES {_either(CORE_DOMAINS | ACTORS)})"""
+"""Definitions, and what else the core capsules bring: part of every graph, and no knowledge."""
+
+_PLACEHOLDER = "(t.name = 'Missing' AND substr(c.name, 1, 10) = 'concept://')"
+
+VIEWS: Final = f"""
+CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
+SELECT {_uri(_IS_URI_OR_URN)},
+       CASE t.name WHEN 'Resource' THEN 'resource' ELSE 'concept' END,
+       CASE t.name WHEN 'Resource' THEN NULL
+            ELSE coalesce(json_extract(c.attributes, '$.name'), c.name) END,
+       CASE t.name WHEN 'Resource' THEN NULL ELSE json_extract(c.attributes, '$.content') END,
+       json_patch(c.metadata, json_remove(c.attributes, '$.name', '$.content', {_NOTES})),
+       {_TIME.format(c="c", column="created_at")},
+       {_TIME.format(c="c", column="updated_at")}
+FROM concept c JOIN type t ON t.id = c.type
+WHERE NOT {_PLACEHOLDER}
+  AND c.id NOT IN ({FURNITURE});
+
+CREATE VIEW relations
+    (id, source_uri, target_uri, relation_type, weight, metadata, created_at) AS
+SELECT p.id, {_endpoint("subject", _IS_URI_OR_URN)}, {_endpoint("object", _IS_URI_OR_URN)},
+       r.name, p.weight, json_patch(p.metadata, p.attributes),
+       {_TIME.format(c="p", column="created_at")}
+FROM proposition p JOIN predicate r ON r.id = p.predicate
+WHERE NOT (p.subject IN ({FURNITURE})
+  AND p.object IN ({FURNITURE}));
+"""
+"""The views since format 6. They show knowledge: no definitions, nor what else the core capsules
+bring, nor links among these, nor the notes of a bootstrap. A property hides metadata of its name,
+not the other way round. A concept that only links know of is no node: such links lead to a URI that
+`nodes` does not have."""
+
+
+def _old_views(is_uri: str, where: str) -> str:
     return f"""
 CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
 SELECT {_uri(is_uri)},
@@ -306,31 +369,30 @@ FROM proposition p JOIN predicate r ON r.id = p.predicate;
 """
 
 
-_OLD_VIEWS = _views(_IS_URI, "")
+_FIRST_VIEWS = _old_views(_IS_URI, "")
 """The views of format 1."""
 
-VIEWS: Final = _views(
-    _IS_URI_OR_URN,
-    "\nWHERE NOT (t.name = 'Missing' AND substr(c.name, 1, 10) = 'concept://')",
-)
-"""The views since format 2. A concept that only links know of is no node: such links lead to a URI
-that `nodes` does not have."""
+_OLD_VIEWS = _old_views(_IS_URI_OR_URN, f"\nWHERE NOT {_PLACEHOLDER}")
+"""The views from format 2 to 5."""
 
 _RELINKS = "CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;"
 """An index that files of format 1 have, and nobody uses any more."""
 
-CREATE: Final = _TABLES + TX + PROPERTIES + LINK_ENDS + VIEWS
+CREATE: Final = f"{_TABLES}{FTS};{TX}{PROPERTIES}{LINK_ENDS}{VIEWS}"
 """The statements that make an empty database."""
 
 
 def created(format_: int) -> str:
     """The statements that made an empty database of a format."""
+    old = f"{_TABLES}{OLD_FTS};"
     match format_:
         case 1:
-            return _TABLES + _OLD_TX_AND_HEAD + _RELINKS + _OLD_VIEWS
+            return old + _OLD_TX_AND_HEAD + _RELINKS + _FIRST_VIEWS
         case 2:
-            return _TABLES + _OLD_TX_AND_HEAD + PROPERTIES + VIEWS
+            return old + _OLD_TX_AND_HEAD + PROPERTIES + _OLD_VIEWS
         case 3 | 4:
-            return _TABLES + _OLD_TX_AND_HEAD + PROPERTIES + LINK_ENDS + VIEWS
+            return old + _OLD_TX_AND_HEAD + PROPERTIES + LINK_ENDS + _OLD_VIEWS
+        case 5:
+            return old + TX + PROPERTIES + LINK_ENDS + _OLD_VIEWS
         case _:
             return CREATE

@@ -1,111 +1,19 @@
-"""Candidates for a search: elements whose text, name, predicate or ends match a question.
-
-Filters are part of each query, so a limit counts what passes them. How good a candidate is in the
-end, the caller decides; from here it gets BM25 and the share of the question's terms that it has.
-"""
+"""Small look-ups: concepts by name, links by their ends and predicates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import closing
-from typing import Any, Final, Literal, NamedTuple
-from weakref import WeakSet
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
 
 import apsw
 import orjson
 
-from mycel.model import ids
 from mycel.model.values import JsonObject, parse_object
-from mycel.search.analysis import document_text
-from mycel.store import text
-from mycel.store.layout import FTS
+from mycel.store.layout import FURNITURE
 from mycel.store.reader import Direction
 from mycel.store.rows import Row, every, first
 
-Table = Literal["concept", "proposition"]
-
 _LAST_CHARACTER: Final = "\U0010ffff"
-_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
-_KNOW_COVERAGE: Final[WeakSet[apsw.Connection]] = WeakSet()
-
-
-class Match(NamedTuple):
-    """An element that has some of the terms."""
-
-    number: int
-    bm25: float
-    """Greater is better."""
-    coverage: float
-    """The share of the terms that it has."""
-
-
-def matches(
-    connection: apsw.Connection, expression: str, table: Table, kind: int | None, limit: int
-) -> list[Match]:
-    """Concepts or links whose text matches an FTS5 expression, best first.
-
-    `kind` is the number of a type or predicate that they must have. Elements that are not folded
-    into the index yet are found too; how they rank against the others is then an estimate.
-    """
-    aside = {number for number in text.pending(connection) if _is_of(number, table)}
-    found = _match(connection, expression, limit + len(aside), table, kind)
-    found = [each for each in found if each.number not in aside]
-    if aside:
-        wanted = (number for number in sorted(aside) if _has_kind(connection, number, table, kind))
-        documents = ((number, text.live_text(connection, number)) for number in wanted)
-        found += rank(documents, expression, limit)
-    return sorted(found, key=lambda each: (-each.bm25, each.number))[:limit]
-
-
-def rank(documents: Iterable[tuple[int, str]], expression: str, limit: int) -> list[Match]:
-    """The best among documents that are in no index."""
-    with closing(apsw.Connection(":memory:")) as connection:
-        connection.execute(FTS)
-        text.index(connection, documents)
-        return _match(connection, expression, limit)
-
-
-def _match(
-    connection: apsw.Connection,
-    expression: str,
-    limit: int,
-    table: Table | None = None,
-    kind: int | None = None,
-) -> list[Match]:
-    if connection not in _KNOW_COVERAGE:  # FTS5 would keep every registration, side by side.
-        connection.register_fts5_function("coverage", _coverage)
-        _KNOW_COVERAGE.add(connection)
-    # Joined, never asked with IN: FTS5 would look up each element of the list, term by term.
-    join = "" if kind is None else f"CROSS JOIN {table} e ON e.id = text.rowid"
-    conditions = ["text MATCH ?1"]
-    if table is not None:
-        conditions.append(f"text.rowid & 1 = {0 if table == 'concept' else 1}")
-    if table is not None and kind is not None:
-        conditions.append(f"e.{_KIND[table]} = ?3")
-    rows = every(
-        connection,
-        f"SELECT text.rowid, -bm25(text), coverage(text) FROM text {join}"
-        f" WHERE {' AND '.join(conditions)} ORDER BY rank LIMIT ?2",
-        (expression, limit) if kind is None else (expression, limit, kind),
-    )
-    return [Match(*row) for row in rows]
-
-
-def _coverage(api: apsw.FTS5ExtensionApi, *_: Any) -> float:
-    """The share of a query's phrases that a row has. Asked for rows of the result only."""
-    phrases = api.phrase_count
-    return sum(bool(api.phrase_columns(phrase)) for phrase in range(phrases)) / phrases
-
-
-def _is_of(number: int, table: Table) -> bool:
-    return ids.is_concept(number) == (table == "concept")
-
-
-def _has_kind(connection: apsw.Connection, number: int, table: Table, kind: int | None) -> bool:
-    if kind is None:
-        return True
-    query = f"SELECT 1 FROM {table} WHERE id = ? AND {_KIND[table]} = ?"
-    return first(connection, query, (number, kind)) is not None
 
 
 def named_from(
@@ -151,6 +59,23 @@ def named_below(
     types = orjson.dumps(list(without)).decode()
     found = every(connection, query, (path, after, limit, types))
     return [(number, type_number, name) for number, type_number, name in found]
+
+
+def furniture(connection: apsw.Connection) -> frozenset[int]:
+    """Definitions and what else the core capsules bring, by number."""
+    return frozenset(number for (number,) in every(connection, FURNITURE))
+
+
+def links_towards(
+    connection: apsw.Connection, numbers: Collection[int], limit: int
+) -> dict[int, int]:
+    """How many links lead to each of these elements, counted up to a limit."""
+    query = (
+        "SELECT j.value, (SELECT count(*) FROM"
+        " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
+    )
+    found = every(connection, query, (orjson.dumps(list(numbers)).decode(), limit))
+    return dict(found)
 
 
 def had_name(connection: apsw.Connection, number: int, name: str) -> bool:
@@ -220,17 +145,30 @@ def links_with(connection: apsw.Connection, predicate: int, limit: int) -> list[
     return [number for (number,) in every(connection, query, (predicate, limit))]
 
 
-def links_at(
+class Around(NamedTuple):
+    """A link at an element."""
+
+    link: int
+    predicate: int
+    other: int
+    """Its other end."""
+
+
+def links_around(
     connection: apsw.Connection, number: int, predicate: int | None, limit: int
-) -> list[int]:
+) -> list[Around]:
     """Some links that leave or reach an element, perhaps of one predicate only."""
     kind = "" if predicate is None else "AND predicate = ?3"
     bindings: Row = (number, limit) if predicate is None else (number, limit, predicate)
-    found: list[int] = []
-    for near in ("subject", "object"):
-        query = f"SELECT id FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2"
-        found += [link for (link,) in every(connection, query, bindings)]
-    return found
+    return [
+        Around(*row)
+        for near, far in (("subject", "object"), ("object", "subject"))
+        for row in every(
+            connection,
+            f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2",
+            bindings,
+        )
+    ]
 
 
 def links_after(
@@ -293,21 +231,3 @@ def links_at_named(
         (orjson.dumps(list(beginnings.items())).decode(), after, limit),
     )
     return [link for (link,) in found]
-
-
-def link_text(
-    connection: apsw.Connection, number: int, predicate_name: Callable[[int], str]
-) -> str:
-    """A link as a sentence: its subject, predicate and object by name, then its attributes."""
-    row = first(
-        connection,
-        "SELECT p.predicate, s.name, o.name, p.attributes FROM proposition p"
-        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
-        " WHERE p.id = ?",
-        (number,),
-    )
-    if row is None:
-        return ""
-    predicate, subject, object_, attributes = row
-    words = (subject or "", predicate_name(predicate), object_ or "")
-    return document_text(" ".join(words), parse_object(attributes))

@@ -18,12 +18,12 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
-from mycel.search.analysis import document_text
-from mycel.store.layout import FTS
-from mycel.store.rows import every, first
+from mycel.search.analysis import Document, body_text, concept_document, link_document
+from mycel.store.layout import FTS, NAMES_INDEXED_SINCE, OLD_FTS
+from mycel.store.rows import every, first, only
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
-_INSERT: Final = "INSERT INTO text (rowid, body) VALUES (?, ?)"
+_INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
 
 
 def pack(numbers: Collection[int]) -> bytes:
@@ -59,12 +59,12 @@ def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
     """Bring the index up to date with the live state; the caller settles the head."""
     numbers = sorted(pending(connection).union(more))
     connection.executemany(_DELETE, ((number,) for number in numbers))
-    index(connection, ((number, live_text(connection, number)) for number in numbers))
+    index(connection, ((number, live_document(connection, number)) for number in numbers))
 
 
-def index(connection: apsw.Connection, documents: Iterable[tuple[int, str]]) -> None:
+def index(connection: apsw.Connection, documents: Iterable[tuple[int, Document | None]]) -> None:
     """Add documents that the index does not hold yet; one without text is left out."""
-    connection.executemany(_INSERT, (each for each in documents if each[1]))
+    connection.executemany(_INSERT, ((number, *each) for number, each in documents if each))
 
 
 def remove(connection: apsw.Connection, number: int) -> None:
@@ -72,50 +72,55 @@ def remove(connection: apsw.Connection, number: int) -> None:
     connection.execute(_DELETE, (number,))
 
 
-def search(connection: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
-    """The best matches for an FTS5 expression: element and score, best first.
-
-    Elements that are not folded into the index yet are found too, through a small index of their
-    own; how they rank against the others is then an estimate.
-    """
-    aside = pending(connection)
-    found = [
-        row for row in _match(connection, expression, limit + len(aside)) if row[0] not in aside
-    ]
-    if aside:
-        fresh = apsw.Connection(":memory:")
-        fresh.execute(FTS)
-        index(fresh, ((number, live_text(connection, number)) for number in sorted(aside)))
-        found += _match(fresh, expression, limit)
-    return sorted(found, key=lambda row: (-row[1], row[0]))[:limit]
+def live_document(connection: apsw.Connection, number: int) -> Document | None:
+    """The text of an element that should be indexed, if it is live and has any."""
+    row = _live(connection, number)
+    if row is None:
+        return None
+    name, attributes = row
+    if ids.is_concept(number):
+        return concept_document(name, parse_object(attributes))
+    return link_document(parse_object(attributes))
 
 
-def _match(connection: apsw.Connection, expression: str, limit: int) -> list[tuple[int, float]]:
-    rows = every(
-        connection,
-        "SELECT rowid, -bm25(text) FROM text WHERE text MATCH ? ORDER BY rank, rowid LIMIT ?",
-        (expression, limit),
-    )
-    return [(number, score) for number, score in rows]
-
-
-def live_text(connection: apsw.Connection, number: int) -> str:
-    """What should be indexed of an element: nothing, if it is not live."""
+def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
     if ids.is_concept(number):
         query = "SELECT name, attributes FROM concept WHERE id = ?"
     else:
         query = "SELECT '', attributes FROM proposition WHERE id = ?"
     row = first(connection, query, (number,))
-    return "" if row is None else document_text(row[0], parse_object(row[1]))
+    return None if row is None else (row[0], row[1])
+
+
+def has_names(connection: apsw.Connection) -> bool:
+    """Whether the index has names apart. One of an older file, opened for reading, has not."""
+    (format_,) = only(connection, "PRAGMA user_version")
+    return int(format_) >= NAMES_INDEXED_SINCE
+
+
+def index_anew(connection: apsw.Connection) -> None:
+    """Replace the index by one of the present form, made of all live elements."""
+    connection.execute("DROP TABLE text")
+    connection.execute(FTS)
+    numbers = connection.execute("SELECT id FROM concept UNION ALL SELECT id FROM proposition")
+    index(connection, ((number, live_document(connection, number)) for (number,) in numbers))
 
 
 def differences(
-    connection: apsw.Connection, documents: Iterable[tuple[int, str]], aside: Collection[int]
+    connection: apsw.Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
-    """Where the index differs from one made afresh of `documents`, some elements aside."""
+    """Where the index differs from one made afresh of these elements, some aside."""
     fresh = apsw.Connection(":memory:")
-    fresh.execute(FTS)
-    index(fresh, documents)
+    if has_names(connection):
+        fresh.execute(FTS)
+        index(fresh, ((number, live_document(connection, number)) for number in numbers))
+    else:
+        fresh.execute(OLD_FTS)
+        rows = ((number, _live(connection, number)) for number in numbers)
+        bodies = ((number, body_text(row[0], parse_object(row[1]))) for number, row in rows if row)
+        fresh.executemany(
+            "INSERT INTO text (rowid, body) VALUES (?, ?)", (each for each in bodies if each[1])
+        )
     for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
         if ours != theirs:
             which = ours or theirs or ("", 0)
@@ -128,9 +133,11 @@ def differences(
     wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
     if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
         yield "text", "does not know how long its documents are"
-    lengths = [sum(_varints(size)) for _, size in connection.execute(sizes)]
+    lengths = [_varints(size) for _, size in connection.execute(sizes)]
     averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get
-    if averages is None or (_varints(averages) or [0, 0]) != [len(lengths), sum(lengths)]:
+    totals = [len(lengths), *map(sum, zip(*lengths, strict=True))]
+    stated = _varints(averages or b"")
+    if averages is None or list(filter(None, stated)) != list(filter(None, totals)):
         yield "text", "does not know how long documents are on average"
 
 

@@ -23,7 +23,7 @@ from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Namespace
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.records import natural_key, record_hash
-from mycel.store import layout, link_ends
+from mycel.store import layout, link_ends, text
 from mycel.store.audit import Auditor
 from mycel.store.cursors import Cursors
 from mycel.store.journal import Head
@@ -38,15 +38,9 @@ _REPLANTED: Final = "state trees of format 4"
 
 
 def _add_the_index_of_properties(connection: apsw.Connection, _: int) -> None:
-    """No type has a slot yet, so there is nothing to fill; and one index has no use.
-
-    The views leave concepts out that nobody has written yet.
-    """
+    """No type has a slot yet, so there is nothing to fill; and one index has no use."""
     connection.execute(layout.PROPERTIES)
     connection.execute("DROP INDEX journal_relink")
-    connection.execute("DROP VIEW nodes")
-    connection.execute("DROP VIEW relations")
-    connection.execute(layout.VIEWS)
 
 
 def _note_links_at_the_ends_of_links(connection: apsw.Connection, _: int) -> None:
@@ -86,6 +80,17 @@ def _join_transactions_and_head(connection: apsw.Connection, _: int) -> None:
     )
     connection.execute("DROP TABLE tx_before_format_5")
     connection.execute("DROP TABLE head_before_format_5")
+
+
+def _index_names_apart(connection: apsw.Connection, _: int) -> None:
+    """Make the text index anew, and the views.
+
+    Texts that are pending are indexed too. They stay pending, which does no harm.
+    """
+    text.index_anew(connection)
+    connection.execute("DROP VIEW nodes")
+    connection.execute("DROP VIEW relations")
+    connection.execute(layout.VIEWS)
 
 
 def _plant_the_trees_anew(connection: apsw.Connection, now_us: int) -> None:
@@ -143,10 +148,12 @@ STEPS: Final[tuple[tuple[int, Callable[[apsw.Connection, int], None]], ...]] = (
     (2, _add_the_index_of_properties),
     (3, _note_links_at_the_ends_of_links),
     (HEAD_IN_TX_SINCE, _join_transactions_and_head),
+    (layout.NAMES_INDEXED_SINCE, _index_names_apart),
     (_PRESENT_TREES_SINCE, _plant_the_trees_anew),
 )
 """What a file needs that is older than this format, in the order in which it is done: planting
-appends a transaction, as it is written today. Each step is told what time it is."""
+appends a transaction, and indexes its texts, as it is done today. Each step is told what time it
+is."""
 
 
 def upgrade(connection: apsw.Connection, now_us: int) -> None:

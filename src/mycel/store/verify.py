@@ -423,12 +423,8 @@ class _Verification:
         numbers = connection.execute(
             "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
         )
-        documents = (
-            (number, text.live_text(connection, number))
-            for (number,) in numbers
-            if number not in pending
-        )
-        yield from text.differences(connection, documents, pending)
+        indexed = (number for (number,) in numbers if number not in pending)
+        yield from text.differences(connection, indexed, pending)
 
     def properties(self) -> Findings:
         """The index of properties holds the values of the live elements; format 1 has none."""

@@ -14,6 +14,7 @@ from mycel.errors import (
     TypeMismatch,
     UnknownReference,
 )
+from mycel.store import candidates, lookup
 from tests.unit.engine.meta import garden, run
 
 
@@ -338,3 +339,183 @@ def test_a_threshold_that_nothing_reaches_is_told_with_the_best_score(db: mycel.
     assert outcome.warnings == (
         "Nothing reaches the THRESHOLD 0.9; the best is 'Aphid' with 0.80.",
     )
+
+
+# Names.
+
+
+def write(db: mycel.Nexus, *nodes: tuple[str, str], kind: str = "Tool") -> list[str]:
+    """Concepts by name, each with a name for people; their ids."""
+    with db.transaction() as tx:
+        return [tx.put_concept(kind, name, {"name": given}) for name, given in nodes]
+
+
+def found_first(db: mycel.Nexus, asked: str) -> str:
+    return names(db, "SEARCH CONCEPT :q LIMIT 50", q=asked)[0]
+
+
+def test_a_name_brings_its_definition_before_members_tests_parts_and_stems(db: mycel.Nexus) -> None:
+    base = "concept://web"
+    write(db, *((f"{base}/tests/t{n}.py/T{n}.test_basket", "test_basket") for n in range(80)))
+    write(
+        db,
+        (f"{base}/tests/models.py/Basket", "Basket"),
+        (f"{base}/src/views.py/View.basket", "basket"),
+        (f"{base}/src/words.py/Baskets", "Baskets"),
+        (f"{base}/src/fruit.py/FruitBasket", "FruitBasket"),
+        (f"{base}/src/shop.py/Basket", "Basket"),
+    )
+    assert names(db, 'SEARCH CONCEPT "Basket" LIMIT 4') == [
+        f"{base}/src/shop.py/Basket",
+        f"{base}/src/views.py/View.basket",
+        f"{base}/tests/models.py/Basket",
+        f"{base}/src/words.py/Baskets",
+    ]
+    found = scores(db, 'SEARCH CONCEPT "Basket" LIMIT 90')
+    assert found[0] == 1.0
+    assert all(0 < score <= 1 for score in found)
+    assert f"{base}/src/fruit.py/FruitBasket" in names(db, 'SEARCH CONCEPT "Basket" LIMIT 5')
+
+
+def test_the_end_of_a_path_is_found_with_all_or_some_of_its_segments(db: mycel.Nexus) -> None:
+    base = "concept://web"
+    write(
+        db,
+        (f"{base}/xml/__init__.py/dumps", "dumps"),
+        (f"{base}/json/__init__.py/dumps", "dumps"),
+        (f"{base}/urls/base.py/reverse", "reverse"),
+        (f"{base}/lists/base.py/reverse", "reverse"),
+        (f"{base}/db/query.py/QuerySet.filter", "filter"),
+        (f"{base}/db/query.py/Other.filter", "filter"),
+    )
+    for asked, end in (
+        ("json.dumps", "json/__init__.py/dumps"),
+        ("json/__init__.py/dumps", "json/__init__.py/dumps"),
+        ("urls.reverse", "urls/base.py/reverse"),
+        ("web.urls.base.reverse", "urls/base.py/reverse"),
+        ("QuerySet.filter", "db/query.py/QuerySet.filter"),
+        ("query.QuerySet.filter", "db/query.py/QuerySet.filter"),
+        (f"{base}/lists/base.py/reverse", "lists/base.py/reverse"),
+    ):
+        assert found_first(db, asked) == f"{base}/{end}", asked
+
+
+def test_a_name_is_found_however_its_parts_are_joined(db: mycel.Nexus) -> None:
+    write(db, ("concept://web/a.py/QuerySet", "QuerySet"), ("concept://web/b.py/SetQuery", "x"))
+    for asked in ("query set", "query_set", "querySet", "query-set", "QUERYSET"):
+        assert found_first(db, asked) == "concept://web/a.py/QuerySet", asked
+        assert scores(db, "SEARCH CONCEPT :q", q=asked)[0] > 0.9
+
+
+def test_words_that_are_parts_of_a_name_come_before_their_stems(db: mycel.Nexus) -> None:
+    write(db, *((f"concept://web/a.py/Setting{n}", f"Settings{n}") for n in range(50)))
+    with db.transaction() as tx:
+        for n in range(50):
+            tx.put_concept("Tool", f"settings {n}", {"note": "loads loading load settings"})
+        tx.put_concept("Tool", "Loader", {"name": "loadSetting"})
+    assert found_first(db, "load setting") == "Loader"
+
+
+def test_of_namesakes_the_one_that_more_links_lead_to_comes_first(db: mycel.Nexus) -> None:
+    base = "concept://web"
+    first, second, user = write(
+        db,
+        (f"{base}/a.py/Path", "Path"),
+        (f"{base}/b.py/Path", "Path"),
+        (f"{base}/c.py/main", "main"),
+    )
+    assert found_first(db, "Path") == f"{base}/a.py/Path"
+    with db.transaction() as tx:
+        tx.define_predicate("calls")
+        tx.put_proposition(user, "calls", second)
+    assert found_first(db, "Path") == f"{base}/b.py/Path"
+    write(db, (f"{base}/d.py/path", "path"))
+    assert found_first(db, "path") == f"{base}/d.py/path"
+    assert first
+
+
+def test_whoever_asks_about_tests_gets_them(db: mycel.Nexus) -> None:
+    base = "concept://web"
+    with db.transaction() as tx:
+        for path in ("src/a.py/Cart", "tests/test_a.py/check"):
+            tx.put_concept("Tool", f"{base}/{path}", {"doc": "tests of the cart"})
+    assert found_first(db, "cart") == f"{base}/src/a.py/Cart"
+    assert scores(db, 'SEARCH CONCEPT "tests of the cart"')[0] > 0.75
+
+
+def test_names_written_a_moment_ago_are_found_while_others_hold_the_pen(db: mycel.Nexus) -> None:
+    write(db, ("concept://web/a.py/QuerySet", "QuerySet"), ("concept://web/b.py/Query", "Query"))
+    with db._store.reading() as reader:
+        for asked in ("query set", "a.QuerySet", "QuerySet"):
+            hit = find(reader, asked, "CONCEPT")[0]
+            assert hit.element.to_dict()["name"] == "concept://web/a.py/QuerySet"
+            assert hit.score > 0.9
+
+
+# What every graph has.
+
+
+def test_definitions_and_core_concepts_are_found_only_when_nothing_else_fits(
+    db: mycel.Nexus,
+) -> None:
+    def kinds(command: str) -> set[str]:
+        return {each.get("type", "link") for each in run(db, command).result}
+
+    core = {"$ConceptType", "$PropositionType", "Domain", "Person"}
+    assert set() < kinds('SEARCH CONCEPT "domain"') <= core
+    add(db, "Tool", "the domain of a mole")
+    assert kinds('SEARCH CONCEPT "domain"') == {"Tool"}
+    assert kinds('SEARCH CONCEPT "Domain" WITH TYPE "$ConceptType"') == {"$ConceptType"}
+    assert names(db, 'SEARCH CONCEPT "CoreSchema" WITH TYPE "Domain"') == ["CoreSchema"]
+    assert names(db, 'SEARCH CONCEPT "$self"')[0] == "$self"
+    assert [each.name for each, _ in db.search("domain", kind="CONCEPT")] == [
+        "the domain of a mole"
+    ]
+
+
+def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> None:
+    with mycel.open() as db:
+        assert len(links(db, 'SEARCH PROPOSITION "belongs to domain"')) == 10
+        with db.transaction() as tx:
+            tea = tx.put_concept("Insight", "Tea calms")
+            domain = tx.get_concept("Domain", "Unsorted")
+            assert domain is not None
+            own = tx.put_proposition(tea, "belongs_to_domain", domain)
+        assert links(db, 'SEARCH PROPOSITION "belongs to domain"') == [own]
+
+
+def test_a_new_graph_has_nothing_but_furniture() -> None:
+    with mycel.open() as db, db.reading() as reader:
+        every_concept = {
+            number for (number,) in reader.connection.execute("SELECT id FROM concept")
+        }
+        assert lookup.furniture(reader.connection) == every_concept
+
+
+# Frequent words.
+
+
+def test_words_that_are_everywhere_neither_hide_the_others_nor_the_names(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("RANKED_MAX", "SCANNED_MAX", "COUNTED_MAX"):
+        monkeypatch.setattr(candidates, limit, 20)
+    with db.transaction() as tx:
+        tx.put_concept("Tool", "Everywhere lamp")
+        tx.put_concept("Tool", "old one", {"note": "everywhere copper"})
+        for n in range(100):
+            tx.put_concept("Tool", f"thing {n}", {"note": "everywhere often"})
+        tx.put_concept("Tool", "new one", {"note": "everywhere often copper"})
+    assert set(names(db, 'SEARCH CONCEPT "everywhere often copper" LIMIT 2')) == {
+        "new one",
+        "old one",
+    }
+    assert names(db, 'SEARCH CONCEPT "everywhere"')[0] == "Everywhere lamp"
+    assert len(names(db, 'SEARCH CONCEPT "everywhere often"')) == 10
+    assert len(names(db, 'SEARCH CONCEPT "often" WITH TYPE "Tool" LIMIT 200')) == 101
+
+
+def test_the_longest_words_of_a_very_long_question_are_looked_for(db: mycel.Nexus) -> None:
+    add(db, "Tool", "extraordinarily long handle")
+    asked = " ".join([*(f"w{n}" for n in range(500)), "extraordinarily"])
+    assert names(db, "SEARCH CONCEPT :q", q=asked) == ["extraordinarily long handle"]

@@ -564,14 +564,14 @@ def test_a_name_that_means_something_is_no_property_of_a_node(shop: Knowledge, n
 def test_what_a_bootstrap_notes_is_shown_to_nobody_and_cannot_be_dropped(shop: Knowledge) -> None:
     made = shop.add("notes", content="walrus", properties={"kept": 1})
     with shop.db.transaction() as tx:
-        tx.update(made.id, attributes={"bootstrap": 12})
+        tx.update(made.id, attributes={"bootstrap": 1 << 40})
     assert shop.get("notes").properties == {"kept": 1}
     assert [hit.found.properties for hit in shop.search("walrus")] == [{"kept": 1}]
     assert shop.traverse("notes").nodes[0].node.properties == {"kept": 1}
     written = shop.update("notes", drop=["bootstrap"])
     assert not written.changed
     assert "nothing to drop" in written.warnings[0]
-    assert shop.db.get(made.id).attributes["bootstrap"] == 12
+    assert shop.db.get(made.id).attributes["bootstrap"] == 1 << 40
 
 
 @pytest.mark.parametrize("drop", [None, 5, {"a": 1}, [5], [[]]])

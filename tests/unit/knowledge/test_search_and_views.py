@@ -10,6 +10,7 @@ import pytest
 
 from mycel import Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
+from mycel.knowledge.bootstrap import bootstrap
 
 
 def test_words_find_nodes_by_uri(shop: Knowledge) -> None:
@@ -20,6 +21,16 @@ def test_words_find_nodes_by_uri(shop: Knowledge) -> None:
     assert 0 < hits[0].score <= 1
     assert hits[0].found == shop.get("auth/login")
     assert hits[0].to_dict()["found"]["name"] == "Login"
+
+
+def test_a_memory_is_searched_without_what_every_graph_has(shop: Knowledge) -> None:
+    facts = ("A person prefers tea", "An insight about domains", "The system sleeps by task")
+    for n in range(10):
+        for place, fact in enumerate(facts):
+            shop.add(f"facts/{place}/{n}", content=f"{fact} {n}")
+    for words in ("person", "insight", "domain", "system task", "concept of tea"):
+        assert not [hit.uri for hit in shop.search(words, limit=50) if hit.uri.startswith("kip:")]
+    assert shop.search("CoreSchema", type="Domain")[0].uri == "kip:Domain/CoreSchema"
 
 
 def test_words_find_elements_of_kip_and_relations_too(shop: Knowledge) -> None:
@@ -118,6 +129,49 @@ def test_what_nobody_has_written_is_no_node_in_the_views_but_links_lead_there(
     assert rows(tmp_path, broken) == [("concept://shop/m",)]
     shop.add("m")
     assert rows(tmp_path, broken) == []
+
+
+def test_the_views_show_knowledge_and_nothing_that_every_graph_has(
+    shop: Knowledge, tmp_path: Path
+) -> None:
+    assert rows(tmp_path, "SELECT * FROM nodes") == rows(tmp_path, "SELECT * FROM relations") == []
+    shop.add("a", type="Decision")
+    shop.link("a", "belongs_to_domain", "kip:Domain/Unsorted")
+    assert rows(tmp_path, "SELECT uri FROM nodes") == [("concept://shop/a",)]
+    assert rows(tmp_path, "SELECT source_uri, target_uri FROM relations") == [
+        ("concept://shop/a", "kip:Domain/Unsorted")
+    ]
+
+
+def test_the_notes_of_a_bootstrap_are_in_no_view_and_hide_nothing(
+    shop: Knowledge, root: Path, tmp_path: Path
+) -> None:
+    (root / "a.py").write_text("def f(): ...")
+    bootstrap(shop)
+    shop.update("file://shop/a.py", properties={"author": "Ada"})
+    metadata = {
+        uri: json.loads(text) for uri, text in rows(tmp_path, "SELECT uri, metadata FROM nodes")
+    }
+    assert not [uri for uri, each in metadata.items() if "bootstrap" in each]
+    assert metadata["file://shop/a.py"]["author"] == "Ada"
+    assert metadata["concept://shop/a.py/f"]["author"] == "bootstrap"
+
+
+def test_a_property_that_is_called_like_the_notes_of_a_bootstrap_is_shown(
+    shop: Knowledge, tmp_path: Path
+) -> None:
+    shop.add("a")
+    for value in ("5.3", 5, True, {"version": 5}, ["x"]):
+        shop.db.execute(
+            'UPSERT { CONCEPT { {type: "Concept", name: "concept://shop/a"}'
+            " SET ATTRIBUTES { bootstrap: :value } } }",
+            value=value,
+        )
+        assert shop.get("a").properties == {"bootstrap": value}
+        ((metadata,),) = rows(tmp_path, "SELECT metadata FROM nodes")
+        assert json.loads(metadata) == {"bootstrap": value}
+    shop.update("a", drop=["bootstrap"])
+    assert shop.get("a").properties == {}
 
 
 def test_a_search_for_what_cannot_be_sought_is_refused(shop: Knowledge) -> None:

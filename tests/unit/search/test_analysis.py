@@ -15,9 +15,10 @@ from mycel.search.analysis import (
     QUESTION_CHARACTERS_MAX,
     STOP_WORDS,
     TEXT_CHARACTERS_MAX,
-    document_text,
-    match_expression,
+    any_of,
+    concept_document,
     prepare,
+    terms_of,
 )
 from mycel.store import layout
 
@@ -25,8 +26,8 @@ from mycel.store import layout
 def found(question: str, documents: Iterable[str]) -> list[str]:
     """The documents that a question finds, best first."""
     documents = list(documents)
-    expression = match_expression(question)
-    if expression is None:
+    terms = terms_of(question)
+    if not terms:
         return []
     definition = re.search(
         r"CREATE VIRTUAL TABLE text USING fts5 \(.*?\);", layout.CREATE, re.DOTALL
@@ -35,11 +36,11 @@ def found(question: str, documents: Iterable[str]) -> list[str]:
     connection = apsw.Connection(":memory:")
     connection.execute(definition[0])
     connection.executemany(
-        "INSERT INTO text (rowid, body) VALUES (?, ?)",
-        [(number, document_text(text, {})) for number, text in enumerate(documents)],
+        "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)",
+        [(number, *concept_document(text, {})) for number, text in enumerate(documents)],
     )
     rows = connection.execute(
-        "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rank", (expression,)
+        "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rank", (any_of(terms),)
     ).fetchall()
     connection.close()
     return [documents[number] for (number,) in rows]
@@ -109,7 +110,7 @@ def test_it_does_not_matter_how_letters_and_marks_were_composed(
 ) -> None:
     question, document = unicodedata.normalize(form, text), unicodedata.normalize(other, text)  # type: ignore[arg-type]
     assert finds(question, document)
-    assert match_expression(question) == match_expression(document)
+    assert terms_of(question) == terms_of(document)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def test_it_does_not_matter_how_letters_and_marks_were_composed(
 @pytest.mark.parametrize("word", sorted(STOP_WORDS))
 def test_stop_words_are_left_out_on_both_sides(word: str) -> None:
     for spelled in (word, word.capitalize()):
-        assert match_expression(spelled) is None
+        assert terms_of(spelled) == []
         assert prepare(spelled) == ""
         assert prepare(f"{spelled} risk\n{spelled} {spelled} heart {spelled}") == "risk heart"
         # One that clings to punctuation is kept, but no question asks for it.
@@ -128,8 +129,8 @@ def test_stop_words_are_left_out_on_both_sides(word: str) -> None:
 
 
 def test_a_question_of_stop_words_asks_nothing() -> None:
-    assert match_expression("Is it of the?") is None
-    assert match_expression("the risk of it") == '"risk"'
+    assert terms_of("Is it of the?") == []
+    assert terms_of("the risk of it") == ["risk"]
 
 
 @pytest.mark.parametrize("word", ["theory", "another", "island", "thesis", "ante", "be2", "x_is"])
@@ -145,8 +146,8 @@ def test_a_word_in_capitals_may_be_a_name_and_is_found_as_one(word: str) -> None
 
 
 def test_a_single_capital_letter_is_an_article_all_the_same() -> None:
-    assert match_expression("A") is None
-    assert match_expression("vitamin A") == '"vitamin"'
+    assert terms_of("A") == []
+    assert terms_of("vitamin A") == ["vitamin"]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ def test_white_space_and_punctuation_between_characters_do_not_count() -> None:
 
 
 def test_parts_of_a_question_that_stand_apart_are_looked_for_apart() -> None:
-    assert match_expression("北京 大学") == '"北 京" OR "大 学"'
+    assert terms_of("北京 大学") == ["北 京", "大 学"]
     assert found("北京 大学", ["大学", "北京", "大北"]) != []
     assert "大北" not in found("北京 大学", ["大学", "北京", "大北"])
 
@@ -264,20 +265,18 @@ def test_quotes_and_operators_in_a_question_do_nothing(question: str) -> None:
 
 
 def test_every_term_is_quoted_and_stands_once() -> None:
-    assert match_expression("heart AND heart OR lungs") == '"heart" OR "AND" OR "OR" OR "lungs"'
-    assert match_expression("a.b:c") == '"b" OR "c"'
+    assert any_of(terms_of("heart AND heart OR")) == '"heart" OR "AND" OR "OR"'
+    assert terms_of("a.b:c") == ["b", "c"]
 
 
 @pytest.mark.parametrize("question", ["", " ", "\n\t", "?!", "...", "_", "*", '""', "🍄", "\u0301"])
 def test_a_question_without_words_asks_nothing(question: str) -> None:
-    assert match_expression(question) is None
+    assert terms_of(question) == []
 
 
 def test_only_the_beginning_of_a_very_long_question_is_looked_at() -> None:
     words = [f"w{number}" for number in range(100_000)]
-    expression = match_expression(" ".join(words))
-    assert expression
-    assert len(expression) < 5 * QUESTION_CHARACTERS_MAX
+    assert 0 < len(" ".join(terms_of(" ".join(words)))) <= QUESTION_CHARACTERS_MAX
     assert finds(" ".join(words), "w0")
     assert not finds(" ".join(words), "w99999")
     assert found("漢" * 100_000, ["漢"]) == []
@@ -288,34 +287,36 @@ def test_only_the_beginning_of_a_very_long_question_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "attributes", "words"),
+    ("name", "attributes", "title", "body"),
     [
-        ("Aspirin", {}, ["Aspirin"]),
-        ("", {}, []),
-        ("", {"note": "heart"}, ["heart"]),
-        ("Aspirin", {"note": "heart", "class": "NSAID"}, ["Aspirin", "NSAID", "heart"]),
-        ("Aspirin", {"a": {"b": [{"c": "x"}, "y"]}, "t": ("z",)}, ["Aspirin", "x", "y", "z"]),
-        ("Aspirin", {"n": 5, "f": 1.5, "b": True, "x": None, "e": [], "o": {}}, ["Aspirin"]),
-        ("Aspirin", {"heart": 1}, ["Aspirin"]),
+        ("Aspirin", {}, "Aspirin", ""),
+        ("Aspirin", {"note": "heart", "class": "NSAID"}, "Aspirin", "NSAID heart"),
+        ("Aspirin", {"a": {"b": [{"c": "x"}, "y"]}, "t": ("z",)}, "Aspirin", "x y z"),
+        ("Aspirin", {"n": 5, "f": 1.5, "b": True, "x": None, "e": [], "o": {}}, "Aspirin", ""),
+        ("Aspirin", {"heart": 1}, "Aspirin", ""),
+        ("Aspirin", {"aliases": ["ASA"], "name": "Pill"}, "Aspirin Pill ASA", "ASA"),
+        ("Aspirin", {"aliases": [["x"]], "name": ["Pill"]}, "Aspirin", "x Pill"),
+        ("loadFile", {}, "loadFile load File", ""),
+        ("concept://shop/src/a.py/Cart", {"name": "Cart"}, "Cart", "shop/src/a.py/Cart"),
     ],
 )
-def test_the_name_and_every_text_in_the_attributes_are_indexed(
-    name: str, attributes: dict[str, Any], words: list[str]
+def test_the_names_and_every_text_in_the_attributes_are_indexed(
+    name: str, attributes: dict[str, Any], title: str, body: str
 ) -> None:
-    assert document_text(name, attributes).split() == words
+    assert concept_document(name, attributes)[1:] == (title, body)
 
 
 def test_texts_next_to_each_other_do_not_run_together() -> None:
-    text = document_text("heart", {"a": "beat", "b": ["rate", "limit"]})
-    assert text.split() == ["heart", "beat", "rate", "limit"]
+    document = concept_document("heart", {"a": "beat", "b": ["rate", "limit"]})
+    assert document.body.split() == ["beat", "rate", "limit"]
 
 
 def test_a_very_long_text_is_indexed_up_to_a_limit() -> None:
     long = "heart " * TEXT_CHARACTERS_MAX
-    text = document_text("Aspirin", {"a": long, "b": "lungs"})
-    assert TEXT_CHARACTERS_MAX - len(" heart") <= len(text) <= TEXT_CHARACTERS_MAX
-    assert "lungs" not in text
-    assert text.startswith("Aspirin")
+    document = concept_document("Aspirin", {"a": long, "b": "lungs"})
+    assert TEXT_CHARACTERS_MAX - len(" heart") <= len(document.body) <= TEXT_CHARACTERS_MAX
+    assert "lungs" not in document.body
+    assert document.title == "Aspirin"
 
 
 def test_plain_text_is_indexed_as_it_is() -> None:

@@ -332,7 +332,7 @@ def test_views_of_others_stay_as_they_are_even_if_they_are_broken(path: Path) ->
         "UPDATE head SET edges_root = concepts_root WHERE seq = (SELECT min(seq) FROM head)",
     ],
 )
-@pytest.mark.parametrize("format_", OLD)
+@pytest.mark.parametrize("format_", range(1, upgrades.HEAD_IN_TX_SINCE))
 def test_a_file_whose_head_disagrees_with_its_transactions_is_not_upgraded(
     path: Path, format_: int, damage: str
 ) -> None:

@@ -16,7 +16,7 @@ Modules, in the order in which a file passes through them:
 
 from mycel.knowledge.code.analysis import LANGUAGES, analyse, missing_extra
 from mycel.knowledge.code.facts import Call, FileFacts, Import, Link, Symbol, decode, encode
-from mycel.knowledge.code.languages import Kind, detect, is_binary, is_test_path
+from mycel.knowledge.code.languages import Kind, detect, is_binary
 from mycel.knowledge.code.resolve import (
     FileEdge,
     FileEdges,
@@ -28,6 +28,7 @@ from mycel.knowledge.code.resolve import (
     outline,
     resolve,
 )
+from mycel.search.names import is_test_path
 
 __all__ = [
     "LANGUAGES",

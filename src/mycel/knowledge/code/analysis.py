@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 from mycel.knowledge.code.extract import extract
 from mycel.knowledge.code.facts import FileFacts
-from mycel.knowledge.code.languages import is_binary, is_test_path
+from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.markdown import links
+from mycel.search.names import is_test_path
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree

@@ -56,18 +56,6 @@ def is_binary(source: bytes) -> bool:
     return b"\0" in source[:BINARY_SNIFF_BYTES]
 
 
-def is_test_path(path: str) -> bool:
-    """Whether a file at this path is test code, by the conventions of the languages.
-
-    >>> [is_test_path(p) for p in ("a/test_x.py", "x_test.go", "x.spec.ts", "src/contest.py")]
-    [True, True, True, False]
-    """
-    *folders, name = path.split("/")
-    if not _TEST_FOLDERS.isdisjoint(map(str.lower, folders)):
-        return True
-    return _TEST_NAME.fullmatch(name) is not None
-
-
 def _suffix(name: str) -> str:
     _, dot, suffix = name.rpartition(".")
     return suffix.lower() if dot else ""
@@ -115,17 +103,6 @@ _CPP_HEADER: Final = re.compile(
     rb"^[ \t]*+(?:class\s++\w|namespace\b|template\s*+<|using\s++\w"
     rb"|public:|private:|protected:)",
     re.MULTILINE,
-)
-
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
-_TEST_NAME: Final = re.compile(
-    r"""
-      test_\w+\.(?:py|c|cc|cpp|cxx|rb)
-    | (?:\w+_tests?|conftest)\.(?:py|go|c|cc|cpp|cxx|rs|rb|dart|exs)
-    | .+\.(?:test|spec)\.[cm]?[jt]sx?
-    | (?:\w+(?:Tests?|IT|Spec)|Test[A-Z]\w*)\.(?:java|kt|scala|cs|swift|php)
-    """,
-    re.VERBOSE,
 )
 
 _LANGUAGES: Final = {

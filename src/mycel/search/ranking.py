@@ -1,0 +1,179 @@
+"""How well an element fits a question: named stages, and one table of what each is worth.
+
+    name       a full name of the element is the question
+    alias      one of its aliases is
+    segment    the end of its path is: the last segment, or a qualified name (`json.dumps`); with
+               segments left out between (`urls.reverse`) it is worth a little less
+    spelling   its name is the question but for spaces, marks and the suffix of a file: `query set`
+               for `QuerySet`, `cart` for `cart.py`
+    beginning  its name begins with the question; the more of the name it is, the higher
+    parts      all words of the question are parts of its name; likewise
+    words      its text has words of the question: the share of them that it has, times a half to
+               one for its BM25 score beside the best of those that have most words
+    stems      the same where a word only begins like the last word of the question
+
+A stage gives a score between its least and its most, and an element has the best score of its
+stages. Tests and generated files have a little less (`ASIDE_FACTOR`), unless the question is about
+tests. So every score is between 0 and 1, and means the same for every question. Of elements with
+one score, those come first that are written just like the question, then those that more links
+lead to, then the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+from unicodedata import normalize
+
+from mycel.search.analysis import QUESTION_CHARACTERS_MAX, terms_of
+from mycel.search.names import Called, Standing, called, key, parts, segments_asked, squeeze
+
+Stage = Literal["name", "alias", "segment", "spelling", "beginning", "parts", "words", "stems"]
+
+
+class Weight(NamedTuple):
+    """The scores that a stage gives."""
+
+    least: float
+    most: float
+
+    def score(self, share: float) -> float:
+        """The score of an element that fits a stage by a share, from 0 to 1."""
+        return self.least + (self.most - self.least) * share
+
+
+WEIGHTS: Final[dict[Stage, Weight]] = {
+    "name": Weight(1.0, 1.0),
+    "alias": Weight(0.97, 0.97),
+    "segment": Weight(0.94, 0.95),
+    "spelling": Weight(0.92, 0.92),
+    "beginning": Weight(0.8, 0.9),
+    "parts": Weight(0.8, 0.9),
+    "words": Weight(0.0, 0.8),
+    "stems": Weight(0.0, 0.4),
+}
+
+ASIDE_FACTOR: Final = 0.94
+"""What the score of a test or a generated file is multiplied with."""
+
+TERMS_MAX: Final = 16
+"""Of a longer question, so many of its longest words are looked for: those say most."""
+
+_ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
+
+
+class Question:
+    """What was asked, as each stage needs it."""
+
+    def __init__(self, text: str) -> None:
+        text = " ".join(normalize("NFC", text[:QUESTION_CHARACTERS_MAX]).split())
+        self.text = text.encode(errors="ignore").decode().replace("\0", "")
+        self.folded = folded(self.text)
+        self.key = key(self.text)
+        self.segments = segments_asked(self.text)
+        terms = terms_of(self.text)
+        self.parts = frozenset(parts(" ".join(terms)))
+        if len(terms) > TERMS_MAX:
+            terms = sorted(terms, key=lambda term: -len(term))[:TERMS_MAX]
+        self.terms = terms
+        self.is_about_tests = not self.parts.isdisjoint(_ABOUT_TESTS)
+
+    def keys(self) -> set[str]:
+        """The keys of names that the question may be."""
+        return {each for each in (self.key, *self.segments[-1:]) if each}
+
+
+class Fit(NamedTuple):
+    """How well a concept fits a question by its names and its text."""
+
+    score: float
+    is_named: bool
+    """Whether a name fits, and not its text alone."""
+    same_case: bool
+    """Whether a name is written just like the question."""
+
+
+def fit(question: Question, name: str, attributes: Mapping[str, Any], words: float) -> Fit:
+    """The fit of a concept; `words` is the score of its text."""
+    names = called(name, attributes)
+    stage, share = _stage(question, names) if _may_be_named(question, names) else (None, 0.0)
+    score = words if stage is None else max(words, WEIGHTS[stage].score(share))
+    if names.standing is Standing.ASIDE and not question.is_about_tests:
+        score *= ASIDE_FACTOR
+    same_case = question.text in names.names or question.text.endswith(names.segments[-1])
+    return Fit(score, stage is not None, same_case)
+
+
+def by_words(
+    matched: Mapping[int, tuple[float, float]], stage: Literal["words", "stems"]
+) -> dict[int, float]:
+    """The scores of elements by number, from the share of terms and the BM25 score of each."""
+    _, best = max(matched.values(), default=(0.0, 0.0))
+    return {
+        number: WEIGHTS[stage].score(share * (0.5 + 0.5 * _part(bm25, best)))
+        for number, (share, bm25) in matched.items()
+    }
+
+
+def _part(bm25: float, best: float) -> float:
+    return 1.0 if bm25 >= best else max(0.0, bm25) / best
+
+
+def folded(name: str) -> str:
+    """A name without regard to case and white space."""
+    return " ".join(normalize("NFC", name).casefold().split())
+
+
+def _may_be_named(question: Question, names: Called) -> bool:
+    """Whether all parts of a question stand somewhere in the names: cheaper than every stage."""
+    squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
+    return all(each in squeezed for each in question.parts)
+
+
+def _stage(question: Question, names: Called) -> tuple[Stage | None, float]:
+    """The best stage by which names fit a question, and by which share."""
+    if any(folded(each) == question.folded for each in names.names):
+        return "name", 1.0
+    if any(folded(each) == question.folded for each in names.aliases):
+        return "alias", 1.0
+    share = _by_segments(question, names)
+    if share is not None:
+        return "segment", share
+    titles = names.titles
+    if question.key and any(key(each) == question.key for each in (*titles, names.segments[-1])):
+        return "spelling", 1.0
+    return max(
+        ((stage, share) for title in titles for stage, share in _partly(question, title)),
+        key=lambda found: found[1],
+        default=(None, 0.0),
+    )
+
+
+def _by_segments(question: Question, names: Called) -> float | None:
+    """1 if a path ends with the question, 0 if it does with segments left out, None otherwise."""
+    if question.folded == folded(names.pieces[-1]):
+        return 1.0
+    *asked, last = question.segments or ("",)
+    if not asked:
+        return None
+    for form in (names.segments, names.pieces):
+        keys = [key(each) for each in form]
+        if any("".join(keys[-count:]) == question.key for count in range(2, len(keys) + 1)):
+            return 1.0
+        if keys[-1] == last and _in_order(asked, keys[:-1]):
+            return 0.0
+    return None
+
+
+def _in_order(wanted: Sequence[str], among: Sequence[str]) -> bool:
+    rest = iter(among)
+    return all(each in rest for each in wanted)
+
+
+def _partly(question: Question, title: str) -> Iterator[tuple[Stage, float]]:
+    name = folded(title)
+    if question.folded and name.startswith(question.folded):
+        yield "beginning", len(question.folded) / len(name)
+    own = frozenset(parts(title))
+    if question.parts and question.parts <= own:
+        yield "parts", sum(map(len, question.parts)) / sum(map(len, own))
