@@ -392,6 +392,27 @@ def test_rows_of_the_past_are_those_of_then_with_the_schema_of_then(
         db.as_of(1).to_arrow("Person")
 
 
+def test_types_that_were_renamed_since_have_their_old_names_in_the_past() -> None:
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply("node Old { k: String @key }  edge Links: Old -> Old")
+        rows = [
+            {"type": "Old", "data": {"k": "a"}},
+            {"type": "Old", "data": {"k": "b"}},
+            {"edge": "Links", "from": "a", "to": "b", "data": {}},
+        ]
+        db.load(rows)
+        past = db.as_of(db.snapshot().seq)
+        db.schema.apply(
+            'node New @rename_from("Old") { k: String @key }'
+            ' edge Joins: New -> New @rename_from("Links")'
+        )
+        assert [row.get("type", row.get("edge")) for row in lines(db)] == ["New", "New", "Joins"]
+        assert lines(past) == rows
+        assert past.to_arrow("Links").num_rows == 1
+        with pytest.raises(TypeMismatch):
+            past.to_arrow("New")
+
+
 def test_what_a_graph_began_with_is_left_out_of_its_past_too() -> None:
     with mycel.open() as db:
         start = db.snapshot().seq
