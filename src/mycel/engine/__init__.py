@@ -9,7 +9,7 @@ Modules, in the order in which a command passes through them:
 - `values`       literals, and parameters in the place of placeholders
 - `planning`     from a parsed command to a plan
 - `find`         FIND, and pages that all show the same moment
-- `advice`       why a FIND may have found nothing
+- `advice`       why a FIND may have found nothing, or only nulls
 - `paging`       cursors
 - `matching`     what the WHERE of a statement binds
 - `references`   what a statement refers to: by id, by type and name, by pattern
@@ -18,6 +18,7 @@ Modules, in the order in which a command passes through them:
 - `delete`       DELETE
 - `update`       UPDATE
 - `merge`        MERGE
+- `metadata`     warnings about metadata that a command gives
 - `guards`       the guards of every graph, in order
 - `definitions`  definitions as guards read them
 - `constraints`  the guard of flexible definitions
