@@ -4,6 +4,7 @@ Modules, in the order in which a call passes through them:
 
 - `app`         the root command and all others under it; `run` is one call, from words to status
 - `context`     options that stand before or after any command, and the database they lead to
+- `folders`     the folders that databases at home belong to, and the database of a folder
 - `parameters`  what people type: JSON, moments, hashes, and elements as ids or as Type:name
 - `databases`   init, doctor
 - `demo`        demo
@@ -26,6 +27,7 @@ Modules, in the order in which a call passes through them:
 - `serve`       serve: the graph over HTTP
 - `clients`     how programs that speak MCP are told about a graph
 - `registering` the files of these programs: our entry in them
+- `jsonc`       JSON with comments: reading it, and changing one member
 - `labels`      ids with the names that people know
 - `output`      tables for people, one JSON object per line for programs
 - `failures`    from any exception to one message and an exit status

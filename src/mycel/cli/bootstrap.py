@@ -61,7 +61,8 @@ def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max
     folder = session.directory = check_folder(path)
     out = session.out
     with open_or_create(session) as db:
-        work = Bootstrap(knowledge_of(session, db, folder), bytes_max=bytes_max, jobs=jobs)
+        knowledge = knowledge_of(session, db, session.root())
+        work = Bootstrap(knowledge, folder, bytes_max=bytes_max, jobs=jobs)
         with _progress(out) as report:
             summary = work.run(report)
         _tell(out, summary)

@@ -14,7 +14,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,7 +77,7 @@ def server_name(place: Place) -> str:
     >>> server_name(Place(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
     'mycel-shop-41e20c9a'
     """
-    # Late: see `workspace_of`.
+    # Late: see `folders.hashed_name`.
     from hashlib import sha256
 
     said = place.workspace or place.path.stem
@@ -129,6 +129,8 @@ class Client:
     is_shared: bool = False
     """Whether all projects share the file."""
     is_toml: bool = False
+    has_comments: bool = False
+    """Whether its JSON may have comments."""
     has_type: bool = False
     """Whether an entry says that it is a command."""
     afterwards: str = ""
@@ -166,22 +168,47 @@ def client(name: ClientName, folder: Path) -> Client:
             )
         case "cursor":
             path, noted = folder / ".cursor" / "mcp.json", "Enable it in Cursor's settings, MCP."
-            return Client(name, "Cursor", path, "mcpServers", afterwards=noted)
+            return Client(name, "Cursor", path, "mcpServers", has_comments=True, afterwards=noted)
         case "vscode":
             path, noted = folder / ".vscode" / "mcp.json", "Start it there, or in the chat's tools."
-            return Client(name, "VS Code", path, "servers", has_type=True, afterwards=noted)
+            return Client(
+                name,
+                "VS Code",
+                path,
+                "servers",
+                has_comments=True,
+                has_type=True,
+                afterwards=noted,
+            )
         case "codex":
-            home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-            path, noted = home / "config.toml", "Start a new session of Codex."
+            own, shared = codex_files(folder)
+            # A project that has a file of its own for Codex gets our entry there.
+            is_shared = own == shared or not own.exists()
+            trusted = "" if is_shared else "Codex reads it if it trusts the project. "
             return Client(
                 name,
                 "Codex",
-                path,
+                shared if is_shared else own,
                 "mcp_servers",
-                is_shared=True,
+                is_shared=is_shared,
                 is_toml=True,
-                afterwards=noted,
+                afterwards=f"{trusted}Start a new session of Codex.",
             )
+
+
+def codex_files(folder: Path) -> tuple[Path, Path]:
+    """Where Codex has the servers of a project, and those of all projects."""
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    return folder / ".codex" / "config.toml", home / "config.toml"
+
+
+def known_clients(folder: Path) -> Iterator[Client]:
+    """Every file that may tell a client of us, of the project and of all projects."""
+    for name in CLIENTS:
+        found = client(name, folder)
+        yield found
+        if name == "codex" and not found.is_shared:
+            yield replace(found, path=codex_files(folder)[1], is_shared=True)
 
 
 def _claude_desktop() -> Path:

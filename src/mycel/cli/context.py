@@ -19,15 +19,16 @@ import click as bare_click
 import rich_click as click
 from click.core import ParameterSource
 
+from mycel.cli import folders
 from mycel.cli.output import Output
 from mycel.errors import NotADatabase
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
 
-HOME_FOLDER = ".knowledge_engine"
 EVERYWHERE = "Options of every command"
 
+CANDIDATES_NAMED = 3
 _NAMED = ("--workspace", "MYCEL_WORKSPACE")
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
 
@@ -40,6 +41,8 @@ class Place:
     workspace: str | None
     """None if the file itself was named."""
     chosen_by: str
+    folder: Path | None = None
+    """The folder that the database belongs to, if that is known."""
 
     @property
     def is_default(self) -> bool:
@@ -83,22 +86,85 @@ class Session:
         ):
             if option in source:
                 return _place(option, source[option], name)
-        if self.directory is not None:
-            return _place("workspace", workspace_of(self.directory), "the folder")
-        return _place("workspace", workspace_of(_current_directory()), "the current directory")
+        return self._own_place(above=True)
+
+    def own_place(self) -> Place:
+        """The same for a command that makes a database: one of a folder above does not count."""
+        place = self.place()
+        is_above = place.folder is not None and place.chosen_by not in _NAMED
+        return self._own_place(above=False) if is_above else place
+
+    def _own_place(self, *, above: bool) -> Place:
+        """The database of the folder that the command is about, or else a new one for it."""
+        folder = self.directory or _current_directory()
+        home = _home()
+        owner = folders.found_from(home, folder, above=above)
+        if owner is None:
+            owner = folders.Owner(folders.new_name(home, folder), folder)
+        chosen_by = "the current directory" if self.directory is None else "the folder"
+        if owner.folder != folder:
+            chosen_by = f"the folder above, {owner.folder}"
+        path = folders.database_of(home, owner.workspace)
+        return Place(path, owner.workspace, chosen_by, owner.folder)
+
+    def root(self) -> Path:
+        """The folder that `file://` URIs are relative to, unless the command says otherwise.
+
+        That is the folder that the database belongs to, or else the current one.
+        """
+        current = self.directory or _current_directory()
+        folder = self.place().folder
+        return folder if folder is not None and current.is_relative_to(folder) else current
 
     def workspace(self, root: Path) -> str:
-        """The workspace of URIs that name none: the one that was named, or else the folder's name.
+        """The workspace of URIs that name none: the name of the database, or of the folder.
 
-        The name that a folder's database gets by itself is not one that anybody chose, even where a
-        client passes it on. Without its hash URIs are short, and the same on every machine.
+        A database that an earlier version has made for this folder has a hash in its name, and none
+        in its URIs.
         """
         # Late: see the package's docstring.
         from mycel.knowledge.uris import workspace_named
 
         place = self.place()
-        is_named = place.chosen_by in _NAMED and place.workspace != workspace_of(root)
-        return workspace_named(place.workspace if is_named and place.workspace else root.name)
+        if place.workspace is None:
+            return workspace_named(root.name)
+        if place.workspace == folders.hashed_name(root):
+            owner = folders.owner_of(_home(), place.workspace)
+            return workspace_named(root.name if owner is None else place.workspace)
+        return workspace_named(place.workspace)
+
+    def claim(self, place: Place) -> None:
+        """Let a database at home that was made just now belong to its folder.
+
+        So does one that was named, if the folder that it belonged to is gone: it was moved here.
+        """
+        if place.workspace is None:
+            return
+        home, folder = _home(), place.folder
+        if place.chosen_by in _NAMED:
+            owner = folders.owner_of(home, place.workspace)
+            if owner is None or owner.folder.exists():
+                return
+            folder = self.directory or _current_directory()
+        if folder is not None:
+            folders.claim(home, folders.Owner(place.workspace, folder))
+
+    def candidates(self, *, namesakes: bool = False) -> str:
+        """A sentence that names databases whose folder is gone; empty if there is none.
+
+        With `namesakes`, only those of a folder that had the name of this one.
+        """
+        if self.place().folder is None:
+            return ""
+        folder = self.directory or _current_directory()
+        found = folders.left_behind(_home(), folder)
+        if namesakes:
+            found = [each for each in found if each.folder.name == folder.name]
+        named = [
+            f"`mycel init --workspace {each.workspace}` goes on with that of {each.folder}"
+            for each in found[:CANDIDATES_NAMED]
+        ]
+        return f"If the folder was moved here: {'; '.join(named)}." if named else ""
 
     def open(self, *, reading: bool = False, **how: Any) -> Nexus:
         """The database, which has to be there; for `reading`, one that may not be written will do.
@@ -123,23 +189,8 @@ class Session:
             return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
         except NotADatabase as error:
             if not path.exists():
-                error.hint = f"Create one with `{place.creation}`."
+                error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
             raise
-
-
-def workspace_of(directory: Path) -> str:
-    """The workspace of a directory: its name, and a hash of its whole path.
-
-    Two directories of the same name get two workspaces.
-
-    >>> workspace_of(Path("/home/ada/My Notes"))
-    'my-notes-05090c43'
-    """
-    # Late: it takes a while to load, and most calls are about a database that was named.
-    from hashlib import sha256
-
-    slug = re.sub(r"[^a-z0-9]+", "-", directory.name.lower()).strip("-")[:40] or "root"
-    return f"{slug}-{sha256(str(directory).encode(errors='surrogateescape')).hexdigest()[:8]}"
 
 
 def _place(option: str, value: str, chosen_by: str) -> Place:
@@ -151,7 +202,10 @@ def _place(option: str, value: str, chosen_by: str) -> Place:
         raise click.UsageError(
             f"{value!r} cannot name a workspace: use up to 100 letters, digits, '.', '_' and '-'."
         )
-    return Place(_home() / HOME_FOLDER / f"knowledge_{value}.db", value, chosen_by)
+    home = _home()
+    owner = folders.owner_of(home, value)
+    folder = None if owner is None else owner.folder
+    return Place(folders.database_of(home, value), value, chosen_by, folder)
 
 
 def _expanded(path: str) -> Path:

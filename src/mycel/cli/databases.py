@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
 
-EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas"}
+EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas", "polars": "polars"}
 """As in pyproject.toml, each with what it brings."""
 
 Status = Literal["ok", "warn", "fail"]
@@ -108,7 +108,7 @@ def init(
     needy = [option for option, given in about.items() if given]
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
-    place = session.place()
+    place = session.own_place()
     named = [clients.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
     mode = "" if compat == "none" else compat
     server = clients.Server(clients.own_program(), place, Path.cwd(), mode, name)
@@ -131,8 +131,12 @@ def _create(session: Session, place: Place, *, bare: bool) -> None:
         # What an agent remembers is nobody else's business.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     existed = place.path.exists() and place.path.stat().st_size > 0
+    candidates = "" if existed else session.candidates(namesakes=True)
     with mycel.open(place.path, bootstrap=not (bare or existed)) as db:
         entries = db.snapshot().entries
+    session.claim(place)
+    if candidates:
+        session.out.note(candidates)
     path = str(place.path.absolute())
     session.out.say(
         f"There is a database already: {path}" if existed else f"Created {path}",
@@ -176,15 +180,15 @@ def doctor(session: Session) -> int:
     """Check the installation and the database; exit status 1 if something is broken."""
     out = session.out
     worst = 0
-    for finding in examine(session.place()):
+    for finding in examine(session.place(), session.root()):
         worst |= finding.status == "fail"
         mark = out.style(finding.status.ljust(4), fg=_COLOURS[finding.status])
         out.say(f"{mark}  {finding.check}: {finding.detail}", finding._asdict())
     return worst
 
 
-def examine(place: Place) -> Iterator[Finding]:
-    """Everything there is to say, most basic first."""
+def examine(place: Place, folder: Path) -> Iterator[Finding]:
+    """Everything there is to say, most basic first; `folder` is the project's."""
     yield from _installation()
     try:
         # Late: see the package's docstring; and an installation without it is what we look for.
@@ -199,7 +203,7 @@ def examine(place: Place) -> Iterator[Finding]:
     yield from _location(place)
     if place.path.exists():
         yield from _database(place.path)
-    yield from _clients()
+    yield from _clients(folder)
 
 
 def _installation() -> Iterator[Finding]:
@@ -275,12 +279,10 @@ def _port() -> Finding:
     return Finding("ok", "port", f"{PORT} is free")
 
 
-def _clients() -> Iterator[Finding]:
+def _clients(folder: Path) -> Iterator[Finding]:
     """Whether those that were told of us could start us."""
     known = [
-        each
-        for name in clients.CLIENTS
-        for each in registering.registered(clients.client(name, Path.cwd()))
+        each for client in clients.known_clients(folder) for each in registering.registered(client)
     ]
     for each in known:
         trouble = each.trouble or (_startable(each.command) if each.url is None else None)

@@ -13,7 +13,6 @@ import rich_click as click
 from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.failures import INTERRUPTED
 from mycel.errors import NotADatabase
-from mycel.knowledge.limits import CONTEXT_NODES, CONTEXT_NODES_MAX
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge import Knowledge
@@ -23,10 +22,9 @@ COMPATIBLE = ("memory",)
 
 context_option = click.option(
     "--context-size",
-    default=CONTEXT_NODES,
-    type=click.IntRange(1, CONTEXT_NODES_MAX),
+    type=int,
     metavar="NODES",
-    help=f"How many nodes the active context holds ({CONTEXT_NODES})",
+    help="How many nodes the active context holds; 100 unless said otherwise",
 )
 """The option of every command that serves active contexts."""
 
@@ -36,7 +34,7 @@ context_option = click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="PATH",
-    help="The folder that file:// URIs are relative to; the current one unless said otherwise",
+    help="The folder that file:// URIs are relative to; the project's unless said otherwise",
 )
 @click.option("--readonly", is_flag=True, help="Offer no tool that writes")
 @click.option(
@@ -52,7 +50,7 @@ def mcp(
     root: Path | None,
     readonly: bool,
     compat: str | None,
-    context_size: int,
+    context_size: int | None,
 ) -> int:
     """Serve the graph to an agent over MCP, on standard input and output.
 
@@ -68,7 +66,7 @@ def mcp(
             from mycel.mcp.stdio import serve
 
             db = closing.enter_context(open_served(session, readonly=readonly))
-            folder = (Path.cwd() if root is None else root).resolve()
+            folder = (session.root() if root is None else root).resolve()
             if compat == "memory":
                 from mycel.mcp import compat as memory
 
@@ -111,18 +109,25 @@ def open_or_create(session: Session, **how: Any) -> Nexus:
         if place.is_default:
             # What an agent remembers is nobody else's business.
             place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if candidates := session.candidates(namesakes=True):
+            session.out.note(f"A new graph is made for this folder. {candidates}")
         # Also where somebody was interrupted while making one. Another file is refused here too.
         mycel.open(place.path).close()
+        session.claim(place)
     return session.open(memory="modest", **how)
 
 
 def knowledge_of(
-    session: Session, db: Nexus, root: Path, *, context_size: int = CONTEXT_NODES
+    session: Session, db: Nexus, root: Path, *, context_size: int | None = None
 ) -> Knowledge:
-    """The knowledge of a session's workspace, with its files below a folder."""
+    """The knowledge of a session's workspace, with its files below a folder.
+
+    Raises:
+        ConstraintViolation: there is no context of this size.
+    """
     # Late: see the package's docstring.
     from mycel.knowledge.context import ActiveContext
     from mycel.knowledge.knowledge import Knowledge
 
-    context = ActiveContext(context_size)
+    context = None if context_size is None else ActiveContext(context_size)
     return Knowledge(db, workspace=session.workspace(root), root=root, context=context)

@@ -150,7 +150,7 @@ def _at_path(graph: HasConcepts, path: str) -> Concept | None:
     session = None if context is None else context.find_object(Session)
     if session is None:
         return None
-    workspace = session.workspace(Path.cwd())
+    workspace = session.workspace(session.root())
     with suppress(InvalidId):
         uris = (parse(path, workspace, kind=kind).text for kind in ("concept", "file"))
         return next(filter(None, (_node(graph, uri) for uri in uris)), None)

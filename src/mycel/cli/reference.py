@@ -50,12 +50,17 @@ mycel verify --replay
   What was typed is kept in `~/.knowledge_engine/kip_history`.
 - **JSON** stands in place, or in a file as `@file.json`; `@-` reads standard input.
 - **The database** is the file that `--db` names, or else the one of `--workspace`, `MYCEL_DB`,
-  `MYCEL_WORKSPACE`, in this order. Without any of them it belongs to the current directory: the
-  workspace is then the directory's name with a short hash of its path. Databases of workspaces are
-  `~/.knowledge_engine/knowledge_<workspace>.db`. `mycel doctor` shows which one it is, and why.
-- **URIs** of a workspace that was named begin with its name; those of a folder's own database begin
-  with the folder's name, without the hash: `mycel bootstrap ~/code/shop` makes
-  `file://shop/src/cart.py`.
+  `MYCEL_WORKSPACE`, in this order. Without any of them it is that of the current directory, or of
+  the nearest one above that has a database, as git finds a repository; `mycel init` makes one for
+  the current directory itself. Databases of workspaces are
+  `~/.knowledge_engine/knowledge_<workspace>.db`, and a small file beside each says which folder it
+  belongs to. `mycel doctor` shows which one it is, and why.
+- **The workspace** of a folder has the folder's name; a hash of its path follows where another
+  folder of that name was first. It is the name of the file and begins all URIs: `mycel bootstrap
+  ~/code/shop` makes `file://shop/src/cart.py` in `knowledge_shop.db`. Where `--db` names a file,
+  URIs begin with the name of the folder.
+- **A folder that was moved** is another folder. A command that finds no database names those whose
+  folder is gone; `mycel init --workspace NAME` gives one of them to the current directory.
 
 ## What comes out
 

@@ -1,9 +1,9 @@
 """What the files of clients say of us: our entry is written there, and looked for.
 
 Each client has a file of its own, with entries of others in it. Ours is written and nothing else is
-touched: JSON is read, changed and written again in its own indentation; in TOML only the lines of
-our own table change, so that comments stay, and the result is read again to be sure. What cannot
-be done so, such as JSON with comments, is left alone, and the error says what to write by hand.
+touched: in JSON only our own member changes, in TOML only the lines of our own table, so that
+comments stay; the result is read again to be sure. What cannot be done so is left alone, and the
+error says what to write by hand.
 
 An entry that leads to this graph already is the one to write, whatever it is called. One that leads
 elsewhere is not taken over unless that is asked for.
@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import rich_click as click
 
+from mycel.cli import jsonc
 from mycel.cli.clients import NAME, PLACES, Client, Server, options_of, toml_value
 from mycel.errors import ConstraintViolation, DatabaseError, MycelError
 
@@ -128,6 +129,7 @@ def _read(client: Client) -> str | None:
 def _load(client: Client, text: str) -> Any:
     if client.is_toml:
         return tomllib.loads(text)
+    text = jsonc.plain(text) if client.has_comments else text
     return json.loads(text) if text.strip() else {}
 
 
@@ -135,8 +137,8 @@ def _parse(client: Client, text: str | None) -> dict[str, Any]:
     try:
         whole = _load(client, text or "")
     except ValueError as error:
-        said = "no TOML" if client.is_toml else "no plain JSON"
-        raise _refusal(client, f"it is {said}: {error}") from None
+        said = "TOML" if client.is_toml else "JSON" if client.has_comments else "plain JSON"
+        raise _refusal(client, f"it is no {said}: {error}") from None
     if not isinstance(whole, dict):
         raise _refusal(client, f"{client.key!r} is no object in it")
     return whole
@@ -171,8 +173,10 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
     servers[name] = entry | kept
     if client.is_toml:
         return _toml_after(client, name, entry, before, whole)
-    end = "\n" if before.endswith("\n") else ""
-    return json.dumps(whole, indent=_indent(before), ensure_ascii=False) + end
+    after = jsonc.with_member(before, (client.key, name), servers[name], _indent(before))
+    if _load(client, after) != whole:
+        raise _refusal(client, f"{name!r} cannot be written without touching others")
+    return after
 
 
 def _command(entry: object) -> list[str]:
@@ -213,9 +217,9 @@ def _taken(client: Client, name: str, elsewhere: str) -> MycelError:
     )
 
 
-def _indent(text: str) -> int | str:
+def _indent(text: str) -> str:
     found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return 2 if found is None else found[1]
+    return "  " if found is None else found[1]
 
 
 def _toml_after(

@@ -94,8 +94,8 @@ _TOKEN_BYTES_MAX = 4096
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="PATH",
-    help="The folder that file:// URIs are relative to; that of --bootstrap, or else the current"
-    " one, unless said otherwise",
+    help="The folder that file:// URIs are relative to; that of --bootstrap, or else the"
+    " project's, unless said otherwise",
 )
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
@@ -115,7 +115,7 @@ def serve(
     project: Path | None,
     root: Path | None,
     readonly: bool,
-    context_size: int,
+    context_size: int | None,
     verbose: bool,
 ) -> None:
     """Serve the graph over HTTP until Ctrl-C or SIGTERM.
@@ -146,7 +146,7 @@ def serve(
     )
     sockets = bind(addresses)
     try:
-        folder = (root or project or Path.cwd()).resolve()
+        folder = (root or project or session.root()).resolve()
         # What --bootstrap brings in is written here, whatever others may do.
         with _graph(session, policy, readonly=readonly and project is None) as db:
             if project is not None:
@@ -216,7 +216,7 @@ def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
 
 
 def _application(
-    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int
+    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
 ) -> Guard:
     # Late: see the package's docstring.
     from mycel.syntax.collecting import collector_paused
@@ -232,14 +232,16 @@ def _application(
     return app
 
 
-def _door(session: Session, db: Nexus, policy: Policy, root: Path, context_size: int) -> Door:
+def _door(
+    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
+) -> Door:
     # Late: see the package's docstring.
     from mycel.http.app import Door
     from mycel.knowledge.context import Contexts
     from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
 
     workspace = session.workspace(root)
-    contexts = Contexts(size_max=context_size)
+    contexts = Contexts() if context_size is None else Contexts(size_max=context_size)
     app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly, contexts=contexts)
     return Door(PATH, "mcp", app, BODY_BYTES_MAX)
 

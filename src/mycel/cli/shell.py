@@ -23,7 +23,6 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 
 from mycel.cli.answers import answer, first_word
-from mycel.cli.context import HOME_FOLDER
 from mycel.cli.editing import (
     Known,
     indent_of_closing,
@@ -33,6 +32,7 @@ from mycel.cli.editing import (
     without_semicolon,
 )
 from mycel.cli.failures import report
+from mycel.cli.folders import HOME_FOLDER
 from mycel.cli.kip import execute, named_value, parameters_by
 from mycel.cli.labels import labels
 from mycel.cli.output import Output, PipeClosed, count, has_colour, is_terminal, json_line

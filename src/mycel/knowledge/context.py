@@ -214,7 +214,7 @@ class Contexts:
         if count_max < 1:
             raise ConstraintViolation("There must be room for one context at least.")
         self._count_max: Final = count_max
-        self._size_max: Final = size_max
+        self._size_max: Final = ActiveContext(size_max).size_max
         self._lock: Final = Lock()
         self._contexts: OrderedDict[str, ActiveContext] = OrderedDict()
 

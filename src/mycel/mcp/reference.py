@@ -35,9 +35,10 @@ A client starts the command itself, in the folder of the project. Most of them t
 }
 ```
 
-- **The database** is that of the current directory, or the one that `--db` or `--workspace` names
-  (see [cli.md](cli.md)). It is created if it is not there, unless the server only reads.
-- **`--root PATH`** is the folder that `file://` URIs are relative to; without it, the current one.
+- **The database** is that of the project the server starts in, or the one that `--db` or
+  `--workspace` names (see [cli.md](cli.md)). It is created if it is not there, unless the server
+  only reads.
+- **`--root PATH`** is the folder that `file://` URIs are relative to; without it, the project's.
   Nothing outside of it is ever read, symbolic links included.
 - **`--context-size NODES`** is how many nodes the active context holds.
 - **`--readonly`** offers no tool that writes, and creates no database.

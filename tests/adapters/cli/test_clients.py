@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mycel.cli import clients, databases, serve
-from mycel.cli.context import Place, workspace_of
+from mycel.cli import clients, databases, jsonc, serve
+from mycel.cli.context import Place
 from tests.adapters.cli.conftest import Run, needs_posix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,7 +67,7 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
     path = path_of(client, project)
     assert str(path) in done.stdout
     ((name, entry),) = entries_in(path).items()
-    assert name == (f"mycel-{workspace_of(project)}" if client in SHARED else "mycel")
+    assert name == ("mycel-project" if client in SHARED else "mycel")
     assert f"as {name}:" in done.stdout
     assert entry["command"] == sys.executable
     arguments = entry["args"]
@@ -150,14 +150,57 @@ def test_comments_in_toml_stay(run: Run, project: Path) -> None:
     assert run("init", "--client", "codex").status == 0
     after = path.read_text()
     assert after.startswith(text)
-    assert entries_in(path).keys() == {"other", f"mycel-{workspace_of(project)}"}
+    assert entries_in(path).keys() == {"other", "mycel-project"}
+
+
+def test_comments_in_json_stay_where_a_client_allows_them(run: Run, project: Path) -> None:
+    path = path_of("vscode", project)
+    path.parent.mkdir()
+    texts = [
+        '{\n // Mine: {"a": "}"}\n "servers": {\n  "other": {"command": "x"}, // last\n },\n}\n',
+        '{\n\t"inputs": [], /* none, */\n\t"servers": {}\n}',
+        "// Nothing yet.\n{}\n",
+        '{"servers": {"other": {"command": "// no comment", "args": ["/*"]}}}',
+        '{\n "servers": {\n  "mycel": {"command": "old", "args": ["mcp"]}, // ours\n "b": {}\n}}',
+    ]
+    for text in texts:
+        path.write_text(text)
+        assert run("init", "--client", "vscode").status == 0
+        after = path.read_text()
+        before, whole = (json.loads(jsonc.plain(each)) for each in (text, after))
+        ours = whole["servers"].pop("mycel")
+        assert ours["args"][-2:] == ["--root", str(project)]
+        before.setdefault("servers", {}).pop("mycel", None)
+        assert whole == before
+        for comment in re.findall(r"// [A-Zlo].*|/\*.*\*/", text):
+            assert comment in after
+        assert run("init", "--client", "vscode", "--json").objects[-1]["changed"] is False
+        assert path.read_text() == after
+    assert '"command": "old"' not in after
+    assert "// ours\n" in after
+
+
+def test_codex_has_a_file_for_a_project_that_wants_one(run: Run, project: Path) -> None:
+    own, shared = project / ".codex" / "config.toml", path_of("codex", project)
+    run("init", "--client", "codex")
+    assert list(entries_in(shared)) == ["mycel-project"]
+    own.parent.mkdir()
+    own.write_text("# Of this project.\n")
+    done = run("init", "--client", "codex")
+    assert "if it trusts the project" in done.stdout
+    assert own.read_text().startswith("# Of this project.\n")
+    assert entry_in(own)["args"][-2:] == ["--root", str(project)]
+    known = [each["detail"] for each in run("doctor", "--json").objects if each["check"] == "Codex"]
+    assert [str(own) in each for each in known] == [True, False]
+    assert [str(shared) in each for each in known] == [False, True]
 
 
 @pytest.mark.parametrize(
     ("client", "text", "why"),
     [
-        ("cursor", "{broken", "no plain JSON"),
-        ("vscode", '{\n  // mine\n  "servers": {}\n}', "no plain JSON"),
+        ("cursor", "{broken", "no JSON"),
+        ("vscode", '{\n  // mine\n  "servers": {}', "no JSON"),
+        ("claude-code", '{\n  // mine\n  "mcpServers": {}\n}', "no plain JSON"),
         ("claude-code", "[]", "no object"),
         ("claude-desktop", '{"mcpServers": []}', "no object"),
         ("codex", "= broken", "no TOML"),
@@ -497,7 +540,8 @@ def test_the_doctor_says_whether_the_port_is_free(
 
 def test_the_doctor_knows_all_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert databases.EXTRAS.keys() == project["optional-dependencies"].keys() - {"dev"}
+    own = {"dev", "test", "check"}  # For those who work on Mycel itself.
+    assert databases.EXTRAS.keys() == project["optional-dependencies"].keys() - own
 
 
 def test_extras_that_are_missing_can_be_installed(

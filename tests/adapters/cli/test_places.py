@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mycel.cli.context import Session, workspace_of
+from mycel.cli.context import Session
+from mycel.cli.folders import hashed_name
 from tests.adapters.cli.conftest import Run
 
 
@@ -38,17 +39,18 @@ def test_shared_options_may_stand_anywhere_and_the_last_one_counts(
 def test_each_directory_has_a_database_of_its_own_at_home(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = []
+    paths, names = [], []
     for parent in ("one", "two"):
         project = tmp_path / parent / "My Project"
         project.mkdir(parents=True)
         monkeypatch.chdir(project)
         made = run("init", "--json").object
         assert made["created"] is True
-        assert made["workspace"] == workspace_of(Path.cwd())
-        assert made["workspace"].startswith("my-project-")
+        names.append(made["workspace"])
         assert run("define", "type", f"In_{parent}").status == 0
         paths.append(Path(made["path"]))
+    # Where another folder of the name was first, a hash of the path follows.
+    assert names == ["my-project", hashed_name(project)]
     assert len(set(paths)) == 2
     assert {path.parent for path in paths} == {Path.home() / ".knowledge_engine"}
     assert all(path.exists() for path in paths)
@@ -64,9 +66,9 @@ def test_the_folder_at_home_is_private(
 
 
 def test_a_directory_without_letters_still_has_a_workspace() -> None:
-    assert workspace_of(Path("/")).startswith("root-")
-    assert workspace_of(Path("/日本")).startswith("root-")
-    assert workspace_of(Path("/日本")) != workspace_of(Path("/中国"))
+    assert hashed_name(Path("/")).startswith("root-")
+    assert hashed_name(Path("/日本")).startswith("root-")
+    assert hashed_name(Path("/日本")) != hashed_name(Path("/中国"))
 
 
 def test_the_command_line_counts_more_than_the_environment(
@@ -183,21 +185,68 @@ def uris(run: Run, *words: str) -> list[str]:
     ]
 
 
-def test_uris_begin_with_the_name_of_the_folder(run: Run, shop: Path) -> None:
+def test_the_file_and_its_uris_have_one_name(run: Run, shop: Path) -> None:
     assert run("bootstrap").status == 0
     assert uris(run) == ["file://my-shop/README.md"]
+    assert "knowledge_my-shop.db" in path_of(run)
+    # So has the second folder of the name; and a client that passes it on sees the same.
+    other = shop.parent / "other" / "My Shop"
+    other.mkdir(parents=True)
+    (other / "a.md").write_text("# A")
+    assert run("bootstrap", other).status == 0
+    own = ("--workspace", hashed_name(other))
+    assert uris(run, *own) == [f"file://{hashed_name(other)}/a.md"]
 
 
-def test_a_client_that_passes_the_workspace_of_a_folder_on_sees_the_same_uris(
-    run: Run, shop: Path
+def test_databases_of_earlier_versions_are_found_with_their_uris(run: Run, shop: Path) -> None:
+    old = hashed_name(shop)
+    run("--workspace", old, "init")
+    assert f"knowledge_{old}.db" in path_of(run)
+    run("bootstrap")
+    assert uris(run) == uris(run, "--workspace", old) == ["file://my-shop/README.md"]
+    assert Session(given={"workspace": old}).workspace(shop) == "my-shop"
+
+
+def test_below_a_folder_its_database_is_found_and_nearer_ones_come_first(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = shop / "src" / "deep"
+    below.mkdir(parents=True)
+    (below / "b.md").write_text("# B")
+    run("bootstrap")
+    monkeypatch.chdir(below)
+    assert path_of(run).endswith(f"workspace my-shop, from the folder above, {shop})")
+    # The same files under the same URIs, whichever folder it is called in.
+    assert "0 files added" in run("bootstrap").stdout
+    assert sorted(uris(run)) == ["file://my-shop/README.md", "file://my-shop/src/deep/b.md"]
+    made = run("init", "--json").object
+    assert (made["created"], made["workspace"]) == (True, "deep")
+    assert "knowledge_deep.db" in path_of(run)
+    monkeypatch.chdir(below.parent)
+    assert "knowledge_my-shop.db" in path_of(run)
+
+
+def test_a_folder_that_was_moved_is_told_where_its_graph_is(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("bootstrap")
-    own = ("--workspace", workspace_of(shop))
-    assert "0 files added" in run("bootstrap", *own).stdout
-    assert uris(run, *own) == ["file://my-shop/README.md"]
-    session = Session(given={"workspace": workspace_of(shop)})
-    assert session.workspace(shop) == "my-shop"
-    assert session.workspace(shop.parent) == workspace_of(shop)
+    moved = shop.parent / "elsewhere" / "My Shop"
+    moved.parent.mkdir()
+    shop.rename(moved)
+    monkeypatch.chdir(moved)
+    remedy = "`mycel init --workspace my-shop` goes on with that of"
+    done = run("log")
+    assert done.status == 1
+    assert f"If the folder was moved here: {remedy} {shop}." in done.stderr
+    assert run("--workspace", "my-shop", "init").status == 0
+    assert uris(run) == ["file://my-shop/README.md"]
+    assert "0 files added" in run("bootstrap").stdout
+    # A workspace whose folder is there stays with it.
+    other = shop.parent / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    run("--workspace", "my-shop", "init")
+    assert "knowledge_other.db" in path_of(run)
 
 
 @pytest.mark.parametrize("named", ["--workspace", "MYCEL_WORKSPACE"])

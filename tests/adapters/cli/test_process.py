@@ -90,7 +90,7 @@ print(*sys.modules)
     assert (heavy | {"rich.console"}) & loaded == set()
     # Help needs no command but the root, and click is not asked which one it is.
     assert (heavy | {"importlib.metadata", "hashlib"}) & at_help == set()
-    root = {f"mycel.cli.{name}" for name in ("app", "context", "failures", "output")}
+    root = {f"mycel.cli.{name}" for name in ("app", "context", "failures", "folders", "output")}
     ours = {name for name in at_help if name.startswith("mycel.")}
     assert ours == root | {"mycel.cli", "mycel.errors"}
 

@@ -122,6 +122,8 @@ def test_a_handle_can_be_dropped() -> None:
     assert not contexts.drop(handle)
     with pytest.raises(ConstraintViolation):
         Contexts(0)
+    with pytest.raises(ConstraintViolation):
+        Contexts(size_max=0)
 
 
 # Traversal.
