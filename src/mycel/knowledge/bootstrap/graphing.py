@@ -247,6 +247,7 @@ def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) ->
         yield Edge(here, words.IMPORTS, namer.file(each.target), words.IMPORT_COST)
     for relation, cost, pairs in (
         (words.CALLS, words.CALL_COST, edges.calls),
+        (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
         (words.EXTENDS, words.EXTENDS_COST, edges.extends),
     ):
         for pair in pairs:

@@ -20,6 +20,7 @@ CONTAINS: Final = "contains"
 DEFINES: Final = "defines"
 IMPORTS: Final = "imports"
 CALLS: Final = "calls"
+MAY_CALL: Final = "may_call"
 EXTENDS: Final = "extends"
 TESTED_BY: Final = "tested_by"
 REFERENCES: Final = "references"
@@ -32,6 +33,7 @@ SYMBOL_COST: Final = 0.3
 MEMBER_COST: Final = 0.5
 IMPORT_COST: Final = 0.8
 CALL_COST: Final = 0.6
+MAY_CALL_COST: Final = 0.9
 EXTENDS_COST: Final = 0.4
 TEST_COST: Final = 0.8
 REFERENCE_COST: Final = 0.8
@@ -42,6 +44,8 @@ RELATIONS: Final[dict[str, str]] = {
     DEFINES: "A file defines a symbol, or a symbol another one inside it, such as a method.",
     IMPORTS: "A file imports another file of the project.",
     CALLS: "A symbol, or the top level of a file, calls a symbol.",
+    MAY_CALL: "A symbol, or the top level of a file, calls a method of this name on an object of"
+    " which nothing is known: one of those it leads to, or none.",
     EXTENDS: "A class or interface extends or implements another one.",
     TESTED_BY: "A file is tested by another file.",
     REFERENCES: "A document refers to a file, a folder or another document.",

@@ -45,7 +45,14 @@ from mycel.store.transaction import Transaction
 _GROUP_ROWS: Final = 4_000
 """How many rows are prepared at a time."""
 _COMPLETE: Final = "complete"
-_LEAVING: Final = (words.DEFINES, words.IMPORTS, words.CALLS, words.EXTENDS, words.REFERENCES)
+_LEAVING: Final = (
+    words.DEFINES,
+    words.IMPORTS,
+    words.CALLS,
+    words.MAY_CALL,
+    words.EXTENDS,
+    words.REFERENCES,
+)
 _REACHING: Final = (words.TESTED_BY, words.DOCUMENTED_BY)
 
 Place = tuple[int, int, int]

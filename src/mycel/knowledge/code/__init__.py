@@ -6,28 +6,33 @@ Modules, in the order in which a file passes through them:
 - `analysis`   from bytes to facts; loads tree-sitter when the first source comes
 - `syntax`     what the engine must know about a language
 - `python`, `javascript`, `go`, `rust`, `java`, `c_family`  the languages
+- `javascript_modules`  imports and exports of JavaScript
 - `extract`    the engine: from a syntax tree to facts
+- `scopes`     definitions as intervals of a source
+- `calls`      calls, variables and fields
 - `comments`   documentation above a definition
 - `markdown`, `manifests`  what is read without a grammar
 - `facts`      the facts themselves, and how they are stored
 - `places`     where the modules of a project are, by the rules of each language
-- `resolve`    what the names refer to: edges between files and symbols
+- `edges`      relations between files and symbols, and what they depend on
+- `names`      what a dotted name means in a place of a file
+- `receivers`  what a call means: the class of its object, or candidates by name
+- `resolve`    from files to edges
 """
 
 from mycel.knowledge.code.analysis import LANGUAGES, analyse, missing_extra
-from mycel.knowledge.code.facts import Call, FileFacts, Import, Link, Symbol, decode, encode
-from mycel.knowledge.code.languages import Kind, detect, is_binary
-from mycel.knowledge.code.resolve import (
+from mycel.knowledge.code.edges import (
     FileEdge,
     FileEdges,
     Place,
-    Project,
     Resolved,
     SymbolEdge,
     affected,
     outline,
-    resolve,
 )
+from mycel.knowledge.code.facts import Call, FileFacts, Import, Link, Symbol, decode, encode
+from mycel.knowledge.code.languages import Kind, detect, is_binary
+from mycel.knowledge.code.resolve import Project, resolve
 from mycel.search.names import is_test_path
 
 __all__ = [

@@ -104,7 +104,6 @@ class _Tools:
 
     syntax: Syntax
     facts: Query
-    bindings: Query
     parser: Callable[[], Parser]
 
     def read(self, source: bytes) -> FileFacts:
@@ -112,11 +111,8 @@ class _Tools:
         captures = None if _is_slow(tree.root_node) else _captures(self.facts, tree.root_node)
         if captures is None:
             return FileFacts(self.syntax.language, note=_NOT_SOURCE + "not analysed")
-        facts = extract(self.syntax, source, captures, self._bound_in)
+        facts = extract(self.syntax, source, captures)
         return replace(facts, note=note) if note else facts
-
-    def _bound_in(self, node: Node) -> list[Node]:
-        return (_captures(self.bindings, node) or {}).get("bound", [])
 
     def _parse(self, source: bytes) -> tuple[Tree, str]:
         if len(source) < _CAREFUL_FROM_BYTES:
@@ -205,7 +201,6 @@ def _tools(language: str) -> _Tools | str:
 
     return _Tools(
         syntax,
-        tree_sitter.Query(grammar, syntax.facts),
-        tree_sitter.Query(grammar, syntax.bindings),
+        tree_sitter.Query(grammar, syntax.facts + syntax.bindings),
         parser,
     )

@@ -44,7 +44,12 @@ class C(Syntax):
         (array_declarator declarator: (identifier) @bound)
         (init_declarator declarator: (identifier) @bound)
         (declaration declarator: (identifier) @bound)
+        (parameter_declaration) @typed
+        (declaration) @typed
+        (field_declaration) @field
     """
+    member = ("argument", "field")
+    result = "type"
     receivers: ClassVar[frozenset[str]] = frozenset({"this"})
     parents: ClassVar[frozenset[str]] = frozenset()
 
@@ -80,12 +85,33 @@ class C(Syntax):
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
         parts = super().callee(node, source)
         # `a.b()` and `a->b()` call a method of a value, unless it is `this`.
-        if len(parts) > 1 and node.type == "field_expression" and parts[0] != "this":
-            return ()
+        if node.type == "field_expression" and parts and parts[0].isidentifier():
+            return parts if parts[0] == "this" else (f".{parts[0]}", *parts[1:])
         return parts
 
-    def may_resolve(self, parts: tuple[str, ...], known: frozenset[str]) -> bool:
-        return True
+    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
+        for name, of in self._variables(node, source):
+            yield name.start_byte, of
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        for name, of in self._variables(node, source):
+            yield short_text(name, source), of
+
+    def _variables(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        """The variables of a declaration, without its functions, with their types."""
+        written = node.child_by_field_name("type")
+        of = self.type_name(short_text(written, source)) if written is not None else ""
+        for declarator in node.children_by_field_name("declarator"):
+            name = _variable(declarator)
+            value = declarator.child_by_field_name("value")
+            if name is not None and of == "auto":
+                yield name, self.value_type(value, source)
+            elif name is not None:
+                yield name, of
+
+    def maker(self, node: Node, source: bytes) -> str:
+        made = node.child_by_field_name("type") if node.type == "new_expression" else None
+        return dotted(short_text(made, source)) if made is not None else super().maker(node, source)
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         path = node.child_by_field_name("path")
@@ -130,6 +156,21 @@ class Cpp(C):
                     name = dotted(short_text(base, source))
                     if name:
                         yield name
+
+
+def _variable(declarator: Node) -> Node | None:
+    """The name in a declarator of a variable; None for a function."""
+    found: Node | None = declarator
+    for _ in range(_DECLARATORS_MAX):
+        if found is None or found.type == "function_declarator":
+            return None
+        if found.type in ("identifier", "field_identifier"):
+            return found
+        inner = found.child_by_field_name("declarator")
+        if inner is None and found.type == "reference_declarator":
+            inner = found.named_child(0)
+        found = inner
+    return None
 
 
 def _declared(node: Node, source: bytes) -> str:

@@ -17,8 +17,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
+
+RESULT: Final = "()"
+"""At the end of the first part of a callee: an object that is made by what stands before it."""
+LITERAL: Final = "!"
+"""The type of a variable or field that holds a literal."""
+UNKNOWN: Final = "?"
+"""The first part of a callee on an object of which nothing is known."""
 
 
 class Symbol(NamedTuple):
@@ -37,6 +44,8 @@ class Symbol(NamedTuple):
     doc: str = ""
     exported: bool = True
     bases: tuple[str, ...] = ()
+    returns: str = ""
+    """Of a function, the type of its result as a dotted name; "" when none is written."""
 
 
 class Import(NamedTuple):
@@ -61,8 +70,8 @@ class Import(NamedTuple):
 class Call(NamedTuple):
     """A call, once per caller and callee.
 
-    `callee` is the dotted name in parts; `self` and `super` stand for what the language calls so.
-    A caller of None is the file itself.
+    `callee` is the dotted name in parts; `self` and `super` stand for what the language calls so,
+    `RESULT` and `UNKNOWN` mark objects: see `calls`. A caller of None is the file itself.
     """
 
     caller: str | None
@@ -85,7 +94,8 @@ class FileFacts:
 
     `package` is the name that the file gives to the place it belongs to (package of Java and Go,
     module of go.mod, crate of Cargo.toml). `exports` are the pairs (name outside, name inside) of
-    JavaScript. `settings` are further pairs of a manifest. `note` says what was left out and why.
+    JavaScript. `fields` are pairs of the qualified name of a field and the type of what it holds.
+    `settings` are further pairs of a manifest. `note` says what was left out and why.
     """
 
     language: str
@@ -96,6 +106,7 @@ class FileFacts:
     is_test: bool = False
     package: str = ""
     exports: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
@@ -112,11 +123,12 @@ def decode(encoded: bytes) -> FileFacts | None:
         if version != FORMAT or len(values) != len(_FIELDS):
             return None
         row: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
-        row["symbols"] = tuple(Symbol._make((*s[:-1], tuple(s[-1]))) for s in row["symbols"])
+        row["symbols"] = tuple(Symbol._make((*s[:-2], tuple(s[-2]), s[-1])) for s in row["symbols"])
         row["imports"] = tuple(Import(i[0], _pairs(i[1]), *i[2:]) for i in row["imports"])
         row["calls"] = tuple(Call(c[0], tuple(c[1]), c[2]) for c in row["calls"])
         row["links"] = tuple(Link(*link) for link in row["links"])
-        row["exports"], row["settings"] = _pairs(row["exports"]), _pairs(row["settings"])
+        for name in ("exports", "fields", "settings"):
+            row[name] = _pairs(row[name])
         return FileFacts(**row)
     except (ValueError, TypeError, IndexError):
         return None

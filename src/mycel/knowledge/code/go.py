@@ -39,7 +39,13 @@ class Go(Syntax):
         (range_clause left: (expression_list (identifier) @bound))
         (var_spec name: (identifier) @bound)
         (const_spec name: (identifier) @bound)
+        (parameter_declaration) @typed
+        (short_var_declaration) @typed
+        (var_spec) @typed
+        (field_declaration) @field
     """
+    member = ("operand", "field")
+    result = "result"
     receivers: ClassVar[frozenset[str]] = frozenset()
     parents: ClassVar[frozenset[str]] = frozenset()
 
@@ -86,6 +92,35 @@ class Go(Syntax):
             name = dotted(short_text(base, source).partition("[")[0]) if base is not None else ""
             if name:
                 yield name
+
+    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
+        names = node.children_by_field_name("name")
+        left = node.child_by_field_name("left")
+        names = left.named_children if left is not None else names
+        for at, name in enumerate(names):
+            # Of several results the first is the object, the others are errors and the like.
+            yield name.start_byte, self._type(node, source) if not at or left is None else ""
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        for name in node.children_by_field_name("name"):
+            yield short_text(name, source), self._type(node, source)
+
+    def _type(self, node: Node, source: bytes) -> str:
+        """The type that is written for a variable, or what makes its value."""
+        written = node.child_by_field_name("type")
+        if written is not None:
+            return self.type_name(short_text(written, source))
+        values = node.child_by_field_name("right") or node.child_by_field_name("value")
+        value = values.named_child(0) if values is not None else None
+        return self.value_type(value, source)
+
+    def maker(self, node: Node, source: bytes) -> str:
+        if node.type == "unary_expression" and node.named_child_count:
+            node = node.named_children[0]
+        made = node.child_by_field_name("type") if node.type == "composite_literal" else None
+        if made is not None:
+            return self.type_name(short_text(made, source))
+        return super().maker(node, source)
 
     def receiver(self, node: Node, source: bytes) -> str:
         return self._receiver(node, source)[0] if node.type == "method_declaration" else ""

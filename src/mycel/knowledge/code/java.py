@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.facts import Import
 from mycel.knowledge.code.syntax import CALLEE_BYTES_MAX, Syntax, dotted, short_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+
+_OBJECTS: Final = frozenset({"this", "super"})
 
 
 class Java(Syntax):
@@ -36,7 +39,14 @@ class Java(Syntax):
         (resource name: (identifier) @bound)
         (inferred_parameters (identifier) @bound)
         (lambda_expression parameters: (identifier) @bound)
+        (formal_parameter) @typed
+        (local_variable_declaration) @typed
+        (enhanced_for_statement) @typed
+        (field_declaration) @field
+        (record_declaration parameters: (formal_parameters (formal_parameter) @field))
     """
+    member = ("object", "name")
+    result = "type"
     receivers: ClassVar[frozenset[str]] = frozenset({"this"})
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
@@ -59,9 +69,32 @@ class Java(Syntax):
                 if name:
                     yield name
 
-    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        if node.type != "method_invocation":
-            return super().callee(node, source)
+    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
+        for name, of in self._declared(node, source):
+            yield name.start_byte, of
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        for name, of in self._declared(node, source):
+            yield short_text(name, source), of
+
+    def _declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        written = node.child_by_field_name("type")
+        of = self.type_name(short_text(written, source)) if written is not None else ""
+        for declarator in node.children_by_field_name("declarator") or [node]:
+            name, value = (declarator.child_by_field_name(field) for field in ("name", "value"))
+            if name is not None:
+                made = self.maker(value, source) if of == "var" and value is not None else ""
+                yield name, made if of == "var" else of
+
+    def maker(self, node: Node, source: bytes) -> str:
+        if node.type == "object_creation_expression":
+            made = node.child_by_field_name("type")
+            return dotted(short_text(made, source)) if made is not None else ""
+        parts = self._invoked(node, source) if node.type == "method_invocation" else ()
+        is_value = len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS
+        return "" if is_value else ".".join(parts)
+
+    def _invoked(self, node: Node, source: bytes) -> tuple[str, ...]:
         arguments = node.child_by_field_name("arguments")
         start = node.start_byte
         end = arguments.start_byte if arguments is not None else start
@@ -69,9 +102,14 @@ class Java(Syntax):
             return ()
         return self.parts(source[start:end].decode("utf-8", "replace"))
 
-    def may_resolve(self, parts: tuple[str, ...], known: frozenset[str]) -> bool:
-        # A class of the same package needs no import; by convention it begins with a capital.
-        return super().may_resolve(parts, known) or parts[0][:1].isupper()
+    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
+        if node.type != "method_invocation":
+            return self.parts(short_text(node, source))
+        parts = self._invoked(node, source)
+        # By convention a class begins with a capital; what does not is a variable or a field.
+        if len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS:
+            return (f".{parts[0]}", *parts[1:])
+        return parts or super().callee(node, source)
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         text = short_text(node, source).removeprefix("import").strip().rstrip(";").strip()

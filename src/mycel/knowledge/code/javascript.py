@@ -63,6 +63,8 @@ _BINDINGS: Final = """
     (arrow_function parameter: (identifier) @bound)
     (catch_clause parameter: (identifier) @bound)
     (for_in_statement left: (identifier) @bound)
+    (variable_declarator name: (identifier)) @typed
+    (assignment_expression left: (member_expression object: (this))) @field
 """
 
 
@@ -128,9 +130,37 @@ class JavaScript(Syntax):
                     if name:
                         yield name
 
+    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
+        name = node.child_by_field_name("name") or node.child_by_field_name("pattern")
+        if name is not None:
+            yield name.start_byte, self._type(node, source)
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        left = node.child_by_field_name("left")
+        if left is not None:
+            name = left.child_by_field_name("property")
+        else:
+            name = node.child_by_field_name("name") or node.child_by_field_name("pattern")
+        value = node.child_by_field_name("right") or node.child_by_field_name("value")
+        if name is None:
+            return
+        of = self._type(node, source)
+        if not of and value is not None and value.type == "identifier":
+            of = "=" + short_text(value, source)
+        yield short_text(name, source), of
+
+    def _type(self, node: Node, source: bytes) -> str:
+        """The type that is written for a variable, or what makes its value."""
+        written = node.child_by_field_name("type")
+        if written is not None:
+            return self.type_name(short_text(written, source))
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        return "" if modules.is_required(value, source) else self.value_type(value, source)
+
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        parts = super().callee(node, source)
-        return parts or modules.required_parts(short_text(node, source))
+        text = short_text(node, source)
+        required = modules.required_parts(text) if text.startswith("require") else ()
+        return required or super().callee(node, source)
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         return modules.imports(node, source)
@@ -167,6 +197,10 @@ class TypeScript(JavaScript):
         + """
         (required_parameter pattern: (identifier) @bound)
         (optional_parameter pattern: (identifier) @bound)
+        (required_parameter pattern: (identifier) type: (_)) @typed
+        (optional_parameter pattern: (identifier) type: (_)) @typed
+        (required_parameter (accessibility_modifier)) @field
+        (public_field_definition) @field
     """
     )
 

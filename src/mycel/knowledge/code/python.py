@@ -17,10 +17,6 @@ _STRING: Final = re.compile(rb"""[rRuU]?("\""|'''|"|')""")
 _EMPTY_LINE: Final = re.compile(r"\n[^\S\n]*+\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
-# What stands around a name that is a parameter or a target.
-_AFTER_BOUND: Final = re.compile(rb"[\s\\]*+(?:[,)\]:]|=(?!=)|in\b)")
-_BEFORE_BOUND: Final = frozenset(b"" if c is None else c.encode() for c in (None, *"(,*;:=[\r\n\\"))
-_BEFORE_BOUND_WORDS: Final = (b"for", b"as", b"lambda")
 
 
 class Python(Syntax):
@@ -52,8 +48,15 @@ class Python(Syntax):
         (for_in_clause left: (identifier) @bound)
         (as_pattern_target (identifier) @bound)
         (named_expression name: (identifier) @bound)
+        (assignment left: (identifier)) @typed
+        (typed_parameter) @typed
+        (typed_default_parameter) @typed
+        (assignment left: (attribute object: (identifier))) @field
+        (class_definition body: (block (expression_statement
+            (assignment left: (identifier) type: (_)) @field)))
     """
     receivers: ClassVar[frozenset[str]] = frozenset({"self", "cls"})
+    member = ("object", "attribute")
     names_from_elsewhere = False
 
     def name(self, node: Node, source: bytes) -> str:
@@ -100,11 +103,28 @@ class Python(Syntax):
         pairs = tuple((there, here or there) for there, here in names)
         return (Import(within, pairs, level=len(text) - len(within)),)
 
-    def may_bind(self, source: bytes, start: int, end: int) -> bool:
-        if _AFTER_BOUND.match(source, end) is None:
-            return False
-        before = source[max(0, start - 16) : start].rstrip(b" \t")
-        return before[-1:] in _BEFORE_BOUND or before.endswith(_BEFORE_BOUND_WORDS)
+    def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
+        # What is bound stands at the beginning, but for the stars of `*a: A`.
+        of = self._type(node, source)
+        return ((node.start_byte, of),) if of else ()
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None:
+            return
+        *owner, name = short_text(left, source).split(".")
+        if not owner or (len(owner) == 1 and owner[0] in self.receivers):
+            of = self._type(node, source)
+            if not of and right is not None and right.type == "identifier":
+                of = "=" + short_text(right, source)
+            yield name, of
+
+    def _type(self, node: Node, source: bytes) -> str:
+        """The type that is written for a variable, or what makes its value."""
+        written = node.child_by_field_name("type")
+        if written is not None:
+            return self.type_name(short_text(written, source))
+        return self.value_type(node.child_by_field_name("right"), source)
 
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():

@@ -52,7 +52,11 @@ class Rust(Syntax):
         (for_expression pattern: (identifier) @bound)
         (ref_pattern (identifier) @bound)
         (mut_pattern (identifier) @bound)
+        (parameter) @typed
+        (let_declaration) @typed
+        (field_declaration) @field
     """
+    member = ("value", "field")
     receivers: ClassVar[frozenset[str]] = frozenset({"self", "Self"})
     parents: ClassVar[frozenset[str]] = frozenset()
 
@@ -85,15 +89,37 @@ class Rust(Syntax):
             if name:
                 yield name
 
+    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
+        name = node.child_by_field_name("pattern")
+        if name is not None and name.type == "mut_pattern" and name.named_child_count:
+            name = name.named_children[-1]
+        if name is not None:
+            yield name.start_byte, self._type(node, source)
+
+    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            yield short_text(name, source), self._type(node, source)
+
+    def _type(self, node: Node, source: bytes) -> str:
+        """The type that is written for a variable, or what makes its value."""
+        written = node.child_by_field_name("type")
+        if written is not None:
+            return self.type_name(short_text(written, source))
+        return self.value_type(node.child_by_field_name("value"), source)
+
+    def maker(self, node: Node, source: bytes) -> str:
+        if node.type in ("try_expression", "await_expression", "reference_expression"):
+            node = node.named_children[-1] if node.named_child_count else node
+        made = node.child_by_field_name("name") if node.type == "struct_expression" else None
+        return dotted(short_text(made, source)) if made is not None else super().maker(node, source)
+
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
         parts = super().callee(node, source)
         # `a.b()` is a method of a value unless `a` is `self`; `a::b()` is a path.
-        if len(parts) > 1 and node.type == "field_expression" and parts[0] != "self":
-            return ()
+        if node.type == "field_expression" and parts and parts[0].isidentifier():
+            return parts if parts[0] == "self" else (f".{parts[0]}", *parts[1:])
         return parts
-
-    def may_resolve(self, parts: tuple[str, ...], known: frozenset[str]) -> bool:
-        return True
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         if node.type == "mod_item":

@@ -11,9 +11,12 @@ common case. `facts` is a query whose captures have fixed names:
     @new           the same for making an object
     @package       the name of the package
 
-`bindings` captures (as @bound) the names that a function binds for itself: parameters and local
-variables. A call of such a name is no call of a symbol with the same name. It runs only over the
-functions where the names alone leave that open.
+`bindings` captures variables and fields:
+
+    @bound   a name that a function or the file binds: a parameter or a variable. A call of such a
+             name is no call of a symbol with the same name
+    @typed   a node that says of which type what it binds is, handed to `typed`
+    @field   the same for a field of a class, handed to `fields`
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import comment_above, first_paragraph
+from mycel.knowledge.code.facts import LITERAL, RESULT, UNKNOWN
 
 if TYPE_CHECKING:
     # The types of an extra.
@@ -40,6 +44,34 @@ _SEPARATOR: Final = re.compile(r"\?\.|\.|::|->")
 _SPACES: Final = re.compile(r"\s+")
 _GENERIC: Final = re.compile(r"(?:::)?<[^<>]*>")
 _GENERIC_DEPTH_MAX: Final = 8
+_WRAPPERS_MAX: Final = 8
+_CHAIN_MAX: Final = 4
+
+# What stands around the name of a type: references, pointers, quotes, lifetimes, qualifiers.
+_BEFORE_TYPE: Final = re.compile(
+    r"(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*+"
+)
+_AFTER_TYPE: Final = " \n\t*&?\"');!"
+_GENERIC_TYPE: Final = re.compile(r"([\w.:]++)\s*+[<\[](.*+)", re.DOTALL)
+_ANYTHING: Final = frozenset(
+    {"any", "Any", "typing.Any", "object", "Object", "unknown", "interface"}
+)
+_NOTHING: Final = frozenset({"None", "null", "undefined", "nil"})
+_TRANSPARENT: Final = frozenset(
+    {"Optional", "typing.Optional", "Annotated", "Box", "Rc", "Arc", "Result", "Option", "Promise",
+     "Awaitable", "unique_ptr", "shared_ptr", "std::unique_ptr", "std::shared_ptr"}
+)  # fmt: skip
+"""Types that stand for their first argument: what is called on them is called on that."""
+_WRAPPERS: Final = frozenset(
+    {"parenthesized_expression", "await", "await_expression", "try_expression", "unary_expression",
+     "non_null_expression", "reference_expression"}
+)  # fmt: skip
+_LITERALS: Final = frozenset(
+    {"string", "concatenated_string", "integer", "float", "list", "dictionary", "set", "tuple",
+     "list_comprehension", "dictionary_comprehension", "set_comprehension", "template_string",
+     "array", "object", "number", "regex", "string_literal", "interpreted_string_literal",
+     "raw_string_literal", "char_literal", "integer_literal", "float_literal", "array_expression"}
+)  # fmt: skip
 
 
 class Syntax:
@@ -56,6 +88,12 @@ class Syntax:
 
     parents: ClassVar[frozenset[str]] = frozenset({"super"})
     """Names for the same object as one of its base class; facts say `super`."""
+
+    member: ClassVar[tuple[str, str]] = ("object", "property")
+    """The fields of a node `a.b` that hold the object and the name."""
+
+    result: ClassVar[str] = "return_type"
+    """The field of a function that holds the type of its result; "" for none."""
 
     names_from_elsewhere: ClassVar[bool] = True
     """Whether a bare name may come from another file without an import."""
@@ -97,16 +135,80 @@ class Syntax:
     def exports(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
         return ()
 
-    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        """The parts of the name that is called; () when it is no plain name."""
-        start, end = node.byte_range
-        if end - start > CALLEE_BYTES_MAX:
-            return ()
-        return self.parts(source[start:end].decode("utf-8", "replace"))
+    def returns(self, node: Node, source: bytes) -> str:
+        """The type of the result of a function, as far as it is written."""
+        found = node.child_by_field_name(self.result) if self.result else None
+        return self.type_name(short_text(found, source)) if found is not None else ""
 
-    def may_bind(self, source: bytes, start: int, end: int) -> bool:
-        """Whether a name that stands there could get its meaning there, by the text around it."""
-        return True
+    def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
+        """Where each name begins that a node binds, and the type of what it holds, or ""."""
+        return ()
+
+    def fields(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
+        """The names of fields, and the type of what each holds, or `=x` for that of a variable."""
+        return ()
+
+    def type_name(self, text: str) -> str:
+        """A type as a dotted name; "" when it is none. Pointers and the like are looked through."""
+        for _ in range(_GENERIC_DEPTH_MAX):
+            text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
+            if "|" in text:
+                several = [each for each in text.split("|") if each.strip() not in _NOTHING]
+                text = several[0] if len(several) == 1 else ""
+            generic = _GENERIC_TYPE.match(text)
+            if generic is None or generic[1] not in _TRANSPARENT:
+                break
+            text = generic[2].rstrip()[:-1].partition(",")[0]
+        name = dotted(text.partition("[")[0].partition(",")[0])
+        return "" if name in _ANYTHING else name
+
+    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
+        """The parts of the name that is called, as described in `calls`; () for none."""
+        start, end = node.byte_range
+        if end - start <= CALLEE_BYTES_MAX:
+            parts = self.parts(source[start:end].decode("utf-8", "replace"))
+            if parts:
+                return parts
+        owner, name = (node.child_by_field_name(field) for field in self.member)
+        if owner is None or name is None or not (method := identifier(name, source)):
+            return ()
+        made_by = self.made_by(owner, source)
+        return (made_by, method) if made_by is not None else ()
+
+    def value_type(self, node: Node | None, source: bytes) -> str:
+        """The type of a value: `LITERAL`, or what makes it, or ""."""
+        if node is None:
+            return ""
+        return LITERAL if node.type in _LITERALS else self.maker(node, source)
+
+    def made_by(self, node: Node, source: bytes) -> str | None:
+        """An object as the first part of a callee; None for a literal, which nobody defines."""
+        for _ in range(_WRAPPERS_MAX):
+            if node.type not in _WRAPPERS or not node.named_child_count:
+                break
+            node = node.named_children[0]
+        if node.type in _LITERALS:
+            return None
+        name = self.maker(node, source)
+        return name + RESULT if name else UNKNOWN
+
+    def maker(self, node: Node, source: bytes) -> str:
+        """The class or function that an expression calls, as a dotted name; "" for none."""
+        methods: list[str] = []
+        for _ in range(_CHAIN_MAX):
+            called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+            if called is None:
+                return ""
+            parts = self.parts(short_text(called, source))
+            if parts:
+                return ".".join((*parts, *reversed(methods)))
+            # `a().b()`: what `b` gives of what `a` makes.
+            owner, name = (called.child_by_field_name(field) for field in self.member)
+            if owner is None or name is None or not (method := identifier(name, source)):
+                return ""
+            methods.append(method)
+            node = owner
+        return ""
 
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():
@@ -115,10 +217,6 @@ class Syntax:
         if _CALLEE.fullmatch(text) is None:
             return ()
         return tuple(_SEPARATOR.split(text))
-
-    def may_resolve(self, parts: tuple[str, ...], known: frozenset[str]) -> bool:
-        """Whether anything can be said about a call: its first name means something in the file."""
-        return parts[0] in known or (self.names_from_elsewhere and len(parts) == 1)
 
 
 def short_text(node: Node, source: bytes) -> str:
@@ -159,3 +257,8 @@ def without_generics(text: str) -> str:
 def one_line(text: str, limit: int = SIGNATURE_CHARS_MAX) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _end(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return found.end() if found is not None else 0

@@ -96,6 +96,26 @@ def test_relations_say_how_they_hang_together(shop: mycel.Knowledge, project: Pa
     assert any(element.name == f"{symbols}/Cart" for element, _ in found)  # type: ignore[union-attr]
 
 
+def test_calls_by_name_alone_are_kept_apart_from_certain_ones(
+    shop: mycel.Knowledge, project: Path, write: Write
+) -> None:
+    write(
+        "src/shop/till.py",
+        "from shop.cart import Cart\ndef pay(cart: Cart): cart.add(1)\ndef give(x): x.add(1)\n",
+    )
+    bootstrap(shop)
+    add, till = "concept://shop/src/shop/cart.py/Cart.add", "concept://shop/src/shop/till.py"
+    assert ("calls", f"{till}/pay", 0.6) in links(shop, add, "in")
+    assert ("may_call", f"{till}/give", 0.9) in links(shop, add, "in")
+    write("src/shop/till.py", "def give(x): x.other(1)\n")
+    bootstrap(shop)
+    assert not any(till in source for _, source, _ in links(shop, add, "in"))
+    write("src/shop/more.py", "class More:\n    def other(self): pass\n")
+    bootstrap(shop)
+    other = "concept://shop/src/shop/more.py/More.other"
+    assert ("may_call", f"{till}/give", 0.9) in links(shop, other, "in")
+
+
 def test_a_folder_brings_its_readme_before_its_files(
     shop: mycel.Knowledge, repository: Path, write: Write
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from mycel.knowledge.code import FileFacts, Resolved, analyse, detect, resolve
+from mycel.knowledge.code import FileFacts, Resolved, SymbolEdge, analyse, detect, resolve
 
 
 def facts(path: str, source: str) -> FileFacts:
@@ -25,10 +25,16 @@ def resolved(files: dict[str, str]) -> Resolved:
 
 
 def call_edges(found: Resolved) -> list[str]:
-    return [
-        f"{e.source.path}:{e.source.qualified} -> {e.target.path}:{e.target.qualified}"
-        for e in found.calls
-    ]
+    return [_ends(edge) for edge in found.calls]
+
+
+def may_call_edges(found: Resolved) -> list[str]:
+    return [_ends(edge) for edge in found.may_calls]
+
+
+def _ends(edge: SymbolEdge) -> str:
+    source, target = edge.source, edge.target
+    return f"{source.path}:{source.qualified} -> {target.path}:{target.qualified}"
 
 
 def import_edges(found: Resolved) -> list[str]:

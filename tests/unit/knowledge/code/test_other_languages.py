@@ -168,19 +168,31 @@ def test_definitions_have_kinds_and_qualified_names(path: str, source: str, expe
             JAVASCRIPT,
             # `c` is a parameter of foo.
             (
-                "foo -> D, foo -> q, foo -> ns.go, A.m -> self.q, A.m -> super.m, gen -> f, "
+                "foo -> ?.b, foo -> D, foo -> q, foo -> ns.go, A.m -> self.q, A.m -> super.m, "
+                "gen -> f, "
                 "gen -> A, gen -> z, - -> A.Bar"
             ),
         ),
         ("a.ts", TYPESCRIPT, "A.g -> f, - -> X, - -> fs.read"),
-        ("a.go", GO, "T.M -> self.x, T.M -> z.F, T.M -> g, T.M -> f.Print, T.M -> T"),
+        (
+            "a.go",
+            GO,
+            "T.M -> self.x, T.M -> z.F, T.M -> g, T.M -> f.Print, T.M -> int().y, T.M -> T",
+        ),
         (
             "a.rs",
             RUST,
-            "S.new -> foo.bar, S.new -> self.q, S.new -> self.z, S.new -> mac, S.new -> S",
+            (
+                "S.new -> foo.bar, S.new -> self.q, S.new -> self.z, S.new -> self.v.w, "
+                "S.new -> mac, S.new -> S"
+            ),
         ),
-        ("A.java", JAVA, "A.A -> self.f, A.A -> Foo, A.A -> Q.z, A.A -> g, A.A -> v.y"),
-        ("a.c", C, "f -> g"),
+        (
+            "A.java",
+            JAVA,
+            "A.A -> self.f, A.A -> Foo, A.A -> Q.z, A.A -> g, A.A -> self.v.y, A.A -> ?.z",
+        ),
+        ("a.c", C, "f -> g, f -> char().x"),
         (
             "a.cpp",
             CPP,

@@ -230,6 +230,7 @@ def test_texts_are_no_code() -> None:
         "two -> f",
         "- -> g",
         "- -> h",
+        "- -> ?.x",
     }
 
 

@@ -1,0 +1,202 @@
+"""The calls of a file: who calls, what is called, and on what kind of object.
+
+A callee is a dotted name in parts. What its first part is decides what can be said about it:
+
+    f, m.f, A.f   a name of the file or of an import, as it is written
+    self, super   the object whose method is running
+    A()           an object that `A` makes: `A` is a class, or a function and its result is meant
+    ?             an object of which nothing is known; the only other part is the method
+
+A local variable is replaced by `A()` when everything that is assigned to it has the type `A`, by
+`?` otherwise. Calls of local variables, and of builtins, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from mycel.knowledge.code.facts import LITERAL, RESULT, UNKNOWN, Call, Import
+from mycel.knowledge.code.scopes import Captures, Lines, Scope, in_order, with_scopes
+from mycel.knowledge.code.syntax import Syntax, short_text
+
+_PARTS_MAX: Final = 8
+
+Types = dict[str, str]
+"""Names that are bound, with the type of what they hold; "" when it is not known."""
+
+
+class Calls:
+    """The names that a file and its functions bind, for reading its calls and fields."""
+
+    def __init__(
+        self,
+        syntax: Syntax,
+        source: bytes,
+        scopes: list[Scope],
+        imports: tuple[Import, ...],
+        captures: Captures,
+    ) -> None:
+        self._syntax = syntax
+        self._source = source
+        self._scopes = scopes
+        self._captures = captures
+        self._known = known_names(scopes, imports)
+        self._late = _late_names(imports, scopes)
+        self._has_star = _has_star(imports)
+        self._bound: dict[int, Types] = {}
+        """By the function; 0 is the file."""
+        self._bind()
+
+    def _bind(self) -> None:
+        syntax, source = self._syntax, self._source
+        types = {
+            start: name
+            for node in self._captures.get("typed", ())
+            for start, name in syntax.typed(node, source)
+        }
+        functions: dict[int, Scope] = {}
+        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "bound"))
+        for (start, _, node), scope in with_scopes(nodes, self._scopes):
+            outer = scope.outer_function if scope is not None else None
+            if outer is None and scope is not None:
+                continue  # A class or a module inside the file binds no variables.
+            bound = self._bound.setdefault(id(outer) if outer is not None else 0, {})
+            if outer is not None:
+                functions[id(outer)] = outer
+            name, of = short_text(node, source), types.get(start, "")
+            bound[name] = of if bound.get(name, of) == of else ""
+        for key, bound in self._bound.items():
+            function = functions.get(key)
+            settled = {name: self._settled(of, bound, function) for name, of in bound.items() if of}
+            bound.update(settled)
+
+    def _settled(self, maker: str, bound: Types, function: Scope | None) -> str:
+        """The maker of a value without local variables in it; "" when that cannot be said."""
+        head, dot, rest = maker.partition(".")
+        if head in self._syntax.parents:
+            return ""
+        if head in self._syntax.receivers or (function is not None and head == function.receiver):
+            return f"self{dot}{rest}"
+        if head not in bound or head in (self._late if function is not None else self._known):
+            return maker
+        of = bound[head]
+        is_plain = dot and of and of.partition(".")[0] not in bound
+        return f"{of}.{rest}" if is_plain else ""
+
+    def read(self) -> tuple[Call, ...]:
+        """The calls in the order of the text, each once for a caller."""
+        syntax, source = self._syntax, self._source
+        lines = Lines(source, 1)
+        found: dict[tuple[str | None, tuple[str, ...]], int] = {}
+        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "call", "new"))
+        for (start, _, node), scope in with_scopes(nodes, self._scopes):
+            parts = syntax.callee(node, source)
+            callee = self._callee(parts, scope) if parts else ()
+            if callee:
+                # Code directly in a class runs with the file.
+                key = (_caller(scope), callee)
+                if key not in found:
+                    found[key] = lines.at(start)
+        return tuple(Call(caller, parts, line) for (caller, parts), line in found.items())
+
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The fields of classes by their qualified names, with the type of what they hold."""
+        found: Types = {}
+        nodes = ((*node.byte_range, node) for node in in_order(self._captures, "field"))
+        for (_, _, node), scope in with_scopes(nodes, self._scopes):
+            owner = _class_around(scope)
+            outer = scope.outer_function if scope is not None else None
+            for name, of in self._syntax.fields(node, self._source) if owner else ():
+                variable = of.removeprefix("=")
+                known = of if variable == of else self._types(outer).get(variable, "")
+                key = f"{owner}.{name}"
+                found[key] = known if found.get(key, known) == known else ""
+        return tuple((name, of) for name, of in found.items() if of)
+
+    def _types(self, outer: Scope | None) -> Mapping[str, str]:
+        return self._bound.get(id(outer) if outer is not None else 0, {})
+
+    def _callee(self, parts: tuple[str, ...], scope: Scope | None) -> tuple[str, ...]:
+        outer = scope.outer_function if scope is not None else None
+        head, rest = parts[0], parts[1:]
+        if len(parts) > _PARTS_MAX:
+            return (UNKNOWN, parts[-1])
+        if head == UNKNOWN:
+            return parts
+        if head.endswith(RESULT):
+            made = self._callee(tuple(head.removesuffix(RESULT).split(".")), scope)
+            if not made or made[0] in (UNKNOWN, "super"):
+                return (UNKNOWN, rest[-1])
+            first = made[0].removesuffix(RESULT)
+            return (".".join((first, *made[1:])) + RESULT, *rest)
+        if head in self._syntax.receivers or (outer is not None and head == outer.receiver):
+            return ("self", *rest) if rest else ()
+        if head in self._syntax.parents:
+            return ("super", *rest) if len(rest) == 1 else ()
+        return self._named(head, rest, outer)
+
+    def _named(self, head: str, rest: tuple[str, ...], outer: Scope | None) -> tuple[str, ...]:
+        """A callee that begins with a name."""
+        is_value = head.startswith(".")
+        head = head.removeprefix(".")
+        of = self._types(outer).get(head) if outer is not None else None
+        if of is not None and head not in self._late:
+            return self._on_variable(of, rest)
+        of = self._types(None).get(head)
+        if rest and (of or (of is not None and head not in self._known)):
+            return self._on_variable(of, rest)
+        if is_value:
+            return ("self", head, *rest)
+        if head in self._known or self._has_star or self._syntax.names_from_elsewhere:
+            return (head, *rest)
+        return ()
+
+    def _on_variable(self, of: str, rest: tuple[str, ...]) -> tuple[str, ...]:
+        if not rest or of == LITERAL:
+            return ()
+        return (of + RESULT, *rest) if of else (UNKNOWN, rest[-1])
+
+
+def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset[str]:
+    """The names that mean something in a file."""
+    known = {scope.name for scope in scopes}
+    for imported in imports:
+        known.update(here for _, here in imported.names)
+        known.add(imported.alias.partition(".")[0])
+    return frozenset(known)
+
+
+def _has_star(imports: Iterable[Import]) -> bool:
+    """Whether any name may mean something, because everything of a module was imported."""
+    return any(
+        here == "*" and imported.form != "reexport"
+        for imported in imports
+        for _, here in imported.names
+    )
+
+
+def _caller(scope: Scope | None) -> str | None:
+    if scope is None or (scope.outer_function is None and scope.kind != "macro"):
+        return None
+    return scope.qualified
+
+
+def _class_around(scope: Scope | None) -> str:
+    """The qualified name of the innermost class around a place."""
+    while scope is not None and not scope.is_class:
+        scope = scope.parent
+    return scope.qualified if scope is not None else ""
+
+
+def _late_names(imports: tuple[Import, ...], scopes: list[Scope]) -> frozenset[str]:
+    """Names that functions get from an import or a definition inside them.
+
+    They look like local variables and are not: what they mean can be found.
+    """
+    names = {scope.name for scope in scopes if scope.outer_function not in (None, scope)}
+    for imported in imports:
+        if imported.scope:
+            names.update(here for _, here in imported.names)
+            names.add(imported.alias)
+    return frozenset(names)

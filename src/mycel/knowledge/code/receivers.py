@@ -1,0 +1,202 @@
+"""What a call means, above all one of a method: of which class its object is.
+
+The class is known where the file says it: of the object whose method is running, of what a class or
+a function with a written result makes, of fields and variables that hold such objects. Then the
+method is looked up in that class. Where nothing is known of the object, all methods of that name
+are candidates, if they are few.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final, NamedTuple
+
+from mycel.knowledge.code.edges import Place, family
+from mycel.knowledge.code.facts import LITERAL, RESULT, UNKNOWN
+from mycel.knowledge.code.names import Meaning, Names, chain
+from mycel.knowledge.code.places import Unit
+from mycel.knowledge.code.scopes import CLASS_KINDS
+
+CANDIDATES_MAX: Final = 5
+"""How many methods of one name a call may mean; of a name that more have, nothing is said."""
+
+_RESULTS_MAX: Final = 6
+"""How far the result of a function is followed that is the result of another one."""
+
+_OUTSIDE: Final = Place("", "")
+"""The class of an object that is known not to be of the project."""
+_OWN: Final = frozenset({"Self", "self", "this"})
+
+
+class Called(NamedTuple):
+    """The symbols that a call means; if not `is_sure`, one of them or none."""
+
+    targets: tuple[Place, ...] = ()
+    is_sure: bool = True
+
+
+_NOTHING: Final = Called()
+
+
+class Receivers:
+    """The methods and fields of a project, for finding what is called."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._methods: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._fields: dict[Place, str] = {}
+        self._candidates: dict[tuple[str, str, bool], Called] = {}
+        self._instances: dict[tuple[str, str, str], Place | None] = {}
+        for path in sorted(names.facts):
+            facts = names.facts[path]
+            for symbol in facts.symbols:
+                if symbol.kind == "method":
+                    key = (family(facts.language), symbol.name)
+                    self._methods[key].append(Place(path, symbol.qualified))
+            for qualified, of in facts.fields:
+                self._fields[Place(path, qualified)] = of
+
+    def called(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+        """What a call in a function of a file means."""
+        self._names.begin()
+        head, method = parts[0], parts[-1]
+        if head == UNKNOWN:
+            return self._named(path, method)
+        if head == "super":
+            owner = self._names.own_class(path, caller)
+            found = self._names.inherited(owner, method, 0) if owner is not None else None
+            return _sure(self._names.target(found))
+        if head == "self":
+            return self._on_own(path, caller, parts)
+        if head.endswith(RESULT):
+            owner = self._instance(path, caller, head.removesuffix(RESULT))
+            return self._on(path, self._through(owner, parts[1:-1]), method)
+        target = self._names.target(self._names.follow(path, caller, parts))
+        return _sure(target) if target is not None else self._unresolved(path, caller, parts)
+
+    def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+        """A call on the object whose method is running, or on one of its fields."""
+        owner = self._names.own_class(path, caller)
+        found = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
+        # A method that the class does not have may be one of its subclasses.
+        return found if found.targets or len(parts) > 2 else self._named(path, parts[-1])
+
+    def _on(self, path: str, owner: Place | None, method: str) -> Called:
+        if owner is None:
+            return self._named(path, method)
+        if owner == _OUTSIDE:
+            return _NOTHING
+        return _sure(self._names.target(self._names.class_member(owner, method, 0)))
+
+    def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
+        """A call of a name that leads nowhere."""
+        if len(parts) == 1:
+            return self._inherited_from_outside(path, caller, parts[0])
+        first = self._names.follow(path, caller, parts[:1])
+        if isinstance(first, Unit) and len(parts) == 2:
+            return _NOTHING  # The module has no such function.
+        if first is None and self._is_outside(path, caller, parts[0]):
+            return _NOTHING
+        return self._named(path, parts[-1])
+
+    def _inherited_from_outside(self, path: str, caller: str, name: str) -> Called:
+        """A bare name that may be a method of the class, where it has an unknown base."""
+        if not self._names.locator(path).class_members_visible:
+            return _NOTHING
+        owner = self._names.own_class(path, caller)
+        is_open = owner is not None and self._names.is_open(owner)
+        return self._named(path, name) if is_open else _NOTHING
+
+    def _is_outside(self, path: str, scope: str, name: str) -> bool:
+        """Whether a name that means nothing here comes from outside the project."""
+        bindings = self._names.bound(path)
+        for prefix in chain(scope):
+            bound = bindings.get((prefix, name))
+            if bound is not None:
+                return self._names.unit(path, bound[0]) is None
+        return True
+
+    def _named(self, path: str, method: str) -> Called:
+        """All methods of a name that a call in this file may mean; none if they are too many."""
+        facts = self._names.facts
+        language = family(facts[path].language)
+        places = self._methods.get((language, method))
+        if places is None:
+            return _NOTHING
+        key = (language, method, facts[path].is_test)
+        if key not in self._candidates:
+            found = {
+                self._names.definition(place)
+                for place in places
+                if facts[path].is_test or not facts[place.path].is_test
+            }
+            few = len(found) <= CANDIDATES_MAX
+            self._candidates[key] = Called(tuple(sorted(found)) if few else (), is_sure=False)
+        return self._candidates[key]
+
+    # Objects.
+
+    def _through(self, owner: Place | None, fields: tuple[str, ...]) -> Place | None:
+        """The class of an object that is reached through fields."""
+        for name in fields:
+            if owner is None or owner == _OUTSIDE:
+                return owner
+            owner = self._field(owner, name)
+        return owner
+
+    def _field(self, owner: Place, name: str) -> Place | None:
+        for place in (owner, *self._names.all_bases(owner)):
+            of = self._fields.get(Place(place.path, f"{place.qualified}.{name}")) if place else None
+            if place is not None and of is not None:
+                return self._instance(place.path, place.qualified, of)
+        return None
+
+    def _instance(self, path: str, scope: str, maker: str, steps: int = 0) -> Place | None:
+        """The class of what a class or function makes; None when it is not known."""
+        if maker == LITERAL:
+            return _OUTSIDE
+        key = (path, scope, maker)
+        if key not in self._instances:
+            self._instances[key] = None  # In case that it leads in circles.
+            self._instances[key] = self._find_instance(path, scope, maker, steps)
+        return self._instances[key]
+
+    def _find_instance(self, path: str, scope: str, maker: str, steps: int) -> Place | None:
+        parts = tuple(maker.split("."))
+        if parts[0] in _OWN:
+            owner = self._names.own_class(path, scope) or self._class_at(path, scope)
+            if len(parts) == 1 or owner is None:
+                return owner
+            holder = self._through(owner, parts[1:-1])
+            if holder is None or holder == _OUTSIDE:
+                return holder
+            found: Meaning | None = self._names.class_member(holder, parts[-1], 0)
+        else:
+            found = self._names.follow(path, scope, parts)
+        if found is None and len(parts) > 1:
+            owner = self._instance(path, scope, ".".join(parts[:-1]), steps + 1)
+            if owner is None or owner == _OUTSIDE:
+                return owner
+            found = self._names.class_member(owner, parts[-1], 0)
+        if found is None:
+            is_variable = len(maker) == 1 and maker.isupper()  # A type `T`, by convention.
+            is_outside = not is_variable and self._is_outside(path, scope, parts[0])
+            return _OUTSIDE if is_outside else None
+        if isinstance(found, Unit) or steps >= _RESULTS_MAX:
+            return None
+        symbol = self._names.symbols[found.path].get(found.qualified)
+        if symbol is None:
+            return None
+        if symbol.kind in CLASS_KINDS:
+            return found
+        if not symbol.returns:
+            return None
+        return self._instance(found.path, found.qualified, symbol.returns, steps + 1)
+
+    def _class_at(self, path: str, scope: str) -> Place | None:
+        symbol = self._names.symbols[path].get(scope)
+        return Place(path, scope) if symbol is not None and symbol.kind in CLASS_KINDS else None
+
+
+def _sure(target: Place | None) -> Called:
+    return Called((target,)) if target is not None else _NOTHING

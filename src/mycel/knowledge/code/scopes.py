@@ -1,0 +1,81 @@
+"""Definitions as intervals of a source, and what lies in them.
+
+What contains what is found by one sweep over sorted intervals: the tree is never walked, and depth
+costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Captures = Mapping[str, list["Node"]]
+PlaceT = TypeVar("PlaceT", bound=tuple[int, Any] | tuple[int, int, Any])
+
+CLASS_KINDS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "record", "impl"})
+_RANGE: Final = attrgetter("byte_range")
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A definition on its way to being a symbol, and a place that contains others."""
+
+    start: int
+    end: int
+    kind: str
+    node: Any
+    name: str = ""
+    qualified: str = ""
+    exported: bool = True
+    parent: Scope | None = None
+    outer_function: Scope | None = None
+    receiver: str = ""
+
+    @property
+    def is_class(self) -> bool:
+        return self.kind in CLASS_KINDS
+
+
+class Lines:
+    """The numbers of lines, for places that are asked about in the order of the text."""
+
+    def __init__(self, text: bytes, first: int) -> None:
+        self._text = text
+        self._line = first
+        self._counted = 0
+
+    def at(self, place: int) -> int:
+        self._line += self._text.count(b"\n", self._counted, place)
+        self._counted = place
+        return self._line
+
+
+def with_scopes(
+    places: Iterable[PlaceT], scopes: list[Scope]
+) -> Iterator[tuple[PlaceT, Scope | None]]:
+    """Each place with the innermost definition around it. Both must be in the order of the text."""
+    stack: list[Scope] = []
+    next_scope = 0
+    for place in places:
+        start = place[0]
+        while next_scope < len(scopes) and scopes[next_scope].start <= start:
+            scope = scopes[next_scope]
+            next_scope += 1
+            while stack and stack[-1].end <= scope.start:
+                stack.pop()
+            stack.append(scope)
+        while stack and stack[-1].end <= start:
+            stack.pop()
+        yield place, stack[-1] if stack else None
+
+
+def in_order(captures: Captures, *names: str) -> list[Node]:
+    """What was captured in the order of the text; the query gives no order."""
+    nodes = [node for name in names for node in captures.get(name, ())]
+    nodes.sort(key=_RANGE)
+    return nodes
