@@ -35,6 +35,7 @@ _IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U00020000-\U0003ffff"
 )
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
 _CONTAINERS = frozenset((dict, list, tuple))
 _NUMBERS = frozenset((float, int))
 _LEFT_OUT = STOP_WORDS | {word.capitalize() for word in STOP_WORDS}
@@ -142,6 +143,8 @@ def _words(text: str) -> list[str]:
     Vowel signs are marks in many scripts. The tokenizer cuts words there, and so makes a phrase of
     a term that keeps them, whereas the letters alone would be found anywhere.
     """
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
     kept = (c if c.isalnum() or category(c)[0] == "M" else " " for c in text)
     return [word for word in "".join(kept).split() if any(c.isalnum() for c in word)]
 

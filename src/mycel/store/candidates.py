@@ -28,13 +28,13 @@ from mycel.store.rows import Row, every, first, only
 
 Table = Literal["concept", "proposition"]
 
-RANKED_MAX: Final = 800
+RANKED_MAX: Final = 600
 """How many elements one query ranks; an element counts once for each term of the query."""
 
-SCANNED_MAX: Final = 4_000
+SCANNED_MAX: Final = 3_000
 """How many elements have the terms of one query; an element counts once for each term."""
 
-COUNTED_MAX: Final = 1_500
+COUNTED_MAX: Final = 1_000
 """How far the elements that have a term are counted: it is frequent then."""
 
 _KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}

@@ -275,6 +275,27 @@ def test_a_bootstrap_reads_the_workspace_and_tells_how_far_it_is(
     assert "2 unchanged" in again.text
 
 
+def test_a_name_brings_its_definition_before_members_tests_and_what_every_graph_has(
+    session: Session,
+) -> None:
+    symbols = {
+        "tests/test_person.py/PersonTests.test_person": "test_person",
+        "tests/models.py/Person": "Person",
+        "src/forms.py/Form.person": "person",
+        "src/people/base.py/Person": "Person",
+        "src/people/base.py/persons": "persons",
+    }
+    concepts = [
+        {"uri": uri, "name": name, "type": "Symbol", "content": "A person of the system."}
+        for uri, name in symbols.items()
+    ]
+    session.ok("remember_knowledge", concepts=concepts)
+    for query in ("Person", "people.Person", "src.Person"):
+        hits = session.ok("search_knowledge", query=query, limit=50).data["hits"]
+        assert hits[0]["uri"] == "concept://shop/src/people/base.py/Person", query
+        assert not [each for each in hits if each["uri"].startswith("kip:")]
+
+
 @pytest.mark.parametrize("detail", ["concise", "detailed"])
 def test_what_a_bootstrap_notes_for_itself_is_shown_by_no_tool(
     session: Session, detail: str
