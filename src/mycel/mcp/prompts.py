@@ -135,7 +135,7 @@ Get to know {where} with the help of the knowledge graph.{aim}
 
 1. describe_graph, to see what is known. If there are no files in it, bootstrap_workspace{argument}.
 2. Find the entry points and the largest parts: search_knowledge, then traverse_graph from them \
-(direction both, relation types such as contains, defines, imports, calls).
+(direction both, relation types such as contains, defines, imports, calls, may_call).
 3. Read only what matters: get_nodes with read_file.
 4. Write a concept for each part that you understood, with its purpose in a few sentences, and \
 relate it to its files (implemented_in) and to the parts it needs (depends_on).

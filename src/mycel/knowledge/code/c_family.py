@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARATORS_MAX: Final = 16
-_OWNED: Final = re.compile(r"(?:[\w$]++::)*+(?:operator\W.*+|~?[\w$]++)")
+_OWNED: Final = re.compile(r"(?>(?:[\w$]++::)*)(?:operator\W.*+|~?[\w$]++)")
 _PROTOTYPE: Final = """
     (declaration declarator: [
         (function_declarator)

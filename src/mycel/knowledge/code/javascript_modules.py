@@ -25,7 +25,7 @@ CLASSES: Final = frozenset({"class"})
 EXPORTS: Final = ("exports", "module.exports")
 _CHAIN_MAX: Final = 16
 _REQUIRE: Final = re.compile(rb"require\s*+\(")
-_REQUIRED: Final = re.compile(r"require\(\s*+(?:\"([^\"]++)\"|'([^']++)')\s*+\)((?:\.[\w$]++)*+)")
+_REQUIRED: Final = re.compile(r"require\(\s*+(?:\"([^\"]++)\"|'([^']++)')\s*+\)((?:\.[\w$]++)*)")
 
 
 def required_name(module: str) -> str:

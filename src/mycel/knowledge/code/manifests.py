@@ -17,7 +17,7 @@ KEY_PARTS_MAX: Final = 200
 _GO_MODULE: Final = re.compile(r"^module[ \t]++\"?([^\s\"]++)", re.MULTILINE)
 # What is not closed goes on to the end of the line or text, so that no text is searched twice.
 _STRING_OR_COMMENT: Final = re.compile(
-    r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*+|/\*(?:.*?\*/|.*+)', re.DOTALL
+    r'("(?>(?:[^"\\\n]|\\.)*)"?)|//[^\n]*+|/\*(?:.*?\*/|.*+)', re.DOTALL
 )
 _TRAILING_COMMA: Final = re.compile(r",(\s*+[}\]])")
 

@@ -21,12 +21,12 @@ TEXT_CHARS_MAX: Final = 200
 _LABEL_CHARS_MAX: Final = 200
 """Longer labels define and refer to nothing."""
 
-_FENCE: Final = re.compile(r" {0,3}(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*+(`{3,}+|~{3,}+)(.*)")
+_FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+\n")
 _BRACKET: Final = re.compile(r"\\.|(!?\[)|(\])", re.DOTALL)
 _DESTINATION: Final = re.compile(
-    r"\([ \t\n]*+(<[^<>\n]*+>|(?:[^\s()\\<]|\\.|\([^\s()]*+\))*+)"
+    r"\([ \t\n]*+(<[^<>\n]*+>|(?>(?:[^\s()\\<]|\\.|\([^\s()]*+\))*))"
     r"(?:[ \t\n]++(?:\"[^\"]{0,500}+\"|'[^']{0,500}+'|\([^()]{0,500}+\)))?[ \t\n]*+\)"
 )
 _LABEL: Final = re.compile(r"\[([^\[\]]{0,200}+)\]")

@@ -49,7 +49,7 @@ _CHAIN_MAX: Final = 4
 
 # What stands around the name of a type: references, pointers, quotes, lifetimes, qualifiers.
 _BEFORE_TYPE: Final = re.compile(
-    r"(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*+"
+    r"(?>(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*)"
 )
 _AFTER_TYPE: Final = " \n\t*&?\"');!"
 _GENERIC_TYPE: Final = re.compile(r"([\w.:]++)\s*+[<\[](.*+)", re.DOTALL)
