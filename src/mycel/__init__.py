@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mycel.store.bulk import ConceptRow, PropositionRow
     from mycel.store.chronicle import LogEntry, Version
     from mycel.store.purge import Purged
+    from mycel.store.scrub import Scrubbed
     from mycel.store.transaction import Change, Guard, Retired, Transaction
     from mycel.store.verify import Problem, Report
     from mycel.transfer.exporting import Exported
@@ -70,6 +71,7 @@ __all__ = [
     "Report",
     "Result",
     "Retired",
+    "Scrubbed",
     "Snapshot",
     "StateProof",
     "Step",
@@ -107,6 +109,7 @@ _HOMES = {
     "mycel.store.bulk": ("ConceptRow", "PropositionRow"),
     "mycel.store.chronicle": ("LogEntry", "Version"),
     "mycel.store.purge": ("Purged",),
+    "mycel.store.scrub": ("Scrubbed",),
     "mycel.store.transaction": ("Change", "Guard", "Retired", "Transaction"),
     "mycel.store.verify": ("Problem", "Report"),
     "mycel.transfer.exporting": ("Exported",),

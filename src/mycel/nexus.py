@@ -27,6 +27,7 @@ from mycel.model.records import tree_key
 from mycel.state import PastView, State
 from mycel.store import chronicle
 from mycel.store import purge as purging
+from mycel.store import scrub as scrubbing
 from mycel.store.chronicle import LogEntry, Moment, Version
 from mycel.store.connections import Durability, MemoryUse
 from mycel.store.database import Store, wall_clock_us
@@ -34,6 +35,7 @@ from mycel.store.journal import Head, JournalNodes
 from mycel.store.purge import Purged
 from mycel.store.reader import Reader
 from mycel.store.refs import Ref
+from mycel.store.scrub import Scrubbed
 from mycel.store.targets import Target, identify
 from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
 from mycel.store.trees import StateTrees
@@ -266,7 +268,7 @@ class Nexus(State):
 
         Content goes from the live state, history, journal and text index; hashes stay, so that the
         log still verifies, and so does a record of who and why. The file is then written anew:
-        look at `scrubbed`, and call `scrub` again later if it is False.
+        look at `scrubbed`, and call `scrub()` later if it is False.
 
         Raises:
             NotFound: there never was such an element, or it was purged before.
@@ -274,14 +276,39 @@ class Nexus(State):
         """
         with self.transaction(actor=by, message="purge") as tx:
             purged = purging.purge(tx, ref, reason)
-        return purged._replace(scrubbed=self.scrub())
+        return purged._replace(scrubbed=self._store.scrub())
 
-    def scrub(self) -> bool:
-        """Remove the last traces of what was deleted from the bytes of the file.
+    def scrub(
+        self,
+        before: Moment | None = None,
+        reason: str = "",
+        *,
+        dry_run: bool = False,
+        by: str | None = None,
+    ) -> Scrubbed:
+        """Forget for good what was removed, superseded or hidden before a moment.
 
-        False if others kept the file busy for so long that traces may remain.
+        The state at the moment and all later ones stay as they are; earlier ones cannot be asked
+        for any more. The log still verifies, as after a purge. With `dry_run`, only count. Without
+        a moment, only write the file anew, which removes traces that a purge had to leave.
+
+        Raises:
+            ConstraintViolation: there is no such moment, or no reason is given.
         """
-        return self._store.scrub()
+        if before is None:
+            return Scrubbed(scrubbed=not dry_run and self._store.scrub())
+        with self._store.reading() as reader:
+            expected = scrubbing.expected(reader, before)
+        hidden = [each for each in self.schema.hidden() if each.seq < expected.until]
+        names = tuple(each.name for each in hidden)
+        if dry_run:
+            return expected._replace(hidden=names)
+        purging.check_reason(reason)
+        if hidden:
+            self.schema.discard(*(f"{each.kind}:{each.name}" for each in hidden), actor=by)
+        with self.transaction(actor=by, message="scrub") as tx:
+            done = scrubbing.scrub(tx, expected.until, reason)
+        return done._replace(hidden=names, scrubbed=self._store.scrub())
 
     # Rows in and out.
 

@@ -31,6 +31,7 @@ VALUES = (
     mycel.Purged,
     mycel.Report,
     mycel.Retired,
+    mycel.Scrubbed,
     mycel.Snapshot,
     mycel.Version,
 )

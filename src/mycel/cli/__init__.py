@@ -21,7 +21,7 @@ Modules, in the order in which a call passes through them:
 - `concepts`    define, concept, search
 - `edges`       edge, find
 - `traversal`   traverse
-- `history`     log, history, snapshot, purge
+- `history`     log, history, snapshot, purge, scrub
 - `proofs`      prove, verify
 - `mcp`         mcp: the graph for agents, on stdin and stdout
 - `serve`       serve: the graph over HTTP

@@ -134,6 +134,11 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline(
             "purge", "history", "Forget an element for good, with every edge that ever touched it."
         ),
+        Outline(
+            "scrub",
+            "history",
+            "Forget for good what was removed, superseded or hidden before a moment.",
+        ),
     ),
 }
 

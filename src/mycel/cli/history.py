@@ -1,10 +1,10 @@
-"""`mycel log`, `history`, `snapshot` and `purge`: what happened, and forgetting it for good."""
+"""`mycel log`, `history`, `snapshot`, `purge`, `scrub`: what happened, and forgetting it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -12,6 +12,11 @@ from mycel.cli.context import Command, Session, pass_session
 from mycel.cli.labels import readable
 from mycel.cli.output import count
 from mycel.cli.parameters import ELEMENT, confirmed, moment, resolve
+
+if TYPE_CHECKING:
+    from mycel.store.scrub import Scrubbed
+
+_BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
 
 
 @click.command(cls=Command)
@@ -105,6 +110,57 @@ def purge(session: Session, element: str, reason: str, yes: bool) -> int:
     parts = (gone.concepts, "concept"), (gone.propositions, "edge"), (gone.entries, "journal entry")
     said = ", ".join(count(number, noun) for number, noun in parts)
     session.out.say(f"Purged {id_}: {said}.", {"id": id_} | gone._asdict())
-    if not gone.scrubbed:
-        session.out.note("Others kept the file busy: traces of it may remain in unused space.")
+    return _traces(session, gone.scrubbed)
+
+
+@click.command(cls=Command)
+@click.option("--before", type=moment, metavar="SEQ|TIME", help="What was gone by that moment")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the journal")
+@click.option("--dry-run", is_flag=True, help="Only count what would be forgotten")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def scrub(
+    session: Session, before: int | str | None, reason: str, *, dry_run: bool, yes: bool
+) -> int:
+    """Forget for good what was removed, superseded or hidden before a moment.
+
+    The state at the moment and all later ones stay; earlier ones cannot be asked for any more. Only
+    hashes stay of what goes, so that the journal can still be verified. Without --before, only the
+    file is written anew, to remove traces that a purge had to leave.
+    """
+    with session.open() as db:
+        if before is None:
+            done = db.scrub(dry_run=dry_run)
+            session.out.say("The file was written anew." if done.scrubbed else "", done._asdict())
+            return _traces(session, done.scrubbed or dry_run)
+        counted = db.scrub(before, dry_run=True)
+        said = _forgotten(counted)
+        if dry_run:
+            session.out.say(f"Would forget {said}.", counted._asdict())
+            return 0
+        if not reason:
+            raise click.UsageError("Say why, for the journal: --reason TEXT.")
+        if not yes and not confirmed(session, f"Forget {said}, for good?"):
+            session.out.note("Nothing was forgotten.")
+            return 1
+        with session.out.waiting("Forgetting"):
+            done = db.scrub(before, reason)
+    session.out.say(f"Forgot {_forgotten(done)}.", done._asdict())
+    return _traces(session, done.scrubbed)
+
+
+def _forgotten(scrubbed: Scrubbed) -> str:
+    parts = (
+        (scrubbed.concepts, "removed concept"),
+        (scrubbed.propositions, "removed edge"),
+        (scrubbed.versions, "superseded version"),
+    )
+    said = ", ".join(count(number, noun) for number, noun in parts)
+    hidden = f", and hidden {', '.join(scrubbed.hidden)}" if scrubbed.hidden else ""
+    return f"{said}{hidden}, from before entry {scrubbed.until}"
+
+
+def _traces(session: Session, is_clean: bool) -> int:
+    if not is_clean:
+        session.out.note(_BUSY)
     return 0

@@ -72,7 +72,7 @@ class Schema:
     def at(self, moment: Moment) -> Catalog:
         """The schema that was in force: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = chronicle.seq_at(reader.connection, moment)
+            seq = chronicle.entry_at(reader.connection, moment)  # Definitions are never scrubbed.
             return catalogs.read(reader.connection, moment=seq)
 
     def plan(
@@ -143,7 +143,8 @@ class Schema:
     def discard(self, *names: str, actor: str | None = None) -> list[Hidden]:
         """Let hidden types and properties go: they can no longer be restored.
 
-        Declared again, they are new and empty. Earlier states still show their data.
+        Declared again, they are new and empty. Earlier states still show their data; `scrub`
+        removes it from there.
 
         Raises:
             NotFound: nothing of this name is hidden.

@@ -42,8 +42,9 @@ Modules, in the order in which a write passes through them:
 - `candidates`   what may fit a question, from the text index
 - `holdings`     what stands under names that begin alike, for those who keep it in step
 - `members`      concepts of one type and their links, for those who show them whole
+- `purge`        forgetting an element for good
 - `chronicle`    what happened when: transactions, versions, moments of the past
-- `purge`        forgetting for good
+- `scrub`        forgetting the past for good
 - `audit`        rows turned back into records
 - `targets`      what can be proven, by id or by identity
 - `property_audit`  the index of properties against what it is derived from

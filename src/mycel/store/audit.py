@@ -143,6 +143,8 @@ class Auditor:
         """The natural key, with the place, of an element, live or not; by default the present one.
 
         A version's own record and key are made from the keys that its ends had when it was written.
+        Of an end whose versions of then were scrubbed, that is the oldest key that is left: when
+        an end gets another key, the links about it get new versions.
         """
         if not ids.is_concept(number):
             return self._link_key(number, seq)
@@ -150,7 +152,8 @@ class Auditor:
         if known is not None:
             return known
         several = self._several.get(number) or self._look_up(number)
-        return several[bisect_right(several, seq, key=itemgetter(0)) - 1][1]
+        at = bisect_right(several, seq, key=itemgetter(0)) - 1
+        return several[max(at, 0)][1]
 
     def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
         """Every key that an element had, each with the entry it began with; nothing if only one."""
@@ -216,13 +219,22 @@ class Auditor:
         return keys[number, seq]
 
     def _link(self, number: int, seq: int) -> Row:
-        """The version that a link had: the entry that wrote it, subject, predicate, object."""
+        """The version that a link had: the entry that wrote it, subject, predicate, object.
+
+        In place of one that was scrubbed, it is the oldest that is left.
+        """
         row = first(
             self._connection,
             "SELECT seq, subject, predicate, object FROM proposition"
             f" WHERE id = ?1 AND seq <= {seq}"
             " UNION ALL SELECT from_seq, subject, predicate, object FROM proposition_past"
             f" WHERE id = ?1 AND from_seq <= {seq} AND to_seq > {seq} LIMIT 1",
+            (number,),
+        ) or first(
+            self._connection,
+            "SELECT from_seq AS seq, subject, predicate, object FROM proposition_past WHERE id = ?1"
+            " UNION ALL SELECT seq, subject, predicate, object FROM proposition WHERE id = ?1"
+            " ORDER BY seq LIMIT 1",
             (number,),
         )
         if row is None:

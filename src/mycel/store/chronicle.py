@@ -16,7 +16,7 @@ from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
-from mycel.store.purge import PurgeFields
+from mycel.store.purge import PurgeFields, past_begins_at
 from mycel.store.reader import PastReader, Reader
 from mycel.store.refs import Ref, shown_ref
 from mycel.store.rows import Row, every, first, only
@@ -109,18 +109,37 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
         (number,),
     )
     found = [_version(reader, seq, _row_element(reader, seq, number, rowid)) for seq, rowid in rows]
-    purge = first(
-        connection, "SELECT seq, after FROM journal WHERE element = ? AND kind = 6", (number,)
+    purges = every(
+        connection,
+        "SELECT seq, after FROM journal WHERE element = ? AND kind = 6 ORDER BY seq",
+        (number,),
     )
-    if purge is not None:
-        reason = PurgeFields.decode(purge[1]).reason
-        found.append(Version(purge[0], "purge", _transaction_of(reader, purge[0]), None, reason))
+    for seq, record in purges:
+        fields = PurgeFields.decode(record)
+        kind = "purge" if fields.until is None else "scrub"
+        found.append(Version(seq, kind, _transaction_of(reader, seq), None, fields.reason))
     if not found:
         raise NotFound(f"There never was an element {shown_ref(ref)}.")
-    return found
+    return sorted(found, key=lambda version: version.seq)
 
 
 def seq_at(connection: apsw.Connection, moment: Moment) -> int:
+    """The position of a past state: the end of the last transaction at or before a moment.
+
+    Raises:
+        ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
+            scrubbed.
+    """
+    seq, begin = entry_at(connection, moment), past_begins_at(connection)
+    if seq < begin:
+        raise ConstraintViolation(
+            f"The past before entry {begin} was scrubbed: its states can no longer be asked for.",
+            hint=f"The earliest state there is: AS OF {begin}.",
+        )
+    return seq
+
+
+def entry_at(connection: apsw.Connection, moment: Moment) -> int:
     """The end of the last transaction at or before a moment; 0 before the first one.
 
     Raises:

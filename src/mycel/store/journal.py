@@ -254,10 +254,13 @@ class JournalNodes:
 def entry_row_bytes(
     kind: int, element: int, before: bytes | None, after: bytes | None, purged: int | None
 ) -> bytes:
-    """The bytes of a journal row. A purged row holds the hashes in place of the records."""
-    if purged is not None:
-        hashes = [NO_RECORD if each is None else each for each in (before, after)]
-        if any(len(each) != len(NO_RECORD) for each in hashes):
-            raise DatabaseCorrupt(f"A purged entry of element {element} holds no hash.")
-        return _ENTRY.pack(kind, element, *hashes)
-    return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))
+    """The bytes of a journal row. A purged row holds the hashes in place of the records.
+
+    `purged` is the entry of the purge; it is negative if the record before alone is gone.
+    """
+    if purged is None:
+        return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))
+    hashes = [before or NO_RECORD, (after or NO_RECORD) if purged > 0 else hash_of(after)]
+    if any(len(each) != len(NO_RECORD) for each in hashes):
+        raise DatabaseCorrupt(f"A purged entry of element {element} holds no hash.")
+    return _ENTRY.pack(kind, element, *hashes)

@@ -12,7 +12,8 @@ it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import apsw
 
@@ -29,6 +30,13 @@ from mycel.store.refs import Ref
 from mycel.store.removal import check_not_in_use
 from mycel.store.rows import every, first, only
 from mycel.store.transaction import Transaction
+
+NO_ELEMENT: Final = 0
+"""The number in the entry that says where the past begins."""
+
+
+Keys = tuple[bytes, list[tuple[int, bytes]]]
+"""The key of an element; and every key that it had with the entry it began with, if several."""
 
 
 class Purged(NamedTuple):
@@ -57,19 +65,25 @@ class PurgeFields(NamedTuple):
     """`type` or `predicate`, if it was a definition."""
     keys: tuple[tuple[int, bytes], ...] = ()
     """For an element that had several: each of them, with the entry from which on it had it."""
+    until: int | None = None
+    """If only the past was purged: the position up to which it was. The element stays."""
 
     def encode(self) -> bytes:
-        if self.keys:
-            return cbor.encode([*self[:4], [list(each) for each in self.keys]])
+        keys = [list(each) for each in self.keys]
+        if self.until is not None:
+            return cbor.encode([*self[:4], keys, self.until])
+        if keys:
+            return cbor.encode([*self[:4], keys])
         return cbor.encode(list(self[:7] if self.defines else self[:4]))
 
     @classmethod
     def decode(cls, record: bytes) -> PurgeFields:
         fields = cbor.decode(record)
-        if len(fields) == 5:
-            keys = tuple((seq, key) for seq, key in fields[4])
-            return cls(*fields[:4])._replace(keys=keys)
-        return cls(*fields)
+        if len(fields) not in (5, 6):
+            return cls(*fields)
+        keys = tuple((seq, key) for seq, key in fields[4])
+        until = fields[5] if len(fields) == 6 else None
+        return cls(*fields[:4])._replace(keys=keys, until=until)
 
     def keys_at(self, seq: int) -> tuple[bytes, bytes]:
         """The key that the element had from an entry on, and the one that it had before it."""
@@ -89,7 +103,7 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
         ImmutableTarget: it defines one of the two meta-types.
         ConstraintViolation: it defines a type or predicate that is still in use.
     """
-    check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
+    check_reason(reason)
     ledger = tx.ledger
     reader = ledger.reader
     number = reader.number(ref)
@@ -99,32 +113,82 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     if live is not None:
         check_not_in_use(ledger, live)
     doomed = [number, *_links_ever_about(ledger, number)]
+    ledger.flush_entries()
+    purged = purge_elements(tx, doomed, keys_of(ledger, doomed), reason)
+    forget_traces(ledger)
+    return purged
+
+
+def check_reason(reason: str) -> None:
+    """Refuse a reason that is empty or too long."""
+    check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
+
+
+def purge_elements(
+    tx: Transaction, doomed: Sequence[int], keys: Mapping[int, Keys], reason: str
+) -> Purged:
+    """Purge elements and nothing else; links about them have to be among them."""
+    ledger = tx.ledger
     elements = [each for each in map(ledger.reader.element, doomed) if each is not None]
     for element in elements:
         tx.ask_guards(element)
     for element in elements:
         ledger.properties.note(element.number, ledger.state_of(element), None)
     ledger.flush_entries()
-    auditor = Auditor(ledger.connection, ledger.registry)
-    keys = {each: (auditor.key(each), auditor.keys_ever(each)) for each in doomed}
     entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
-    _forget_traces(ledger)
     tx.definitions_changed()
-    concepts = int(ids.is_concept(number))
+    concepts = sum(map(ids.is_concept, doomed))
     return Purged(concepts, len(doomed) - concepts, entries)
+
+
+def past_begins_at(connection: apsw.Connection) -> int:
+    """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
+    row = first(
+        connection,
+        f"SELECT after FROM journal WHERE element = {NO_ELEMENT} AND kind = 6"
+        " ORDER BY seq DESC LIMIT 1",
+    )
+    return 0 if row is None else PurgeFields.decode(row[0]).until or 0
+
+
+def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
+    """The keys of elements, which have to be asked for before any of them goes."""
+    auditor = Auditor(ledger.connection, ledger.registry)
+    return {each: (auditor.key(each), _keys_ever(ledger, auditor, each)) for each in numbers}
+
+
+def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int, bytes]]:
+    """Every key that an element had, each with the entry it began with; nothing if only one.
+
+    Keys of versions that were purged before are in the record of that purge.
+    """
+    table, connection = table_of(number), ledger.connection
+    found = dict(auditor.keys_ever(number))
+    earlier = first(
+        connection,
+        f"SELECT -j.purged FROM {table}_past p JOIN journal j ON j.seq = p.from_seq"
+        " WHERE p.id = ?1 AND j.purged < 0"
+        f" UNION ALL SELECT -j.purged FROM {table} p JOIN journal j ON j.seq = p.seq"
+        " WHERE p.id = ?1 AND j.purged < 0",
+        (number,),
+    )
+    if earlier is not None:
+        (record,) = only(connection, "SELECT after FROM journal WHERE seq = ?", earlier)
+        found |= dict(PurgeFields.decode(record).keys)
+    return sorted(found.items())
 
 
 def _purge_one(
     ledger: Ledger, number: int, key: bytes, keys: list[tuple[int, bytes]], reason: str
 ) -> int:
-    table = _table(number)
+    table = table_of(number)
     namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
     definition = _definition(ledger, number) if ids.is_concept(number) else ()
     fields = PurgeFields(key, ledger.time_us, ledger.actor, reason, *definition)
     record = fields._replace(keys=tuple(keys)).encode()
     if definition:
         ledger.head.definitions = ledger.head.seq + 1
-    seq = ledger.append(Kind.PURGE, number, None, record, namespace, key)
+    seq = ledger.append_apart(Kind.PURGE, number, record)
     ledger.changes[namespace].set(key, None)  # There is an entry, but no element.
     ledger.flush_entries()
     connection = ledger.connection
@@ -135,7 +199,7 @@ def _purge_one(
         (number,),
     )
     for (version,) in versions:
-        _purge_entry(connection, version, seq)
+        purge_entry(connection, version, seq)
     connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
     connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
     text.remove(connection, number)
@@ -143,15 +207,23 @@ def _purge_one(
     return len(versions)
 
 
-def _purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
-    before, after = only(connection, "SELECT before, after FROM journal WHERE seq = ?", (version,))
+def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
+    """Leave of an entry only the hashes of its records, and the entry that purged it.
+
+    With a negative `seq`, the record after stays.
+    """
+    before, after, purged = only(
+        connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)
+    )
+    if purged is None and before is not None:
+        before = hash_of(before)  # Otherwise it is a hash already, or there was none.
     connection.execute(
         "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
-        (hash_of(before) if before else None, hash_of(after), seq, version),
+        (before, hash_of(after) if seq > 0 else after, seq, version),
     )
 
 
-def _forget_traces(ledger: Ledger) -> None:
+def forget_traces(ledger: Ledger) -> None:
     """Remove what the index and the planner's statistics still know of the content."""
     ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
     statistics = every(
@@ -196,5 +268,6 @@ def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]
     return () if defined is None else (defined, row[1], names.table)
 
 
-def _table(number: int) -> str:
+def table_of(number: int) -> str:
+    """The table of an element, live; its past is in the one with `_past` behind the name."""
     return "concept" if ids.is_concept(number) else "proposition"

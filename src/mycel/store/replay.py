@@ -142,14 +142,12 @@ class _Replay:
             yield "head", "does not have the root of the journal"
 
     def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
-        """What is known of purged elements. Names that they defined are still taken."""
+        """What each purge says, by its entry. Names that were defined are still taken."""
         known: dict[int, PurgeFields] = {}
-        rows = every(
-            source, "SELECT element, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
-        )
-        for element, record in rows:
+        rows = every(source, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),))
+        for seq, record in rows:
             fields = PurgeFields.decode(record)
-            known[element] = fields
+            known[seq] = fields
             if fields.defines:
                 self._define(fields.defines, fields.number, fields.name)
         return known
@@ -165,16 +163,18 @@ class _Replay:
         seq, kind, element, before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
         if kind == Kind.PURGE:
-            self._changes[namespace].set(purged[element].key, None)
+            if purged[seq].until is None:
+                self._changes[namespace].set(purged[seq].key, None)
             return
         if purge_seq is not None:
-            key, key_before = purged[element].keys_at(seq)
+            key, key_before = purged[abs(purge_seq)].keys_at(seq)
             if key != key_before:
                 self._leave(element, key_before)
-            self._know(element, key)
-            self._changes[namespace].set(key, after)
-            return
-        if kind == Kind.RELINK_EDGE:
+            if purge_seq > 0:
+                self._know(element, key)
+                self._changes[namespace].set(key, after)
+                return
+        elif kind == Kind.RELINK_EDGE:
             self._leave(element, self._edge_key(decode_edge(before)))
         elif kind == Kind.MOVE_CONCEPT:
             fields = decode_concept(before)

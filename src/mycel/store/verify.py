@@ -269,7 +269,7 @@ class _Verification:
     def _purged_entries(self) -> Findings:
         rows = self._connection.execute(
             "SELECT j.seq FROM journal j LEFT JOIN journal p"
-            " ON p.seq = j.purged AND p.element = j.element AND p.kind = ?"
+            " ON p.seq = abs(j.purged) AND p.element = j.element AND p.kind = ?"
             " WHERE j.purged IS NOT NULL AND p.seq IS NULL",
             (int(Kind.PURGE),),
         )
@@ -323,7 +323,7 @@ class _Verification:
                 yield f"{namespace} {before.number}", "has no current version"
         (entries,) = only(
             self._connection,
-            "SELECT count(*) FROM journal WHERE kind != ? AND purged IS NULL",
+            "SELECT count(*) FROM journal WHERE kind != ? AND coalesce(purged, -1) < 0",
             (int(Kind.PURGE),),
         )
         if entries != total:
@@ -338,7 +338,8 @@ class _Verification:
         element, after, purged, kind = found
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
         either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # Of what is live, or a tombstone.
-        if element != row.number or purged is not None or not (either or removal == row.tombstoned):
+        is_purged = purged is not None and purged > 0
+        if element != row.number or is_purged or not (either or removal == row.tombstoned):
             return "has a journal entry that speaks of something else"
         if after != row.record:
             return "is not what the journal says"

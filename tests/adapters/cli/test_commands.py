@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.model.times import to_datetime
+from mycel.store.database import Store
 from tests.adapters.cli.conftest import Run
 
 pytestmark = pytest.mark.usefixtures("graph")
@@ -239,10 +240,28 @@ def test_purging_forgets_for_good_when_confirmed(run: Run, graph: Path) -> None:
 def test_traces_that_could_not_be_removed_are_mentioned(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mycel.Nexus, "scrub", lambda _: False)
+    monkeypatch.setattr(Store, "scrub", lambda _: False)
     done = run("purge", "Drug:Aspirin", "--reason", "asked to", "--yes")
     assert done.status == 0
     assert "traces" in done.stderr
+
+
+def test_the_past_is_counted_and_forgotten(run: Run, graph: Path) -> None:
+    run("concept", "put", "Drug", "Aspirin", "--attributes", '{"note": "qvwzkoldvalu"}')
+    run("concept", "put", "Drug", "Aspirin", "--attributes", '{"note": "new"}')
+    run("concept", "retire", "Drug", "Ibuprofen", "--reason", "wrong")
+    seq = str(run("log", "--limit", "1", "--json").objects[0]["seq"])
+    assert b"qvwzkoldvalu" in graph.read_bytes()
+    counted = run("scrub", "--before", seq, "--dry-run")
+    assert counted.stdout.startswith("Would forget 1 removed concept, ")
+    for missing in (("--reason", "law"), ("--yes",)):
+        assert run("scrub", "--before", seq, *missing).status == 2
+    done = run("scrub", "--before", seq, "--reason", "law", "--yes", "--json").object
+    assert (done["until"], done["concepts"], done["scrubbed"]) == (int(seq), 1, True)
+    assert b"qvwzkoldvalu" not in graph.read_bytes()
+    assert run("verify", "--replay").status == 0
+    assert run("scrub").stdout == "The file was written anew.\n"
+    assert "was scrubbed" in run("concept", "get", "Drug", "Aspirin", "--as-of", "5").stderr
 
 
 def test_purging_without_a_terminal_needs_a_plain_yes(run: Run) -> None:

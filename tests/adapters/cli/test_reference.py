@@ -87,6 +87,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "prove",
         "verify",
         "purge",
+        "scrub",
     ]
 
 

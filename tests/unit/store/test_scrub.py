@@ -1,0 +1,173 @@
+"""Forgetting the past for good: what is left is what it was, and everything still verifies."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, MycelError
+from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, file_bytes
+
+OLD, GONE, LINK, LATER = "qvwzkoldvalu", "qvwzkgonevalu", "qvwzklinkvalu", "qvwzklatervalu"
+
+
+def here(path: Path) -> set[str]:
+    """Which of the words can be read in the bytes of the files."""
+    content = file_bytes(path).lower()
+    return {word for word in (OLD, GONE, LINK, LATER) if word.encode() in content}
+
+
+def test_what_was_removed_or_superseded_is_in_no_byte_and_the_rest_is_as_it_was(
+    path: Path, clock: Clock
+) -> None:
+    with mycel.open(path, clock_us=clock, durability="off") as db:
+        define(db, [FACT], ["likes"])
+        kept, gone, friend = add_concepts(db, "kept", "gone", "friend")
+        db.write(lambda tx: tx.update(kept, attributes={"text": OLD}))
+        db.write(lambda tx: tx.update(gone, attributes={"text": GONE}))
+        db.add_edge(kept, "likes", gone, data={"text": LINK})
+        db.write(lambda tx: tx.update(kept, attributes={"text": "present"}))
+        db.write(lambda tx: tx.retire(gone, reason="no longer so"))
+        clock.tick()
+        moment = db.snapshot().entries
+        then = {each.id: each for each in (db.get(kept), db.get(friend))}
+        clock.tick()
+        db.write(lambda tx: tx.update(kept, attributes={"text": LATER}))
+        db.write(lambda tx: tx.update(kept, attributes={"text": "newest"}))
+        counted = db.scrub(moment, dry_run=True)
+        assert here(path) == {OLD, GONE, LINK, LATER}
+        done = db.scrub(moment, "the law", by="officer")
+        assert done.scrubbed
+        assert counted == done._replace(scrubbed=False)
+        assert (done.until, done.concepts, done.propositions, done.versions) == (moment, 1, 1, 2)
+        assert here(path) == {LATER}, "what was superseded later is still there"
+        assert db.get(kept).attributes["text"] == "newest"
+        past = db.as_of(moment)
+        assert {each: past.get(each) for each in then} == then
+        with pytest.raises(ConstraintViolation, match=f"before entry {moment} was scrubbed"):
+            db.as_of(moment - 1)
+        kinds = [version.kind for version in db.history(kept)]
+        assert kinds == ["put_concept", "put_concept", "put_concept", "scrub"]
+        assert db.history(gone)[-1].reason == "the law"
+        assert_sound(db)
+        nothing = db.scrub(moment, "again")
+        assert not any(nothing[1:4])
+        later = db.scrub(db.snapshot().entries, "all of it")
+        assert later.versions == 2
+        assert here(path) == set()
+        assert_sound(db)
+        db.purge(kept, "asked for")
+        assert_sound(db)
+    with mycel.open(path) as db:
+        assert_sound(db)
+
+
+def test_links_that_were_led_elsewhere_outlive_what_they_led_to(
+    db: mycel.Nexus, clock: Clock
+) -> None:
+    define(db, [FACT], ["likes"])
+    one, loser, winner = add_concepts(db, "one", "loser", "winner")
+    link = db.add_edge(one, "likes", loser)
+    about = db.add_edge(link, "references", winner)
+    db.write(lambda tx: tx.relink(tx.get(link), object_=winner))
+    db.write(lambda tx: tx.move(one, name="renamed"))
+    db.write(lambda tx: tx.retire(loser, reason="merged"))
+    clock.tick()
+    live = [db.get(each) for each in (one, winner)], list(db.edges_out(one))
+    done = db.scrub(db.snapshot().entries, "tidy")
+    assert done.concepts == 1
+    assert done.versions > 3
+    assert ([db.get(each) for each in (one, winner)], list(db.edges_out(one))) == live
+    assert db.get(about).object == winner
+    assert_sound(db)
+    db.write(lambda tx: tx.move(one, name="once more"))
+    assert_sound(db)
+    db.scrub(db.snapshot().entries, "tidy again")
+    assert_sound(db)
+    db.purge(one, "asked for")
+    assert_sound(db)
+
+
+def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Nexus) -> None:
+    (one,) = add_concepts(db, "one")
+    db.write(lambda tx: tx.update(one, attributes={"n": 1}))
+    before = db.snapshot()
+    with pytest.raises(ConstraintViolation, match="There is no moment"):
+        db.scrub(10_000, "too far")
+    with pytest.raises(ConstraintViolation, match="must not be empty"):
+        db.scrub(before.entries)
+    assert db.snapshot() == before
+    assert db.scrub().scrubbed, "without a moment, the file is written anew"
+    assert db.snapshot() == before
+
+
+def test_what_is_hidden_goes_with_the_past_and_is_named(path: Path, clock: Clock) -> None:
+    with mycel.open(path, clock_us=clock, durability="off") as db:
+        whole = "node A { k: String @key  x: String? }  node B { k: String @key }"
+        db.schema.apply(whole)
+        db.write(lambda tx: tx.put_concept("A", "a", {"x": OLD}))
+        db.write(lambda tx: tx.put_concept("B", GONE))
+        clock.tick()
+        db.schema.apply("node A { k: String @key }", allow_removals=True)
+        moment = db.snapshot().entries
+        clock.tick()
+        assert db.scrub(moment, dry_run=True).hidden == ("A.x", "B")
+        assert [each.name for each in db.schema.hidden()] == ["A.x", "B"], "it was only counted"
+        done = db.scrub(moment, "the law")
+        assert done.hidden == ("A.x", "B")
+        assert here(path) == set()
+        assert db.schema.hidden() == []
+        db.schema.apply(whole)
+        assert db.get_concept("B", GONE) is None
+        assert len(db.schema.history()) == 3, "definitions keep their past"
+        assert_sound(db)
+
+
+def test_scrubbing_any_history_at_any_moment_leaves_all_later_states(clock: Clock) -> None:
+    for seed in range(12):
+        random = Random(seed)
+        with mycel.open(":memory:", clock_us=clock, bootstrap=False) as db:
+            define(db, [FACT], ["likes"])
+            moments = [_disturb(db, random) for _ in range(60)]
+            states = {moment: _state(db, moment) for moment in moments}
+            for chosen in sorted(random.sample(moments, 2)):
+                before = db.snapshot()
+                db.scrub(chosen, "tidy")
+                for moment, state in states.items():
+                    if moment >= chosen:
+                        assert _state(db, moment) == state, (seed, chosen, moment)
+                assert_sound(db)
+                assert db.prove_consistency(before.entries).verify(
+                    before.journal_root, db.snapshot().overall_root
+                )
+
+
+def _disturb(db: mycel.Nexus, random: Random) -> int:
+    """One change of something, or none; the position of the journal after it."""
+    ids = [f"C:{number}" for number in range(2, 60, 2)] + [f"P:{n}:likes" for n in range(1, 40, 2)]
+    one, other = random.choice(ids), random.choice(ids)
+    name = f"n{random.randrange(12)}"
+    changes = (
+        lambda tx: tx.put_concept(FACT, name, {"n": random.randrange(9)}),
+        lambda tx: tx.put_concept(FACT, name, {"n": random.randrange(9)}),
+        lambda tx: tx.add_edge(one, "likes", other, data={"n": random.randrange(9)}),
+        lambda tx: tx.add_edge(one, "likes", other),
+        lambda tx: tx.update(one, attributes={"n": random.randrange(9)}),
+        lambda tx: tx.retire(one, reason="so"),
+        lambda tx: tx.move(one, name=name),
+        lambda tx: tx.relink(tx.get(one), object_=other),
+    )
+    with contextlib.suppress(MycelError):
+        db.write(random.choice(changes))
+    return db.snapshot().entries
+
+
+def _state(db: mycel.Nexus, moment: int) -> list[object]:
+    view = db.as_of(moment)
+    concepts = [view.get_concept(FACT, f"n{n}") for n in range(12)]
+    found = [each for each in concepts if each is not None]
+    return [*found, *(link for each in found for link in view.edges_out(each.id))]
