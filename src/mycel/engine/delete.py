@@ -8,7 +8,7 @@ matches nothing deletes nothing.
 from __future__ import annotations
 
 from mycel.engine import typed
-from mycel.engine.matching import targets
+from mycel.engine.matching import targets, to_change
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection import check_removal
 from mycel.engine.references import missing_target
@@ -38,10 +38,7 @@ def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcom
         check_metadata_keys(keys)
     concepts = propositions = 0
     with all_or_nothing(tx):
-        for number in _targets(tx, node, values):
-            element = tx.ledger.reader.element(number)
-            if element is None:
-                continue
+        for element in to_change(tx, _targets(tx, node, values)):
             present = element.metadata if metadata else element.attributes
             if present.keys().isdisjoint(keys):
                 continue
@@ -49,8 +46,8 @@ def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcom
                 tx.update_found(element, drop_metadata=keys)
             else:
                 tx.update_found(element, drop_attributes=keys)
-            concepts += is_concept(number)
-            propositions += not is_concept(number)
+            concepts += is_concept(element.number)
+            propositions += not is_concept(element.number)
     return Outcome({"updated_concepts": concepts, "updated_propositions": propositions})
 
 

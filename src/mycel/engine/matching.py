@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Final
+
 from mycel.engine.prepared import Binder
 from mycel.engine.values import Values
 from mycel.kip import ast
+from mycel.model.elements import Element
 from mycel.plan.bind import bind_targets
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_numbers
@@ -12,7 +16,30 @@ from mycel.store.connections import translated
 from mycel.store.reader import Reader
 from mycel.store.rows import every
 from mycel.store.statistics import StoreStatistics
+from mycel.store.transaction import Transaction
 from mycel.store.vocabulary import Vocabulary
+
+CHUNK: Final = 256
+"""How many elements to change are read together."""
+
+
+def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
+    """The live elements with these numbers, each as it is when its turn comes to be changed.
+
+    They are read some at a time, with what changing them takes; those that a guard has changed
+    along with another one are read anew.
+    """
+    ledger = tx.ledger
+    for start in range(0, len(numbers), CHUNK):
+        chunk = numbers[start : start + CHUNK]
+        found = ledger.reader.elements(chunk)
+        ledger.foresee(found.values())
+        for at, number in enumerate(chunk):
+            element, before = found.get(number), ledger.head.seq
+            if element is not None:
+                yield element
+            if ledger.head.seq > before + 1:  # More than the change of this one.
+                found = ledger.reader.elements(chunk[at + 1 :])
 
 
 def targets(

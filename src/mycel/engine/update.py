@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from mycel.engine.matching import targets
+from mycel.engine.matching import targets, to_change
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import missing_target
 from mycel.engine.values import Values
@@ -60,7 +60,14 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
         numbers = _targets(tx, node, values, limit)
-        updated = sum(_update(tx, number, attributes, metadata) for number in numbers)
+        updated = sum(
+            tx.update_found(
+                element,
+                attributes=_applied(attributes, element),
+                metadata=_applied(metadata, element),
+            )
+            for element in to_change(tx, numbers)
+        )
     return Outcome({"updated": updated, "matched": len(numbers)})
 
 
@@ -77,17 +84,6 @@ def _targets(tx: Transaction, node: ast.Update, values: Values, limit: int | Non
     if not numbers and (error := missing_target(tx, node.where, variable, values)):
         raise error
     return numbers
-
-
-def _update(tx: Transaction, number: int, attributes: _Changes, metadata: _Changes) -> bool:
-    element = tx.ledger.reader.element(number)
-    if element is None:
-        return False
-    return tx.update_found(
-        element,
-        attributes=_applied(attributes, element),
-        metadata=_applied(metadata, element),
-    )
 
 
 def _applied(changes: _Changes, element: Element) -> JsonObject:

@@ -34,12 +34,15 @@ def expect(expected: int | None, actual: int, what: str) -> None:
 
 def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
     """The object after a shallow merge (KIP §2.10) and the removal of keys."""
-    new = {} if given is None else given
-    new_text = checked_metadata(new) if what == "metadata" else object_text(new, what)
     dropped = {drop} if isinstance(drop, str) else set(drop)
-    if not given and not dropped:
+    new = {} if given is None else given
+    if new.__class__ is not dict or dropped:  # Otherwise all of it is checked below.
+        new = parse_object(checked_metadata(new) if what == "metadata" else object_text(new, what))
+    elif what == "metadata":
+        check_metadata_keys(new)
+    if not new and not dropped:
         return old_text
-    both = parse_object(old_text) | parse_object(new_text)
+    both = parse_object(old_text) | dict(new)
     return object_text({key: both[key] for key in both if key not in dropped}, what)
 
 

@@ -7,14 +7,14 @@ that the version before it is kept, and that state trees and indexes learn of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from mycel.errors import NotFound, VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
-from mycel.model.elements import Concept, Element
+from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
@@ -113,6 +113,8 @@ class Ledger:
         missing, and none may be there if links are written that it does not remember."""
         self._linked: set[tuple[int, int, int]] = set()
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+        self._records: dict[int, bytes] = {}
+        """Records that entries left behind, as far as they are foreseen to be asked for."""
         self._leaves: list[bytes] = []
         """Of the entries that are held back, and at the end that of the transaction itself."""
 
@@ -344,10 +346,28 @@ class Ledger:
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
+        if (known := self._records.pop(seq, None)) is not None:
+            return known
         held = self._entries
         if held and seq >= held[0][0]:
             return held[seq - held[0][0]][4]
         return self.reader.record_at(seq)
+
+    def foresee(self, elements: Iterable[Element]) -> None:
+        """Read together what it takes to change these: their records, and the keys of their ends.
+
+        Each is a look-up of its own otherwise. What is foreseen is forgotten at the next call.
+        """
+        listed = list(elements)
+        self._records = self.reader.records_at([element.seq for element in listed])
+        ends: set[int] = set()
+        for element in listed:
+            if isinstance(element, Proposition):
+                ends |= {ids.parse_id(element.subject), ids.parse_id(element.object)}
+        unknown = [end for end in ends if ids.is_concept(end) and end not in self.memory.keys]
+        for number, concept in self.reader.elements(unknown).items():
+            if isinstance(concept, Concept):
+                self.memory.remember(number, concept_key(concept.type, concept.name))
 
     def append_leaves(self, leaves: Sequence[bytes]) -> None:
         """Let the log grow by these."""

@@ -204,6 +204,11 @@ class Reader:
         row = self.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
         return None if row is None else row[0]
 
+    def records_at(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """The records that these entries left behind, by entry."""
+        query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
+        return dict(self.execute(query, (_listed(seqs),)))
+
     def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
         return self._proposition("id = ?1", (number,), tombstoned)
 

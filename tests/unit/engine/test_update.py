@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mycel
 from mycel.errors import (
     ConstraintViolation,
     InvalidValueType,
     NotFound,
     UnknownReference,
 )
+from mycel.store.database import Store
+from mycel.store.guards import Change
 from tests.unit.engine.commands import Graph
 
 
@@ -172,3 +176,38 @@ def test_a_target_that_is_named_outright_has_to_exist(graph: Graph) -> None:
     command = "UPDATE ?t SET ATTRIBUTES { r: 1 } WHERE { %s }"
     graph.refuses(NotFound, command % '?t {id: "C:99998"}')
     graph.refuses(NotFound, command % '?t {type: "City", name: "Basel"}')
+
+
+class Echo:
+    """A guard that changes what is named in the attributes of what is changed."""
+
+    in_bulk = False
+
+    def concerns(self, tx: mycel.Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        return type_or_predicate == "Cell"
+
+    def check(self, tx: mycel.Transaction, change: Change) -> None:
+        other = change.attributes.get("echo")
+        if change.kind == "update" and isinstance(other, str):
+            tx.update(other, attributes={"heard": change.attributes["n"]})
+
+    def check_commit(self, tx: mycel.Transaction) -> None:
+        """Nothing to say."""
+
+
+def test_what_a_guard_changes_along_the_way_is_changed_as_it_is_then(tmp_path: Path) -> None:
+    store = Store(tmp_path / "graph.db", durability="off", guards=[Echo()])
+    with mycel.Nexus(store, actor="tester") as db:
+        with db.transaction() as tx:
+            tx.define_type("Cell")
+            a, b, c = (tx.put_concept("Cell", name, {"n": 1}) for name in "abc")
+        db.write(lambda tx: tx.update(a, attributes={"echo": c}))
+        told = db.execute(
+            'UPDATE ?c SET ATTRIBUTES { n: ADD(?c.attributes.n, 1) } WHERE { ?c {type: "Cell"} }'
+        )
+        assert told.value == {"updated": 3, "matched": 3}
+        assert [db.get(each).attributes["n"] for each in (a, b, c)] == [2, 2, 2]
+        last = db.get(c)
+        assert last.attributes == {"n": 2, "heard": 2}
+        assert last.version == 4
+        assert db.verify().problems == ()
