@@ -7,7 +7,7 @@ for nothing else.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
@@ -28,7 +28,7 @@ class Member(NamedTuple):
 
 _COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at"
 _LINKS: Final = (
-    "SELECT p.created_at, p.id, s.name, p.predicate, o.name"
+    "SELECT p.created_at AS at, p.id, s.name AS subject, p.predicate, o.name AS object"
     " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
     " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?3)"
     " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?3)"
@@ -95,16 +95,22 @@ def links(
     numbers: Collection[int],
     *,
     both_ways: bool,
-) -> list[Row]:
+) -> list[list[Any]]:
     """The links from these concepts to others of two types, by creation.
 
-    `both_ways`, those to these concepts too. Each is a tuple of when it was created, its number,
-    the name of its subject, the number of its predicate and the name of its object.
+    `both_ways`, those to these concepts too. Each is a list of when it was created, its number, the
+    name of its subject, the number of its predicate and the name of its object. They come as one
+    text of JSON: tens of thousands of rows take half as long again.
     """
     query = _LINKS.format(near="subject")
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object')}"
-    found = every(connection, query, (orjson.dumps(list(numbers)).decode(), *type_numbers))
+    (text,) = only(
+        connection,
+        f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
+        (orjson.dumps(list(numbers)).decode(), *type_numbers),
+    )
+    found: list[list[Any]] = orjson.loads(text)
     found.sort()
     return found
 

@@ -62,12 +62,17 @@ class Graph:
     """Entities and relations, and a sentence about those that were left out, if any."""
 
     members: Sequence[Member]
-    relations: tuple[Relation, ...]
+    links: Sequence[tuple[str, str, str]]
+    """Source, target and type of each relation."""
     cut: str | None = None
 
     @property
     def entities(self) -> tuple[Entity, ...]:
         return tuple([_entity(each) for each in self.members])
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return tuple(map(Relation._make, self.links))
 
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it."""
@@ -77,7 +82,7 @@ class Graph:
             ],
             "relations": [
                 {"from": source, "to": target, "relationType": relation_type}
-                for source, target, relation_type in self.relations
+                for source, target, relation_type in self.links
             ],
         }
 
@@ -287,7 +292,7 @@ class Memory:
                 f" {len(relations)} relations, and all of them would be too much at once."
                 f" {more if not is_whole else 'Entities shown here have more relations.'}"
             )
-        return Graph(shown, tuple(relations), cut)
+        return Graph(shown, relations, cut)
 
 
 # Steps of a transaction.
@@ -381,20 +386,20 @@ def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
         after = rows[-1].number
 
 
-def _relations(reader: Reader, shown: Sequence[Member], *, both_ways: bool) -> list[Relation]:
+def _relations(
+    reader: Reader, shown: Sequence[Member], *, both_ways: bool
+) -> list[tuple[str, str, str]]:
     """The relations of entities, those that were created first before others."""
     types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
     numbers = [each.number for each in shown]
     links = members.links(reader.connection, types, numbers, both_ways=both_ways)
-    predicates = {predicate for *_, predicate, _ in links}
+    predicates = {predicate for _, _, _, predicate, _ in links}
     called = members.predicate_names(reader.connection, predicates, RELATION_KEY)
-    found = [
-        Relation(source, target, called[predicate]) for _, _, source, predicate, target in links
-    ]
+    found = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
     for member in shown:
         if SELF_KEY in member.attributes:
             said_of_itself = texts(parse_object(member.attributes), SELF_KEY)
-            found += [Relation(member.name, member.name, each) for each in said_of_itself]
+            found += [(member.name, member.name, each) for each in said_of_itself]
     return found
 
 
@@ -439,7 +444,7 @@ def _size_of_member(member: Member) -> int:
     return len(name) + len(attributes) + 60 + 8 * attributes.count('","')
 
 
-def _size_of_relation(relation: Relation) -> int:
+def _size_of_relation(relation: tuple[str, str, str]) -> int:
     """About how many characters a relation takes as indented JSON."""
     source, target, relation_type = relation
     return len(source) + len(target) + len(relation_type) + 90
