@@ -620,6 +620,7 @@ def a_story(db: mycel.Nexus) -> tuple[str, ...]:
     db.write(lambda tx: tx.update(one, attributes={"n": 1}))
     move(db, one, name="gone")
     link = move(db, link, predicate="part_of")
+    removed = removed.replace("part_of", "references")  # The two have changed places.
     move(db, one, type_name=EVENT, name="last")
     add_concepts(db, "gone")
     db.write(lambda tx: tx.update(about, attributes={"n": 1}))
