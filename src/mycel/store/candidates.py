@@ -149,7 +149,12 @@ class Candidates:
         return [number for (number,) in rows]
 
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[Match]:
-        """Elements that have some of these terms in their titles, best first."""
+        """Elements that have some of these terms in their titles, best first.
+
+        The index of an older file has no titles: there they may have them anywhere.
+        """
+        if not self._has_names:
+            return self.by_words(terms, limit)
         some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
         found: dict[int, Match] = {}
         if some:
@@ -178,8 +183,6 @@ class Candidates:
 
         If they are too many, only the newest are ranked.
         """
-        if not self._has_names and expression.startswith("title"):
-            return {}
         if self._has_names:
             mark = f'keys : "{LINK_KEY}"'
             expression = (

@@ -118,6 +118,8 @@ def test_an_old_file_that_may_only_be_read_answers_and_stays_as_it_is(
     with mycel.open(path, readonly=True) as db:
         found = db.execute(f'FIND(?f.name) WHERE {{ ?f {{type: "{FACT}"}} }} ORDER BY ?f.name')
         assert "one" in [name for (name,) in found.rows]
+        assert db.search("one", kind="CONCEPT")[0][0].name == "one"
+        assert db.search("one", kind="PROPOSITION")
         report = db.verify(replay=True)
         assert problems(report) == []
         assert ("trees" in report.checks) == (format_ not in OLD_TREES)
