@@ -198,6 +198,16 @@ def test_invariants_raise_errors_and_not_bare_asserts() -> None:
     assert found == []
 
 
+def test_only_public_modules_of_libraries_are_imported() -> None:
+    private = [
+        f"{relative(path)}:{line}: {name}"
+        for path in MODULES
+        for line, name in imported_modules(parse(path))
+        if re.search(r"\._[a-z]", name)
+    ]
+    assert private == []
+
+
 def test_every_folder_of_python_is_a_package() -> None:
     folders = {
         folder
