@@ -22,7 +22,7 @@ from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.ledger import missing
 from mycel.store.reader import Direction, Reader
-from mycel.store.refs import Ref, resolve, shown_ref
+from mycel.store.refs import Ref, shown_ref
 
 FIND_LIMIT_DEFAULT: Final = 100
 
@@ -51,15 +51,14 @@ class GraphView:
         Raises:
             NotFound: there is none in this state.
         """
-        number = resolve(ref)
         reader = self._take()
         try:
-            found = reader.element(number, tombstoned=tombstoned)
+            found = reader.element(reader.number(ref), tombstoned=tombstoned)
         except apsw.Error as error:
             raise translate(error) from error
         finally:
             self._give(reader)
-        if found is None or (isinstance(ref, str) and found.id != ref):
+        if found is None:
             raise missing(ref)
         return found
 

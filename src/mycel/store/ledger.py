@@ -360,14 +360,14 @@ class Ledger:
         """
         listed = list(elements)
         self._records = self.reader.records_at([element.seq for element in listed])
-        ends: set[int] = set()
-        for element in listed:
-            if isinstance(element, Proposition):
-                ends |= {ids.parse_id(element.subject), ids.parse_id(element.object)}
-        unknown = [end for end in ends if ids.is_concept(end) and end not in self.memory.keys]
-        for number, concept in self.reader.elements(unknown).items():
-            if isinstance(concept, Concept):
-                self.memory.remember(number, concept_key(concept.type, concept.name))
+        links = [element for element in listed if isinstance(element, Proposition)]
+        ends = {end for link in links for end in (link.subject, link.object)}
+        unknown = [ids.parse_id(end) for end in ends if end not in self.memory.ends]
+        for number, found in self.reader.elements(unknown).items():
+            if isinstance(found, Concept):
+                key = concept_key(found.type, found.name)
+                self.memory.remember(number, key)
+                self.memory.remember_end(found.id, number, key)
 
     def append_leaves(self, leaves: Sequence[bytes]) -> None:
         """Let the log grow by these."""

@@ -158,7 +158,9 @@ class Reader:
         """The number of the element that a caller names, by its id or by the element itself.
 
         An id is all of its text: the number of one link with the predicate of another names
-        nothing (`NO_PROPOSITION`). Nothing is known of the predicate of what was purged.
+        nothing (`NO_PROPOSITION`). A link that was removed is named by every id that it ever had:
+        its tombstone may have had to give its place to another link. Nothing is known of the
+        predicate of what was purged.
 
         Raises:
             InvalidId: it is neither an element nor an id.
@@ -167,7 +169,17 @@ class Reader:
         if ref.__class__ is not str or ids.is_concept(number):
             return number
         found = self.proposition(number, tombstoned=True)
-        return number if found is None or found.id == ref else ids.NO_PROPOSITION
+        if found is None or found.id == ref or (found.tombstoned and self._was_called(number, ref)):
+            return number
+        return ids.NO_PROPOSITION
+
+    def _was_called(self, number: int, id_: str) -> bool:
+        """True if a link has ever had this id."""
+        rows = self.execute(
+            "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?", (number,)
+        )
+        names = [self.registry.predicates.name(self.connection, each) for (each,) in rows]
+        return id_ in (ids.proposition_id(number, name) for name in names)
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
         if ids.is_concept(number):

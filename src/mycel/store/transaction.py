@@ -404,8 +404,8 @@ class Transaction:
                 attributes_text = object_text(shaped, "attributes")
                 if same == (attributes_text, metadata_text, weight):
                     return False
-        subject_key = ledger.live_key(ids.parse_id(before.subject))
-        object_key = ledger.live_key(ids.parse_id(before.object))
+        _, subject_key = ledger.end(before.subject)
+        _, object_key = ledger.end(before.object)
         record = edge_record(
             before.type,
             subject_key,

@@ -101,3 +101,18 @@ def test_what_was_purged_is_written_again_as_a_new_element(db: mycel.Nexus) -> N
         db.get(link, tombstoned=True)
     removed = db.write(lambda tx: tx.retire(again)) and db.add_edge(ends[0], "near", ends[1])
     assert removed == again  # What was only removed is revived.
+
+
+def test_a_removed_link_is_found_by_the_id_it_had_when_another_has_taken_its_place(
+    db: mycel.Nexus,
+) -> None:
+    taker, _ = ids_of(db)
+    ends = db.get(taker).subject, db.get(taker).object
+    removed = db.add_edge(ends[0], "feeds", ends[1])
+    db.remove_edge(ends[0], "feeds", ends[1])
+    db.write(lambda tx: tx.move(taker, predicate="feeds"))
+    assert db.get(removed, tombstoned=True).tombstoned
+    assert db.history(removed)[0].element is not None
+    assert answer(DOORS["history"], db, removed.replace("feeds", "notes")) == "NotFound"
+    assert db.purge(removed, "asked for").propositions == 1
+    assert [each.kind for each in db.history(removed)] == ["purge"]
