@@ -6,6 +6,7 @@
 - `conditions`  what must hold
 - `walks`       walks of many hops
 - `absence`     what a known element is not linked to
+- `selects`     a SELECT in the making
 - `patterns`    blocks: joins in the planned order, attempts, walks
 - `totals`      aggregates and what rows are grouped by
 - `compiler`    the whole: solutions, groups, order, limit, and how the cells are to be read

@@ -15,8 +15,9 @@ from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
 from mycel.sql import totals
 from mycel.sql.fields import Access, Output
-from mycel.sql.patterns import Patterns, Select
+from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
+from mycel.sql.selects import Select
 from mycel.sql.sources import Sources
 from mycel.syntax.nodes import node
 
