@@ -64,11 +64,27 @@ def test_a_predicate_that_is_not_defined_is_refused_everywhere(
         lambda: db.add_edge(ends[0], predicate, ends[1]),
         lambda: db.remove_edge(ends[0], predicate, ends[1]),
         lambda: db.write(lambda tx: tx.get_edge(ends[0], predicate, ends[1])),
-        lambda: db.prove((ends[0], predicate, ends[1])),
     ):
         with pytest.raises(TypeMismatch) as caught:
             ask()
         assert len(str(caught.value)) < 1_000
+
+
+def test_what_was_never_defined_is_proven_absent_and_no_name_is_refused(
+    db: mycel.Nexus, ends: tuple[str, str]
+) -> None:
+    root = db.snapshot().overall_root
+    for name in NO_TYPES:
+        for target in ((name, "one"), (ends[0], name, ends[1])):
+            if name == "Unknown":
+                proof = db.prove(target)
+                assert proof.record is None
+                assert proof.verify(root)
+                continue
+            with pytest.raises(MycelError) as caught:
+                db.prove(target)
+            assert caught.value.code != "KIP_4003", "it is the caller's mistake, not the engine's"
+            assert len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\ud800", '"', "*", "a OR", "NEAR(", "x" * 10**6])
