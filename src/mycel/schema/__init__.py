@@ -11,7 +11,7 @@ Modules, in the order in which a schema passes through them:
 - `foreign`      words of other languages, and what a schema says instead
 - `complaints`   what is wrong with a text, and what to write instead
 - `parser`       tokens to tree: `parse`
-- `singles`      numbers of single precision, and the decimal that stands for each
+- `float32`      numbers of single precision, and the decimal that stands for each
 - `values`       what fits a type of values, and how it is spelt
 - `annotating`   which annotations may stand where
 - `bodies`       properties and constraints of a declaration, and their rules

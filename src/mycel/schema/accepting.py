@@ -22,6 +22,7 @@ from math import copysign
 from typing import Any, Final
 
 from mycel.model.values import JsonObject
+from mycel.schema.float32 import SINGLE_MAX, single
 from mycel.schema.model import (
     FLOATS,
     INTEGERS,
@@ -32,7 +33,6 @@ from mycel.schema.model import (
     Range,
     limits_of,
 )
-from mycel.schema.singles import SINGLE_MAX, single
 from mycel.schema.values import RANGES, canonical_of, moment_in_name
 from mycel.syntax.regex import matcher
 

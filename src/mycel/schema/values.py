@@ -8,7 +8,7 @@ A value in an attribute is JSON, and a type says which JSON, and which spelling 
     I32 I64 U32 U64     whole numbers within their range; 5.0 is taken as 5
     F64                 finite numbers; 5 is taken as 5.0
     F32                 numbers of single precision, each as the shortest decimal that means it
-                        (`singles`): 0.1, 0.12345679
+                        (`float32`): 0.1, 0.12345679
     Date                "2024-01-31"
     DateTime            RFC 3339; stored in UTC, always with milliseconds, so that texts sort as
                         times do: "2024-01-31T12:00:00.000Z"; no zone means UTC
@@ -41,8 +41,8 @@ import orjson
 
 from mycel.model.names import kind_of, shorten
 from mycel.schema.definitions import json_type, with_article
+from mycel.schema.float32 import SINGLE_MAX, single, singles
 from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
-from mycel.schema.singles import SINGLE_MAX, single, singles
 
 Canonical: TypeAlias = Callable[[Any], Any]
 """From a value to its canonical spelling, the same object if it has that already."""

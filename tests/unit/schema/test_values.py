@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 import pytest
 
+from mycel.schema.float32 import SINGLE_MAX
 from mycel.schema.model import Annotation, Property, PropertyType, Scalar
-from mycel.schema.singles import SINGLE_MAX
 from mycel.schema.values import (
     BadValue,
     UnknownEnumValue,
