@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from mycel.graph.view import GraphView
 from mycel.merkle.proofs import Snapshot
 from mycel.store import chronicle
+from mycel.store.connections import translated
 from mycel.store.database import Store
 from mycel.store.reader import PastReader, Reader
 
@@ -84,6 +85,12 @@ class PastView(State):
         live = self._store.take()
         past = PastReader(live.connection, live.registry, self.seq)
         past.watch()
+        try:
+            with translated():
+                chronicle.check_kept(past.connection, self.seq)
+        except BaseException:
+            self._give(past)
+            raise
         return past
 
     def _give(self, reader: Reader) -> None:

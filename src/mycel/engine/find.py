@@ -37,7 +37,7 @@ from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
-from mycel.store.chronicle import seq_at
+from mycel.store.chronicle import check_kept, seq_at
 from mycel.store.connections import translate
 from mycel.store.database import Store
 from mycel.store.reader import Reader
@@ -247,6 +247,7 @@ class Finder:
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
             ):
+                check_kept(reader.connection, position)
                 return page._replace(position=position, offset=offset, ties=tuple(ties))
             case _:
                 raise InvalidSyntax(

@@ -130,13 +130,23 @@ def seq_at(connection: apsw.Connection, moment: Moment) -> int:
         ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
             scrubbed.
     """
-    seq, begin = entry_at(connection, moment), past_begins_at(connection)
+    seq = entry_at(connection, moment)
+    check_kept(connection, seq)
+    return seq
+
+
+def check_kept(connection: apsw.Connection, seq: int) -> None:
+    """Refuse a position whose state was scrubbed.
+
+    Whoever holds on to a position asks again before each use: it may be scrubbed at any time.
+    """
+    begin = past_begins_at(connection)
     if seq < begin:
         raise ConstraintViolation(
-            f"The past before entry {begin} was scrubbed: its states can no longer be asked for.",
+            f"The past before entry {begin} was scrubbed: its states can no longer be asked for,"
+            " nor further pages of them.",
             hint=f"The earliest state there is: AS OF {begin}.",
         )
-    return seq
 
 
 def entry_at(connection: apsw.Connection, moment: Moment) -> int:

@@ -23,6 +23,7 @@ import orjson
 from mycel.errors import DatabaseError, InvalidValueType
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
+from mycel.store.chronicle import check_kept
 from mycel.store.database import Store
 from mycel.store.reader import PastReader
 from mycel.store.transaction import DEFAULT_WEIGHT
@@ -75,6 +76,8 @@ def _unloading(
     """The rows of one state, and what they are rows of."""
     with store.reading() as live:
         connection = live.connection
+        if moment is not None:
+            check_kept(connection, moment)
         reader = live if moment is None else PastReader(connection, live.registry, moment)
         catalog = read_catalog(connection)
         targets = Targets(connection, catalog, iter(()), moment=moment)

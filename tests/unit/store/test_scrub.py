@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from io import StringIO
 from pathlib import Path
 from random import Random
 
@@ -103,6 +104,35 @@ def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Nexus) -> None
     assert db.snapshot() == before
     assert db.scrub().scrubbed, "without a moment, the file is written anew"
     assert db.snapshot() == before
+
+
+def test_views_and_cursors_from_before_are_refused_rather_than_answered_in_part(
+    db: mycel.Nexus, clock: Clock
+) -> None:
+    add_concepts(db, "one", "two", "three")
+    view = db.as_of(db.snapshot().entries)
+    listing = f'FIND(?c.name) WHERE {{ ?c {{type: "{FACT}"}} }} ORDER BY ?c.name LIMIT 1'
+    page = db.execute(listing)
+    one = view.get_concept(FACT, "one")
+    assert one is not None
+    db.write(lambda tx: tx.retire(one.id, reason="so"))
+    clock.tick()
+    then = db.as_of(db.snapshot().entries)
+    kept = db.execute(listing)
+    db.scrub(then.seq, "tidy")
+    refused = (
+        lambda: view.get(one.id),
+        lambda: view.get_concept(FACT, "two"),
+        lambda: list(view.edges_out(one.id)),
+        lambda: view.find(one.id),
+        lambda: view.export(StringIO()),
+        lambda: db.execute(f"{listing} CURSOR :cursor", cursor=page.next_cursor),
+    )
+    for each in refused:
+        with pytest.raises(ConstraintViolation, match="was scrubbed"):
+            each()
+    assert then.get_concept(FACT, "two") is not None
+    assert db.execute(f"{listing} CURSOR :cursor", cursor=kept.next_cursor).value == ["two"]
 
 
 def test_what_is_hidden_goes_with_the_past_and_is_named(path: Path, clock: Clock) -> None:
