@@ -22,6 +22,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, suppress
+from time import monotonic
 from typing import Final, NamedTuple, TypeVar
 
 import apsw
@@ -48,14 +49,12 @@ from mycel.store.trees import StateTrees
 from mycel.store.upgrades import refuse_newer
 
 GROUP_SIZE_MAX: Final = 64
+GROUP_AGE_MAX_S: Final = 0.5
+"""A group that is older takes no further member: other processes cannot write meanwhile."""
 _RECHECK_S: Final = 0.1
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 
 Result = TypeVar("Result")
-
-
-def _nothing() -> None:
-    """For a turn that only commits."""
 
 
 class Member:
@@ -97,6 +96,7 @@ class Writer:
         self._short_waiting = 0
         self._owner: int | None = None
         self._group: list[Member] = []
+        self._group_since = 0.0
         self._held: dict[int, list[Member]] = {}
         """By thread: the transactions whose commit its `together` waits for."""
         self._is_half_done = False
@@ -168,7 +168,7 @@ class Writer:
                     self._short_waiting -= 1
             if any(member.unsettled.locked() for member in held):
                 with self._turn:
-                    self._in_turn(_nothing)  # Its end commits.
+                    self._in_turn(lambda: None)  # Its end commits.
             for member in held:
                 self._await(member)
         return result
@@ -353,6 +353,7 @@ class Writer:
             result = self._one_more(work, actor, message)
         else:
             tools = self._begin()
+            self._group_since = monotonic()
             try:
                 result = self._work(tools, work, actor, message)
             except BaseException:
@@ -428,7 +429,7 @@ class Writer:
         if self._is_half_done:
             self._undo_half_done()
         self._memory.shrink()
-        if self._group and (not self._short_waiting or len(self._group) >= GROUP_SIZE_MAX):
+        if self._group and (not self._short_waiting or self._is_full()):
             self._commit_group()
         if self._tools is None or self._group:
             return
@@ -441,6 +442,11 @@ class Writer:
                 kept = self._location.cache_kib
                 connection.execute(f"PRAGMA cache_size = -{kept}").fetchall()
                 connection.execute("PRAGMA shrink_memory").fetchall()
+
+    def _is_full(self) -> bool:
+        """True if the group of those that wait for a commit takes no further member."""
+        is_old = monotonic() - self._group_since >= GROUP_AGE_MAX_S
+        return is_old or len(self._group) >= GROUP_SIZE_MAX
 
     def _commit_group(self) -> None:
         self._undo_half_done()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import mycel
 from mycel.errors import CommitUncertain
+from mycel.store import writer
 from mycel.store.writer import GROUP_SIZE_MAX, Writer
 
 TYPES = 'UPSERT { CONCEPT { {type: "$ConceptType", name: "River"} } }'
@@ -32,15 +34,16 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> list[Exception | None]:
     made: list[Exception | None] = []
     commit = Writer._commit
 
-    def counted(writer: Writer, tools: Any) -> None:
+    def counted(self: Writer, tools: Any) -> None:
         if made and isinstance(made[0], Exception):
             error = made.pop(0)
-            writer._roll_back(tools.connection)
+            self._roll_back(tools.connection)
             raise error
-        commit(writer, tools)
+        commit(self, tools)
         made.append(None)
 
     monkeypatch.setattr(Writer, "_commit", counted)
+    monkeypatch.setattr(writer, "GROUP_AGE_MAX_S", inf)  # However busy the machine is.
     return made
 
 
@@ -68,6 +71,15 @@ def test_commands_that_follow_one_another_share_a_commit(
     ask(db, *(put(f"s{n}") for n in range(GROUP_SIZE_MAX + 1)))
     assert len(commits) == 3
     assert db.verify().problems == ()
+
+
+def test_commands_that_take_long_are_committed_one_by_one(
+    db: mycel.Nexus, commits: list[Exception | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "GROUP_AGE_MAX_S", 0)  # As if each had taken that long.
+    answers = ask(db, put("a"), put("b"), put("c"))
+    assert ["error" in each for each in answers] == [False] * 3
+    assert len(commits) == 3, "nobody waits for the whole batch"
 
 
 def test_what_reads_sees_what_was_written_before_it(
