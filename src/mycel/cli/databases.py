@@ -302,6 +302,9 @@ def _startable(command: tuple[str, ...]) -> str | None:
         place = clients.place_of(command)
     except click.UsageError as error:
         return f"names no database: {error.message}"
+    roots = [value[0] for name, value in clients.options_of(command) if name == "--root" and value]
+    if roots and not Path(roots[-1]).is_dir():
+        return f"reads files below {roots[-1]}, which is not there; `mycel init --client` mends it"
     if place is None or place.path.exists():
         return None
     return f"leads to {place.path}, which is not there (yet)"

@@ -93,10 +93,16 @@ def hashed_name(folder: Path) -> str:
 
 
 def claim(home: Path, owner: Owner) -> None:
-    """Note that a workspace belongs to a folder."""
-    path = database_of(home, owner.workspace).with_suffix(_SUFFIX)
+    """Note that a workspace belongs to a folder, and that no other one does any more."""
     with suppress(OSError):  # The database is found by its name all the same.
-        path.write_bytes(os.fsencode(owner.folder) + b"\n")
+        _note_of(home, owner.workspace).write_bytes(os.fsencode(owner.folder) + b"\n")
+        for each in list(owners(home)):
+            if each.folder == owner.folder and each.workspace != owner.workspace:
+                _note_of(home, each.workspace).unlink()
+
+
+def _note_of(home: Path, workspace: str) -> Path:
+    return database_of(home, workspace).with_suffix(_SUFFIX)
 
 
 def left_behind(home: Path, folder: Path) -> list[Owner]:

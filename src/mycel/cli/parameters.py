@@ -168,10 +168,10 @@ def find_concept(
     """
     found = graph.get_concept(type_name, name, tombstoned=tombstoned)
     if found is None:
-        raise NotFound(
-            f"There is no {type_name} {name!r}.",
-            hint="If it was removed, `mycel history Type:name` tells when and why.",
-        )
+        hint = "`mycel search` finds elements by words."
+        if not tombstoned:
+            hint = f"If it was removed, `mycel history Type:name` tells when and why. {hint}"
+        raise NotFound(f"There is no {type_name} {name!r}.", hint=hint)
     return found
 
 

@@ -60,7 +60,8 @@ mycel verify --replay
   ~/code/shop` makes `file://shop/src/cart.py` in `knowledge_shop.db`. Where `--db` names a file,
   URIs begin with the name of the folder.
 - **A folder that was moved** is another folder. A command that finds no database names those whose
-  folder is gone; `mycel init --workspace NAME` gives one of them to the current directory.
+  folder is gone; `mycel init --workspace NAME` gives one of them to the current directory, also if
+  that has a new one by now.
 
 ## What comes out
 

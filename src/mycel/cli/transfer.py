@@ -167,7 +167,7 @@ def export(
 
     All rows are of one moment, nodes first, and `mycel load` takes them back. What every new graph
     begins with is left out unless its type is named. Types and predicates are no rows: `mycel
-    schema show` and `mycel capsule export` give those.
+    schema infer` and `mycel capsule export` give those.
     """
     out = session.out
     if output is None and format_ in ("parquet", "arrow"):

@@ -61,7 +61,7 @@ _MEANT: Final = {
 """Short words for a key; what is only spelled otherwise is recognized without them."""
 _ELSEWHERE: Final = {
     "readonly": "Whether a request may write is not for the request to say. In Python, call"
-    " db.request(…, readonly=True); over MCP, use execute_kip_readonly.",
+    " db.request(…, readonly=True); over MCP and HTTP there is execute_kip_readonly.",
     "dry_run": "dry_run stands beside `commands` and holds for all of them.",
     "commands": "A batch holds no other batch; list the commands one after the other.",
 }

@@ -106,6 +106,8 @@ def export(
     place = target if hasattr(target, "write") else Path(os.fsdecode(target))
     name = str(place) if isinstance(place, Path) else ""
     chosen = checked_format(format) if format is not None else format_of(name) or "jsonl"
+    if chosen in ("parquet", "arrow"):
+        pyarrow()  # Before a directory is made.
     is_chosen = types is not None
     with _unloading(store, read_catalog, moment, from_the_start=is_chosen) as (
         catalog,

@@ -374,8 +374,10 @@ def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
 
 
 def _no_json(error: JSONDecodeError) -> InvalidSyntax:
+    # The line has its line feed with it, and the decoder begins a new line after that.
+    column = len(error.doc[: error.pos].rstrip("\r\n")) + 1
     return InvalidSyntax(
-        f"It is no JSON: {error.msg} at character {error.colno}.",
+        f"It is no JSON: {error.msg} at character {column}.",
         hint="Each line is one whole JSON object.",
-        data={"column": error.colno},
+        data={"column": column},
     )

@@ -506,6 +506,10 @@ def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:
         ({"command": sys.executable, "args": ["mcp", "--workspace", "nobody"]}, "(yet)"),
         ({"command": sys.executable, "args": ["mcp", "--db", "/nowhere/x.db"]}, "(yet)"),
         ({"command": sys.executable, "args": ["mcp", "--workspace", "a b"]}, "names no database"),
+        (
+            {"command": sys.executable, "args": ["mcp", "--root", "/nowhere"]},
+            "reads files below /nowhere, which is not there",
+        ),
         ({"command": 3}, "has no command"),
         (None, "cannot be understood"),
     ],

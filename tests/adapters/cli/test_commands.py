@@ -197,6 +197,10 @@ def test_history_lists_versions_oldest_first(run: Run) -> None:
     first, second = run("history", "Drug:Aspirin", "--json").objects
     assert (first["actor"], second["actor"]) == ("ada", "bob")
     assert '{"dose_mg":100}' in run("history", "Drug:Aspirin").lines[-1]
+    # Removed ones have a history too, so the hint does not lead back here.
+    for command in ("history", "prove"):
+        assert "mycel history" not in run(command, "Drug:Nothing").stderr
+    assert "mycel history" in run("concept", "get", "Drug", "Nothing").stderr
 
 
 def test_a_snapshot_shows_every_root_of_now_and_of_then(run: Run) -> None:

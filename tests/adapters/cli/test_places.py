@@ -249,6 +249,28 @@ def test_a_folder_that_was_moved_is_told_where_its_graph_is(
     assert "knowledge_other.db" in path_of(run)
 
 
+def test_a_folder_that_was_moved_goes_back_to_its_graph_after_a_new_one_was_made(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = shop.parent / "old" / "My Shop"
+    folders = (shop.parent / f"new{number}" / "My Shop" for number in range(100))
+    # The name of the new graph is behind that of the old one in the alphabet.
+    moved = next(each for each in folders if hashed_name(each) > hashed_name(old))
+    old.mkdir(parents=True)
+    moved.parent.mkdir()
+    run("init")
+    run("bootstrap", old)
+    old.rename(moved)
+    monkeypatch.chdir(moved)
+    made = run("bootstrap")
+    remedy = f"`mycel init --workspace {hashed_name(old)}` goes on with that of {old}"
+    assert "A new graph is made for this folder." in made.stderr
+    assert remedy in made.stderr
+    assert hashed_name(moved) in path_of(run)
+    run("init", "--workspace", hashed_name(old))
+    assert hashed_name(old) in path_of(run)
+
+
 @pytest.mark.parametrize("named", ["--workspace", "MYCEL_WORKSPACE"])
 def test_a_workspace_that_was_named_is_the_one_of_uris(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch, named: str

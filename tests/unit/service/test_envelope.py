@@ -389,6 +389,7 @@ def test_a_request_cannot_say_itself_that_it_only_reads(key: str) -> None:
     error = respond(executor, {"command": UPSERT, key: True}, readonly=False)["error"]
     assert error["code"] == "KIP_1001"
     assert "readonly=True" in error["hint"]
+    assert "over MCP and HTTP there is execute_kip_readonly" in error["hint"]
     assert executor.ran == []
 
 

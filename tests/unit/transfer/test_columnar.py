@@ -215,6 +215,10 @@ def test_without_pyarrow_the_extra_is_named(
     assert "mycel[arrow]" in error.hint
     with pytest.raises(NotFound):
         db.to_arrow("Person")
+    tables = Path(path).parent / "tables"
+    with pytest.raises(NotFound):
+        db.export(tables, format="parquet")
+    assert not tables.exists()
 
 
 def test_columns_with_the_same_name_are_refused(db: mycel.Nexus) -> None:

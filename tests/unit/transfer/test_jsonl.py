@@ -276,7 +276,7 @@ def test_what_cannot_be_loaded_is_refused(db: mycel.Nexus, source: Any) -> None:
 
 WRONG: list[tuple[Any, type[MycelError], str]] = [
     ("[1]", InvalidSyntax, "[1] is no row"),
-    ("{", InvalidSyntax, "It is no JSON"),
+    ("{", InvalidSyntax, "It is no JSON: unexpected end of data at character 2."),
     ('{"type": "Note", "data": NaN}', InvalidSyntax, "It is no JSON"),
     ('{"type":"Note","data":{"text":"a","text":"b"}}', InvalidSyntax, "'text' stands twice"),
     ('{"type":"Note","type":"Note","data":{"text":"a"}}', InvalidSyntax, "'type' stands twice"),
