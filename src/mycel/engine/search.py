@@ -40,7 +40,6 @@ from mycel.store.candidates import (
     Match,
     best_of,
     counted,
-    predicates_titled,
     sentences,
 )
 from mycel.store.database import Store
@@ -351,9 +350,13 @@ class _Search:
 
     def _predicates(self) -> list[int]:
         """The numbers of predicates whose names have words of the question."""
-        names = predicates_titled(self._connection, self._terms, PREDICATES_MATCHED)
+        if not self._terms:
+            return []
+        definitions = Candidates(self._connection, "concept", PROPOSITION_TYPE_NUMBER)
+        matched = definitions.by_titles(self._terms, PREDICATES_MATCHED)
+        found = (self._reader.concept(each.number) for each in matched)
         predicates = self._reader.registry.predicates
-        numbers = (predicates.number(self._connection, name) for name in names)
+        numbers = (predicates.number(self._connection, each.name) for each in found if each)
         return [number for number in numbers if number is not None]
 
 

@@ -21,9 +21,16 @@ import orjson
 from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.search.analysis import Document, all_of, any_of, body_text
-from mycel.search.names import ASIDE_KEY, LINK_KEY, Standing, key_expression
+from mycel.search.names import (
+    ASIDE_KEY,
+    LINK_KEY,
+    Standing,
+    called,
+    key_expression,
+    with_parts,
+)
 from mycel.store import text
-from mycel.store.layout import FTS, PROPOSITION_TYPE_NUMBER
+from mycel.store.layout import FTS
 from mycel.store.rows import Row, every, first, only
 
 Table = Literal["concept", "proposition"]
@@ -219,19 +226,6 @@ class Candidates:
         return first(self._connection, query, (number, kind)) is not None
 
 
-def predicates_titled(connection: apsw.Connection, terms: Sequence[Term], limit: int) -> list[str]:
-    """Names of some predicates whose names have one of these terms."""
-    some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
-    if not some or not text.has_names(connection):
-        return []
-    query = (
-        "SELECT e.name FROM text CROSS JOIN concept e ON e.id = text.rowid"
-        f" WHERE text MATCH ? AND e.type = {PROPOSITION_TYPE_NUMBER} LIMIT ?"
-    )
-    rows = every(connection, query, (f"title : ({any_of(each.text for each in some)})", limit))
-    return [name for (name,) in rows]
-
-
 def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[Match]:
     """The best among texts that are in no index."""
     documents = ((number, Document("", "", body)) for number, body in texts)
@@ -239,7 +233,10 @@ def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int)
 
 
 class Sentence(NamedTuple):
-    """A link as a sentence: its subject, predicate and object by name, then its attributes."""
+    """A link as a sentence: its subject, predicate and object by name, then its attributes.
+
+    Ends have all their names and aliases; identifiers are also cut into their parts.
+    """
 
     link: int
     predicate: str
@@ -252,18 +249,27 @@ def sentences(
 ) -> Iterator[Sentence]:
     """Live links as sentences."""
     query = (
-        "SELECT p.predicate, p.subject, p.object, s.name, o.name, p.attributes FROM proposition p"
+        "SELECT p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
+        " o.attributes FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
         " WHERE p.id = ?"
     )
     for link in links:
         row = first(connection, query, (link,))
         if row is not None:
-            predicate, *ends, subject, object_, attributes = row
+            predicate, subject, object_, attributes, *ends = row
             name = predicate_name(predicate)
-            words = " ".join((subject or "", name, object_ or ""))
+            words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
             text_ = body_text(words, parse_object(attributes))
-            yield Sentence(link, name, (ends[0], ends[1]), text_)
+            yield Sentence(link, name, (subject, object_), text_)
+
+
+def _names(name: str | None, attributes: str) -> tuple[str, ...]:
+    """All names of the concept at an end of a link, its aliases too; none if a link is there."""
+    if name is None:
+        return ()
+    found = called(name, parse_object(attributes))
+    return found.names + found.aliases
 
 
 def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connection:

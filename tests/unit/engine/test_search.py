@@ -14,7 +14,7 @@ from mycel.errors import (
     TypeMismatch,
     UnknownReference,
 )
-from mycel.store import candidates, lookup
+from mycel.store import candidates, lookup, text
 from tests.unit.engine.meta import garden, run
 
 
@@ -269,6 +269,37 @@ def test_words_of_a_predicate_may_be_written_apart_and_in_other_forms(db: mycel.
 
 def test_links_are_found_by_the_names_of_their_ends(db: mycel.Nexus) -> None:
     assert set(links(db, 'SEARCH PROPOSITION "rosemary"')) == {"P:71:grows_beside", "P:77:repels"}
+
+
+def test_links_are_found_by_given_names_aliases_and_parts_of_the_names_of_their_ends(
+    db: mycel.Nexus,
+) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("owns")
+        ada = tx.put_concept("Tool", "person://ada", {"name": "Augusta King"})
+        engine = tx.put_concept("Tool", "engine://one", {"aliases": ["difference machine"]})
+        part = tx.put_concept("Tool", "addingUnit")
+        found = [tx.add_edge(ada, "owns", engine), tx.add_edge(engine, "owns", part)]
+    expected = {
+        "augusta": found[:1],
+        "king owns machine": found[:1],
+        "difference": found,
+        "adding": found[1:],
+        "addingunit": found[1:],
+    }
+    for question, wanted in expected.items():
+        command = 'SEARCH PROPOSITION :question WITH TYPE "owns" LIMIT 9'
+        first = links(db, command, question=question)[: len(wanted)]
+        assert sorted(first) == wanted, question
+
+
+def test_links_are_found_by_a_predicate_that_is_not_in_the_index_yet(db: mycel.Nexus) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("pollinates")
+        link = tx.add_edge(tx.put_concept("Tool", "bee"), "pollinates", tx.put_concept("Tool", "x"))
+    with db.reading() as reader:  # Nothing is folded into the index first.
+        assert text.pending(reader.connection)
+        assert [hit.element.id for hit in find(reader, "pollinates", "PROPOSITION")] == [link]
 
 
 def test_links_are_found_by_their_attributes(db: mycel.Nexus) -> None:
