@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from mycel.model import ids
-from mycel.store import chronicle
+from mycel.store import chronicle, text
 from mycel.store.chronicle import Moment
 from mycel.store.journal import Kind
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
@@ -105,6 +105,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
     ledger.flush_entries()
+    text.fold(connection)  # Of what was changed last, the index still has an earlier version.
     forget_traces(ledger)
     versions_gone = sum(map(len, superseded.values()))
     return Scrubbed(seq, purged.concepts, purged.propositions, versions_gone)

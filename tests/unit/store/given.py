@@ -168,6 +168,20 @@ def file_bytes(path: str | os.PathLike[str]) -> bytes:
     return b"".join(file.read_bytes() for file in files if file.exists())
 
 
+def legible(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a database, and the terms of its text index.
+
+    The index keeps of a term only what it does not share with the one before.
+    """
+    connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, text, row)")
+        terms = [term for (term,) in connection.execute("SELECT term FROM temp.terms")]
+    finally:
+        connection.close()
+    return file_bytes(path) + "\n".join(terms).encode()
+
+
 def problems(report: mycel.Report) -> list[dict[str, str]]:
     """What a verification found; empty if all is well, and readable if not."""
     return [problem.to_dict() for problem in report.problems]

@@ -11,14 +11,14 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, MycelError
-from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, file_bytes
+from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, legible
 
 OLD, GONE, LINK, LATER = "qvwzkoldvalu", "qvwzkgonevalu", "qvwzklinkvalu", "qvwzklatervalu"
 
 
 def here(path: Path) -> set[str]:
-    """Which of the words can be read in the bytes of the files."""
-    content = file_bytes(path).lower()
+    """The words that can be read in the files."""
+    content = legible(path).lower()
     return {word for word in (OLD, GONE, LINK, LATER) if word.encode() in content}
 
 
@@ -106,6 +106,25 @@ def test_scrubbing_needs_a_moment_that_was_and_a_reason(db: mycel.Nexus) -> None
     assert db.snapshot() == before
 
 
+def test_the_text_index_forgets_words_of_versions_that_it_still_held(
+    path: Path, clock: Clock
+) -> None:
+    with mycel.open(path, clock_us=clock, durability="off") as db:
+        define(db, [FACT], ["likes"])
+        one, other = add_concepts(db, "one", GONE)
+        db.write(lambda tx: tx.update(one, attributes={"text": OLD}))
+        link = db.add_edge(one, "likes", other, data={"text": LINK})
+        assert len(db.search(OLD)) == 1, "the index has caught up"
+        db.write(lambda tx: tx.update(one, attributes={"text": "present"}))
+        db.write(lambda tx: tx.update(link, attributes={"text": LATER}))
+        db.write(lambda tx: tx.move(other, name="renamed"))
+        assert here(path) == {OLD, GONE, LINK, LATER}
+        db.scrub(db.snapshot().entries, "the law")
+        assert here(path) == {LATER}
+        assert [found.id for found, _ in db.search(LATER)] == [link]
+        assert_sound(db)
+
+
 def test_views_and_cursors_from_before_are_refused_rather_than_answered_in_part(
     db: mycel.Nexus, clock: Clock
 ) -> None:
@@ -141,6 +160,7 @@ def test_what_is_hidden_goes_with_the_past_and_is_named(path: Path, clock: Clock
         db.schema.apply(whole)
         db.write(lambda tx: tx.put_concept("A", "a", {"x": OLD}))
         db.write(lambda tx: tx.put_concept("B", GONE))
+        assert len(db.search(OLD)) == 1, "the text index has it"
         clock.tick()
         db.schema.apply("node A { k: String @key }", allow_removals=True)
         moment = db.snapshot().entries
