@@ -9,11 +9,13 @@ regular files are read: opening a pipe would wait for ever, a device may do anyt
 from __future__ import annotations
 
 import os
+import re
 import stat
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
@@ -26,6 +28,27 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOE
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+_FILE: Final = "file:///"
+_ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
+
+
+def below(root: Path, text: str) -> str | None:
+    """The path from `root` of an absolute path, or of a `file:///` URI, that is below it.
+
+    >>> below(Path("/home/ada/shop"), "file:///home/ada/shop/a%20b.py")
+    'a b.py'
+    >>> below(Path("/home/ada/shop"), "/auth/login") is None
+    True
+    """
+    if not _ABSOLUTE.match(text) or not text.isprintable():
+        return None
+    given = text.strip()
+    if given[:8].lower() == _FILE:
+        given = unquote(given[len(_FILE) - 1 :])
+    path = Path(given)
+    roots = (root.absolute(), Path(os.path.realpath(root)))
+    above = next(filter(path.is_relative_to, roots), None)
+    return None if above is None else path.relative_to(above).as_posix()
 
 
 def path_of(uri: Uri, root: Path) -> Path:

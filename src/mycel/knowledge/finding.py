@@ -25,6 +25,8 @@ from mycel.store.reader import Reader
 NEIGHBOURS_COMPARED: Final = 300
 """With how many URIs of the same folder, and of the workspace, one that is unknown is compared."""
 SUGGESTIONS_MAX: Final = 3
+NAMED_SCORE: Final = 0.94
+"""The least score of a search for an exact name."""
 
 _PLAIN: Final = (CONCEPT, RESOURCE)
 
@@ -110,11 +112,26 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
     siblings = {
         path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
     }
-    likely = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
-    likely += [path for path in paths if last and path.rpartition("/")[2] == last]
-    likely += get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
-    close = [paths[path] for path in dict.fromkeys(likely)]
-    return [*_namesakes(reader, uri), *close][:SUGGESTIONS_MAX]
+    near = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
+    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
+    close = (
+        *_namesakes(reader, uri),
+        *(paths[path] for path in near),
+        *_named_alike(reader, uri),
+        *(paths[path] for path in far),
+    )
+    return list(dict.fromkeys(close))[:SUGGESTIONS_MAX]
+
+
+def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
+    """Nodes elsewhere whose name, or the end of whose path, is the last part of a URI."""
+    # Late: only a name that is unknown needs it.
+    from mycel.engine.search import find as find_words  # noqa: PLC0415
+
+    last = uri.path.rpartition("/")[2]
+    for hit in find_words(reader, last, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
+        if not is_placeholder(hit.element):
+            yield element_uri(hit.element)
 
 
 def _namesakes(reader: Reader, uri: Uri) -> list[str]:

@@ -57,7 +57,7 @@ from mycel.knowledge.nodes import (
     Written,
 )
 from mycel.knowledge.traversal import Traversal, with_uris
-from mycel.knowledge.uris import Kind, Uri, check_workspace, parse
+from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
 from mycel.knowledge.vocabulary import doubts
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
@@ -136,12 +136,20 @@ class Knowledge:
     def uri(self, ref: str, *, kind: Kind = "concept") -> Uri:
         """The URI that a text means: a URI, an id such as C:12, or a path in the workspace.
 
+        An absolute path below the root, or a `file:///` URI of one, means the path from the root.
+
         Raises:
             InvalidId: it means none, or leads out of its workspace.
         """
         if _ID.match(str(ref)):
             return parse(f"kip:{ref}", self.workspace)
-        return parse(ref, self.workspace, kind=kind)
+        inner = None
+        if self.root is not None and isinstance(ref, str):
+            inner = files.below(self.root, ref)
+        if inner is None:
+            return parse(ref, self.workspace, kind=kind)
+        is_uri = ref.lstrip()[:5].lower() == "file:"
+        return parse(build("file" if is_uri else kind, self.workspace, inner).text, "")
 
     def _each(
         self, refs: Iterable[str], work: Callable[[Uri], Result]

@@ -28,6 +28,11 @@ NAMESAKES_MAX: Final = 20
 """How many symbols of one name are shown."""
 SEARCHED_MAX: Final = 200
 
+_PROSE: Final = re.compile(
+    r"""(?s)[rRbBuUfF]{0,2}(\"{3}|'{3}).*?(?:\1|\Z)|/\*.*?\*/|(?m:^)[^\S\n]*(?:\#|//)[^\n]*"""
+)
+"""Strings in three quotes, comments between `/*` and `*/`, and lines that are a comment."""
+
 KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name fits)"}
 """Relation types that say who calls a symbol, each with the words before its list."""
 
@@ -89,17 +94,34 @@ class Sources:
         except MycelError:
             return [f"({file} cannot be read)"]
         first, last = (1, len(lines)) if span is None else (span.first, span.last)
-        # The name alone will do where it is passed on or called by other means than brackets.
-        for pattern in (rf"\b{re.escape(name)}\s*\(", rf"\b{re.escape(name)}\b"):
+        written = lines[first - 1 : last]
+        code = _without_prose(written)
+        call, word = rf"\b{re.escape(name)}\s*\(", rf"\b{re.escape(name)}\b"
+        # The name alone will do where it is passed on or called by other means than brackets; and
+        # what looks like prose may be code all the same.
+        for pattern, searched in ((call, code), (word, code), (word, written)):
             found = [
                 f"{number}: {shorten(line.strip(), LINE_CHARACTERS)}"
-                for number, line in enumerate(lines[first - 1 : last], first)
-                if re.search(pattern, line) and not (span and number == first)
+                for number, (line, text) in enumerate(zip(written, searched, strict=True), first)
+                if re.search(pattern, text) and not (span and number == first)
             ]
             if found:
                 more = len(found) - LINES_SHOWN
                 return found[:LINES_SHOWN] + [f"… and {more} more lines"] * (more > 0)
         return []
+
+
+def _without_prose(lines: list[str]) -> list[str]:
+    """The same lines, with spaces for comments and strings in three quotes.
+
+    An f-string stays, because it may call something.
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        is_code = "f" in found[0][:2].lower() and found[1] is not None
+        return found[0] if is_code else re.sub(r"[^\n]", " ", found[0])
+
+    return _PROSE.sub(blank, "\n".join(lines)).split("\n")
 
 
 # Who calls a symbol.

@@ -27,7 +27,16 @@ class Cart:
         return price(self.items[0]), price(self.items[1])
 '''
 REPORT = "from shop.cart import price\n\nprint(price(None))\n"
-VIEW = "def show(thing):\n    return thing.first()\n"
+VIEW = '''\
+def show(thing):
+    """Call first() of a thing.
+
+    first() takes no time.
+    """
+    # Not thing.first(1).
+    return f"""<p>
+        {thing.first()}"""
+'''
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +77,26 @@ def test_reading_a_symbol_with_its_file_gives_its_lines(session: Session, root: 
     path.write_text(CART, encoding="utf-8")
 
 
+def test_whoever_reads_by_a_name_or_an_absolute_path_gets_there(
+    session: Session, root: Path
+) -> None:
+    for tool, arguments in (
+        ("get_nodes", {"uris": ["price"], "read_file": True}),
+        ("get_nodes", {"uris": ["cart.price"]}),
+        ("traverse_graph", {"start": "price"}),
+    ):
+        hint = session.call(tool, **arguments).error["hint"]
+        assert "Did you mean concept://code/shop/cart.py/price?" in hint
+    written = session.ok("get_nodes", uris=["shop/cart.py"], read_file=True).text
+    assert "class Cart" in written
+    for path in (root / "shop/cart.py", (root / "shop/cart.py").as_uri()):
+        assert session.ok("get_nodes", uris=[str(path)], read_file=True).text == written
+    assert "contains" in session.ok("get_nodes", uris=[str(root)]).text
+    outside = root.parent / "other" / "cart.py"
+    for path in (outside, root / "../other/cart.py", outside.as_uri()):
+        assert session.call("get_nodes", uris=[str(path)], read_file=True).error
+
+
 def test_one_call_says_who_calls_a_function_with_the_source_lines(session: Session) -> None:
     by_name = session.ok("get_nodes", uris=["price"], callers=True)
     assert by_name.text == session.ok("get_nodes", uris=["shop/cart.py/price"], callers=True).text
@@ -87,7 +116,8 @@ def test_calls_that_only_fit_by_name_stand_apart_from_certain_ones(session: Sess
     certain, apart, perhaps = told.text.partition("Perhaps called by")
     assert apart
     assert "nobody" in certain
-    assert "- concept://code/shop/view.py/show\n    2: return thing.first()" in perhaps
+    # Words in documentation and comments are no calls.
+    assert perhaps.endswith('- concept://code/shop/view.py/show\n    8: {thing.first()}"""')
     (node,) = told.data["nodes"]
     assert (node["calls"], node["may_call"]) == ([], ["concept://code/shop/view.py/show"])
     few = session.ok("get_nodes", uris=["price"], callers=True, relations=1)
