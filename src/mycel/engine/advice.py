@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from mycel.engine.values import Values, json_kind
 from mycel.kip import ast
-from mycel.kip.rendering import path_text
-from mycel.model.ids import parse_concept_id
+from mycel.kip.rendering import path_text, quoted_key
+from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import shorten
 from mycel.schema.definitions import (
     ANY,
@@ -82,6 +82,8 @@ class _Adviser:
                     yield from self._matcher(clause.matcher)
                 case ast.LinkClause(pattern=ast.LinkPattern() as pattern):
                     yield from self._pattern(pattern, types)
+                case ast.LinkClause(pattern=ast.LinkById() as pattern):
+                    yield from self._link(pattern)
                 case ast.Filter():
                     yield from self._condition(clause.condition, types)
                 case ast.Union():
@@ -217,6 +219,14 @@ class _Adviser:
 
     # Links.
 
+    def _link(self, pattern: ast.LinkById) -> Iterator[str]:
+        id_ = self._values.text(pattern.id, "id")
+        if not self._may_look():
+            return
+        found = self._reader.proposition(parse_proposition_id(id_))
+        if found is None or found.id != id_:
+            yield f"There is no link with the id {shorten(id_)!r}."
+
     def _pattern(self, pattern: ast.LinkPattern, types: _Types) -> Iterator[str]:
         ends = pattern.subject, pattern.object
         for end in ends:
@@ -224,6 +234,8 @@ class _Adviser:
                 yield from self._matcher(end)
             elif isinstance(end, ast.LinkPattern):
                 yield from self._pattern(end, types)
+            elif isinstance(end, ast.LinkById):
+                yield from self._link(end)
         definition = self._predicate(pattern.predicate)
         if definition is not None:
             yield from _against(definition, *(self._kind(end, types) for end in ends))
@@ -310,8 +322,12 @@ def _with_others(lacks: str, key: str, names: Sequence[str], there_are: str) -> 
     if close := close_names(key, names):
         return f"{lacks}; did you mean {quoted_names(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
-    shown = ", ".join(map(shorten, names[:_ATTRIBUTES_SHOWN_MAX]))
+    shown = ", ".join(map(_key, names[:_ATTRIBUTES_SHOWN_MAX]))
     return f"{lacks}; {there_are} {shown}{more}." if names else f"{lacks}."
+
+
+def _key(name: str) -> str:
+    return quoted_key(shorten(name))
 
 
 def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
 from mycel.engine.planning import Planner
-from mycel.engine.prepared import Commands, Prepared
+from mycel.engine.prepared import Commands, Prepared, at_parameter
 from mycel.engine.rehearsal import VALID, Rehearsal
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate, statement_name
@@ -82,7 +82,7 @@ class Engine:
                 return self._finder.run(prepared, command, parameters, self._timeout_s)
             outcome = self._outcome(prepared, Values(parameters), actor=actor, dry_run=dry_run)
         except MycelError as error:
-            shown(error, text)
+            shown(at_parameter(error, command), text)
             raise
         return Result.of(*outcome)
 

@@ -64,9 +64,8 @@ def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
         yield f"The confidence {_shown(confidence)} is no number from 0 to 1, such as 0.7."
-    for key in _TIMES & metadata.keys():
-        value = metadata[key]
-        if value is not None and not _is_time(value):
+    for key, value in metadata.items():
+        if key in _TIMES and value is not None and not _is_time(value):
             yield (
                 f"The {key} {_shown(value)} is no ISO 8601 date or time, such as"
                 ' "2026-01-31T12:00:00Z".'

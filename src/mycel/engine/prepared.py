@@ -13,14 +13,16 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.values import Values, json_kind
-from mycel.errors import InvalidValueType
+from mycel.errors import InvalidValueType, MycelError
 from mycel.ir import query as ir
 from mycel.kip import ast
+from mycel.kip.facts import placeholders
 from mycel.model import ids
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.moments import as_moment
 from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
 from mycel.store.reader import Reader
+from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
 
 COMMANDS_CACHED_MAX: Final = 512
@@ -137,7 +139,11 @@ class Binder:
                 bound[at] = value
             else:
                 node = ast.Placeholder(name)
-                bound[at] = _converted(node, values.value(node), conversion)
+                try:
+                    bound[at] = _converted(node, values.value(node), conversion)
+                except MycelError as error:
+                    error.data.setdefault("parameter", name)
+                    raise
         return tuple(bound)
 
 
@@ -174,6 +180,15 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
             return value.split(":", 2)[2]
         case _:
             return value
+
+
+def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
+    """The error with the place of the parameter that it is about, unless it has a place.
+
+    A plan binds parameters by name: their places are known to the command alone.
+    """
+    named = (each for each in placeholders(command) if each.name == error.data.get("parameter"))
+    return error if (found := next(named, None)) is None else located(error, found.span)
 
 
 @dataclass(slots=True)

@@ -104,6 +104,8 @@ def _keys(tokens: Tokens) -> Iterator[str]:
         if sign == "[":
             if token[0] != '"':
                 hint = "A path does not reach into an array; take the whole of it."
+                if is_identifier(token):
+                    hint = f'Put the key into double quotes: ["{token}"].'
                 raise unexpected(tokens, "a key in double quotes", hint=hint)
             yield string_at(tokens, tokens.at)
             tokens.at += 1

@@ -36,6 +36,7 @@ from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restoring import Restored
 from mycel.migration.rewriting import DROPPED, Counts, Rewrite
 from mycel.schema.catalog import Catalog
+from mycel.schema.matching import may_hold
 from mycel.schema.model import (
     EdgeType,
     InstanceType,
@@ -55,7 +56,14 @@ from mycel.schema.steps import (
     Step,
     type_of,
 )
-from mycel.schema.stored import PG, declaration, decode_property, dropped_entry, remembered
+from mycel.schema.stored import (
+    PG,
+    HiddenProperty,
+    declaration,
+    dropped_entry,
+    hidden_properties,
+    remembered,
+)
 from mycel.store import instances
 from mycel.store.database import Store
 from mycel.store.instances import Instance, Table
@@ -215,11 +223,11 @@ class _Apply:
         }
         """Identities of types whose rows have to be looked at."""
         self._returning: Final = {
-            (identity_of(each.owner), each.declared.name): each.remembered.prop_id
+            (identity_of(each.owner), each.declared.name): each.declared.type
             for each in planned.changes
             if isinstance(each, RestoreProperty)
         }
-        """The properties that come back: the ids that they had when they were hidden."""
+        """The properties that come back, and the types that they have now."""
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
@@ -229,7 +237,7 @@ class _Apply:
         }
         """Types that come back, as they were."""
         self._restored: Final[list[Restored]] = []
-        self._past: Final[dict[str, dict[str, list[Mapping[str, Any]]]]] = {}
+        self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
         """For each type, the properties that come back, and what its definition remembers of
         them: the newest first."""
         self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
@@ -353,13 +361,14 @@ class _Apply:
         """
         before = self._before(declared)
         entries: list[Mapping[str, Any]] = []
-        for entry in said.get(PG, {}).get("dropped", ()) if declaration(said) else ():
-            was = decode_property(entry["property"])
-            if self._returning.get((identity_of(declared), was.name)) == was.prop_id:
+        for hidden in hidden_properties(declared, said[PG]) if declaration(said) else ():
+            was = hidden.declared
+            type_ = self._returning.get((identity_of(declared), was.name))
+            if type_ is not None and may_hold(type_, was.type):
                 past = self._past.setdefault(identity_of(declared), {})
-                past.setdefault(was.name, []).insert(0, entry)
+                past.setdefault(was.name, []).insert(0, hidden)
             else:
-                entries.append(entry)
+                entries.append(hidden.entry)
         if before is not None and self._remembers:
             kept = {each.prop_id for each in declared.properties}
             entries += [
@@ -369,9 +378,10 @@ class _Apply:
         return entries
 
     def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
-        """Let a definition remember values that were to come back and do not fit."""
+        """Let a definition remember values that do not fit, or in whose place others are."""
         past = self._past.get(identity_of(declared), {})
-        left = [entry for name in counts.left for entry in reversed(past[name])]
+        names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
+        left = [each.entry for name in names for each in reversed(past[name])]
         if left:
             self._definitions.write(declared, [*self._memories[identity_of(declared)], *left])
 
@@ -438,10 +448,7 @@ class _Apply:
         return rewriting.rewrite_of(
             before if isinstance(before, (NodeType, EdgeType)) else None,
             declared,
-            restored={
-                name: [entry["seq"] for entry in entries]
-                for name, entries in self._past.get(identity_of(declared), {}).items()
-            },
+            restored=self._past.get(identity_of(declared), {}),
             is_checked=identity_of(declared) in self._looked_at,
             adopts=identity_of(declared) in self._adopted,
         )

@@ -11,7 +11,7 @@ import apsw
 from mycel.model.values import parse_object
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, kind_of_type
-from mycel.schema.stored import PG, PG_DROPPED, declaration, dropped_properties, remembered
+from mycel.schema.stored import PG, PG_DROPPED, declaration, hidden_properties, remembered
 from mycel.sql.sources import Sources
 from mycel.store.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.rows import every
@@ -133,8 +133,14 @@ def _type_gone(declared: SchemaType, said: Mapping[str, Any], seq: int) -> list[
 
 def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Dropped]:
     return [
-        Dropped(kind_of_type(declared), declared.name, each, seq=seq)
-        for each, seq in dropped_properties(said)
+        Dropped(
+            kind_of_type(declared),
+            declared.name,
+            each.declared,
+            seq=each.seq,
+            attribute=each.attribute,
+        )
+        for each in hidden_properties(declared, said)
     ]
 
 

@@ -85,7 +85,12 @@ def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
             rows = instances.count_retired(connection, table, number, time_us, DROPPED)
         else:
             rows = instances.count_hidden(
-                connection, table, number, was.name, dropped.seq, besides=DROPPED
+                connection,
+                table,
+                number,
+                (dropped.attribute, was.name),
+                dropped.seq,
+                besides=DROPPED,
             )
     declaration = format_declared(owner) if was is None else f"{was.name}: {was.type}"
     name = None if was is None else was.name
@@ -116,9 +121,14 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
     for each in chosen:
         if each.declared is not None:
             catalog = _with_type(catalog, each.declared)
-    for each in chosen:
-        if each.property is not None:
-            catalog = _with_property(catalog, each)
+    # Of several properties that had one name, the last one is declared again.
+    properties = {
+        (each.kind, each.type_name, each.property.name): each
+        for each in chosen
+        if each.property is not None
+    }
+    for each in properties.values():
+        catalog = _with_property(catalog, each)
     try:
         return load(catalog.format())
     except SchemaError as error:

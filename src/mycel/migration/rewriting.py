@@ -20,6 +20,7 @@ from mycel.model.names import check_name
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.model import InstanceType, NodeType
 from mycel.schema.rows import RowRules, row_rules
+from mycel.schema.stored import HiddenProperty
 from mycel.schema.values import parse_default
 from mycel.store import instances
 from mycel.store.instances import Instance, Table
@@ -39,9 +40,9 @@ class Rewrite:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Attributes that are called otherwise from now on."""
     dropped: frozenset[str] = frozenset()
-    restored: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Attributes that come back, each with the positions of the journal where it last was, the
-    newest first."""
+    restored: Mapping[str, Sequence[HiddenProperty]] = field(default_factory=dict)
+    """Attributes that come back, each with the hidden properties whose values it gets, the newest
+    first."""
     filled: dict[str, Any] = field(default_factory=dict)
     """Values for rows that have none."""
     adopts: bool = False
@@ -68,7 +69,7 @@ def rewrite_of(
     before: InstanceType | None,
     after: InstanceType,
     *,
-    restored: Mapping[str, Sequence[int]],
+    restored: Mapping[str, Sequence[HiddenProperty]],
     is_checked: bool,
     adopts: bool,
 ) -> Rewrite:
@@ -114,6 +115,8 @@ class Counts:
     """Rows whose hidden values do not fit."""
     reasons: dict[str, str] = field(default_factory=dict)
     """The first of these rows, and why its value does not fit."""
+    superseded: set[str] = field(default_factory=set)
+    """Attributes of which a row has another value than one that is hidden."""
 
 
 def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> Counts:
@@ -128,6 +131,10 @@ def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> C
     return run_.counts
 
 
+_Past = Mapping[str, Sequence[tuple[HiddenProperty, Mapping[int, str]]]]
+"""For each attribute that comes back, its hidden properties and the attributes of rows then."""
+
+
 class _Run:
     """One pass over the rows of a type."""
 
@@ -137,6 +144,7 @@ class _Run:
         self._table: Final[Table] = table
         self._findings: Final = findings
         self._rules: Final[RowRules] = row_rules(rewrite.declared)
+        self._prop_ids: Final = {each.name: each.prop_id for each in rewrite.declared.properties}
         self.counts: Final = Counts()
         self._names: Final[dict[int, str]] = {}
         """Rows that get another name."""
@@ -153,19 +161,21 @@ class _Run:
             except MycelError as error:
                 self._note(row.number, error)
 
-    def _past(self, chunk: list[Instance]) -> dict[str, list[dict[int, str]]]:
-        """For each attribute that comes back, the old attributes of the rows, newest first."""
+    def _past(self, chunk: list[Instance]) -> _Past:
         numbers = [row.number for row in chunk]
         connection, table = self._tx.ledger.connection, self._table
         return {
             name: [
-                instances.attributes_at(connection, table, numbers, seq, besides=DROPPED)
-                for seq in seqs
+                (
+                    each,
+                    instances.attributes_at(connection, table, numbers, each.seq, besides=DROPPED),
+                )
+                for each in hidden
             ]
-            for name, seqs in self._rewrite.restored.items()
+            for name, hidden in self._rewrite.restored.items()
         }
 
-    def _row(self, row: Instance, past: Mapping[str, list[dict[int, str]]]) -> None:
+    def _row(self, row: Instance, past: _Past) -> None:
         before = row.attributes
         after = self._changed(before)
         self._restore(row, after, past)
@@ -194,20 +204,26 @@ class _Run:
     def _says_key(self, attributes: JsonObject) -> bool:
         return all(attributes.get(each) is not None for each in _key(self._rewrite.declared))
 
-    def _restore(
-        self, row: Instance, after: JsonObject, past: Mapping[str, list[dict[int, str]]]
-    ) -> None:
+    def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
         """Give a row its hidden values back, as far as they fit.
 
         Raises:
             MycelError: one does not fit, and the row cannot do without it.
         """
         for key, versions in past.items():
-            if after.get(key) is not None:
+            found = [
+                (hidden.declared.prop_id, value)
+                for hidden, texts in versions
+                if row.number in texts
+                and (value := parse_object(texts[row.number]).get(hidden.attribute)) is not None
+            ]
+            is_there = after.get(key) is not None
+            own = self._prop_ids[key] if is_there or not found else found[0][0]
+            if any(prop_id != own for prop_id, _ in found):
+                self.counts.superseded.add(key)
+            if is_there or not found:
                 continue
-            texts = (each[row.number] for each in versions if row.number in each)
-            values = (parse_object(text).get(key) for text in texts)
-            value = next((each for each in values if each is not None), None)
+            value = found[0][1]
             try:
                 made = self._rules.value(key, value)
             except MycelError as error:
@@ -218,9 +234,8 @@ class _Run:
                     shown = shown_element(self._tx, row.number)
                     self.counts.reasons[key] = f"{shown}: {error.message}"
                 continue
-            if made is not None:
-                after[key] = made
-                self.counts.restored[key] += 1
+            after[key] = made
+            self.counts.restored[key] += 1
 
     def _changed(self, before: JsonObject) -> JsonObject:
         rewrite = self._rewrite

@@ -34,6 +34,8 @@ class Dropped:
     declared: SchemaType | None = None
     seq: int = 0
     """The position of the journal before it was hidden."""
+    attribute: str = ""
+    """The name of a property then, under which its values are in history."""
 
 
 # No slots: what is worked out is kept in the instance.

@@ -131,9 +131,9 @@ class _Memory:
         return self._properties.get((kind, type_name), {})
 
 
-def compare(accepted: Catalog, desired: Catalog) -> Matching:
+def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
     """Find out what everything desired was, and give it the number it had."""
-    matcher = _Matcher(accepted)
+    matcher = _Matcher(accepted, allow_data_loss)
     found: dict[TypeKind, list[Match]] = {
         # Interfaces come first: nodes ask what they renamed.
         kind: matcher.types(kind, _types_of(desired, kind))
@@ -160,8 +160,9 @@ def _types_of(catalog: Catalog, kind: TypeKind) -> Mapping[str, SchemaType]:
 
 
 class _Matcher:
-    def __init__(self, accepted: Catalog) -> None:
+    def __init__(self, accepted: Catalog, allow_data_loss: bool) -> None:
         self._accepted = accepted
+        self._allow_data_loss = allow_data_loss
         self._memory = _Memory(accepted.dropped)
         self._interface_renames: dict[str, dict[str, str]] = {}
         """What the properties of an interface are called -> what they were called."""
@@ -243,7 +244,9 @@ class _Matcher:
                 if name in wanted and not may_hold(wanted[name].type, each.type)
             }
             held = {name: each for name, each in held.items() if name not in apart}
-            memory = {**memory, **{name: [each] for name, each in apart.items()}}
+            if not self._allow_data_loss:
+                hidden = {name: [*memory.get(name, ()), each] for name, each in apart.items()}
+                memory = {**memory, **hidden}
         ids = {each.prop_id: name for name, each in held.items()}
         back = {
             name: was

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.ir import constraint_order
-from mycel.schema.matching import Match, Matching, compare
+from mycel.schema.matching import Match, Matching, compare, may_hold
 from mycel.schema.model import (
     EMBED,
     KIP_NAME,
@@ -119,7 +119,7 @@ def plan(
     is a new property, and a warning says that the old values stay hidden. A hidden type comes back
     with its instances. `is_empty` says of a type that it has no instances, hidden ones included.
     """
-    matching = compare(accepted, desired)
+    matching = compare(accepted, desired, allow_data_loss=allow_data_loss)
     planner = _Planner(accepted, matching, allow_data_loss, is_empty)
     changes = tuple(planner.changes())
     lost = _overwritten(accepted, changes)
@@ -495,8 +495,15 @@ def _remembered(
         match step:
             case RestoreType(declared):
                 entries.pop((*_place(declared), None, None), None)
-            case RestoreProperty(owner, _, was):
-                entries.pop((*_place(owner), was.name, was.type), None)
+            case RenameProperty(owner, declared):
+                for key, was in _properties_of(entries, owner):
+                    if was.prop_id == declared.prop_id:
+                        named = replace(was, name=declared.name)
+                        _remember(entries, replace(entries.pop(key), property=named))
+            case RestoreProperty(owner, declared):
+                for key, was in _properties_of(entries, owner):
+                    if was.name == declared.name and may_hold(declared.type, was.type):
+                        del entries[key]
             case HideProperty(owner, before):
                 _remember(entries, Dropped(*_place(owner), before))
             case HideType(gone):
@@ -505,6 +512,17 @@ def _remembered(
             case _:
                 pass
     return tuple(entries.values())
+
+
+def _properties_of(
+    entries: Mapping[_Memory, Dropped], owner: SchemaType
+) -> list[tuple[_Memory, Property]]:
+    """The hidden properties of a type."""
+    return [
+        (key, each.property)
+        for key, each in entries.items()
+        if key[:2] == _place(owner) and each.property is not None
+    ]
 
 
 def _remember(entries: dict[_Memory, Dropped], entry: Dropped) -> None:

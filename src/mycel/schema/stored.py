@@ -14,6 +14,7 @@ still sees what is expected. A definition without `pg` is flexible: KIP alone ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from mycel.schema.model import (
@@ -260,9 +261,34 @@ def decode_property(said: Mapping[str, Any]) -> Property:
     )
 
 
-def dropped_properties(said: Mapping[str, Any]) -> list[tuple[Property, int]]:
-    """The hidden properties of a declaration, each with the position before its values went."""
-    return [(decode_property(each["property"]), each["seq"]) for each in said.get("dropped", ())]
+class HiddenProperty(NamedTuple):
+    """A property that a definition remembers, or values of one that did not fit its type."""
+
+    declared: Property
+    """Under the name that it has now."""
+    attribute: str
+    """The name that it had when it was hidden, under which its values are in history."""
+    entry: Mapping[str, Any]
+    """What the definition says of it."""
+
+    @property
+    def seq(self) -> int:
+        """The position of the journal before its values went."""
+        return int(self.entry["seq"])
+
+
+def hidden_properties(declared: SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
+    """The hidden properties of a type, from its declaration as JSON, oldest first.
+
+    Values that did not fit follow their property when it is renamed.
+    """
+    entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
+    names = {was.prop_id: was.name for was, _ in entries}
+    names |= {each.prop_id: each.name for each in declared.properties}
+    return [
+        HiddenProperty(replace(was, name=names[was.prop_id]), was.name, entry)
+        for was, entry in entries
+    ]
 
 
 def _decode_type(said: Mapping[str, Any]) -> PropertyType:

@@ -226,21 +226,29 @@ def count_retired(
 
 
 def count_hidden(
-    connection: apsw.Connection, table: Table, kind: int, name: str, seq: int, *, besides: str
+    connection: apsw.Connection,
+    table: Table,
+    kind: int,
+    names: tuple[str, str],
+    seq: int,
+    *,
+    besides: str,
 ) -> int:
     """The number of live instances that have no value of an attribute, but had one at `seq`.
 
+    `names` are those of the attribute at that time and now.
     One that was removed since for another reason than `besides` is another one now.
     """
     query = (
         f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c ON c.id = n.id"
         f" WHERE n.{_KIND[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
         " AND c.tombstoned_at IS NULL"
-        " AND n.attributes ->> ?3 IS NULL AND c.attributes ->> ?3 IS NOT NULL"
+        " AND c.attributes ->> ?3 IS NOT NULL AND n.attributes ->> ?4 IS NULL"
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
-        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?4)"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?5)"
     )
-    (found,) = only(connection, query, (kind, seq, f'$."{name}"', besides))
+    paths = (f'$."{name}"' for name in names)
+    (found,) = only(connection, query, (kind, seq, *paths, besides))
     return int(found)
 
 

@@ -16,7 +16,7 @@ not kept.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from json import JSONDecodeError
@@ -106,15 +106,25 @@ class Mappings:
         for at, said in enumerate(self._source, 1):
             try:
                 given = dict(said) if isinstance(said, Mapping) else said
-                row = _as_json(read(at, given, targets, type_name))
+                row = read(at, given, targets, type_name, _as_json)
             except MycelError as error:
                 refuse(error, refused, None, "row", at)
             else:
                 yield row
 
 
-def tagged(line: int, said: Any, targets: Targets, _: str | None = None) -> Row:
-    """A row that says what it is.
+def _is_json(_: Target, data: JsonObject) -> JsonObject:
+    return data
+
+
+def tagged(
+    line: int,
+    said: Any,
+    targets: Targets,
+    _: str | None = None,
+    as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
+) -> Row:
+    """A row that says what it is; `as_json` makes its properties JSON before they are looked at.
 
     Raises:
         MycelError: it is none; without its place.
@@ -126,17 +136,25 @@ def tagged(line: int, said: Any, targets: Targets, _: str | None = None) -> Row:
             raise _unknown_key(said, _NODE_KEYS)
         target = targets.node(said["type"])
         given = _one_id(target, said.get("id"), said.get("name"))
-        return _node(line, target, given, _object(said, "data") or {}, said, targets)
+        data = as_json(target, _object(said, "data") or {})
+        return _node(line, target, given, data, said, targets)
     if "edge" in said:
         if not said.keys() <= _EDGE_KEYS:
             raise _unknown_key(said, _EDGE_KEYS)
         edge = targets.edge(said["edge"])
         ends = _ends(said, edge, targets)
-        return _edge(line, edge, ends, _object(said, "data") or {}, said, said.get("id"))
+        data = as_json(edge, _object(said, "data") or {})
+        return _edge(line, edge, ends, data, said, said.get("id"))
     raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
 
 
-def untagged(line: int, said: Any, targets: Targets, type_name: str | None) -> Row:
+def untagged(
+    line: int,
+    said: Any,
+    targets: Targets,
+    type_name: str | None,
+    as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
+) -> Row:
     """A row of a source whose rows are all of one type.
 
     Raises:
@@ -145,7 +163,7 @@ def untagged(line: int, said: Any, targets: Targets, type_name: str | None) -> R
     if said.__class__ is not dict:
         raise InvalidSyntax(f"{shown(said)} is no row.", hint="A row is an object: {…}.")
     target = targets.named(type_name or "", said)
-    return flat(line, target, said, targets)
+    return flat(line, target, as_json(target, said), targets)
 
 
 def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
@@ -349,18 +367,18 @@ def end_of(
     )
 
 
-def _as_json(row: Row) -> Row:
-    """A row whose values may be Python's: dates, bytes, numbers of numpy."""
-    if _PLAIN.issuperset(map(type, row.attributes.values())):
-        return row
-    types, made = row.target.properties, dict(row.attributes)
+def _as_json(target: Target, data: JsonObject) -> JsonObject:
+    """Properties as JSON, where they may be Python's: dates, bytes, numbers of numpy."""
+    if _PLAIN.issuperset(map(type, data.values())):
+        return data
+    types, made = target.properties, dict(data)
     for name, value in made.items():
         if type(value) not in _PLAIN and name in types:
             try:
                 made[name] = from_python(types[name], value)
             except BadValue as error:
-                raise row.target.bad(name, value, error) from None
-    return row._replace(attributes=made)
+                raise target.bad(name, value, error) from None
+    return made
 
 
 def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:

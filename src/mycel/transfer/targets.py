@@ -31,6 +31,7 @@ from mycel.schema.values import (
     WHOLE_SECOND_LENGTH,
     BadValue,
     UnknownEnumValue,
+    from_python,
     from_text,
     is_moment,
     key_text,
@@ -505,4 +506,4 @@ def _parts(key: object) -> list[Any]:
 def _key_text(type_: PropertyType, part: object) -> str:
     if isinstance(part, str) and type_.scalar != "String":
         return key_text(type_, from_text(type_, part))
-    return key_text(type_, part)
+    return key_text(type_, from_python(type_, part))

@@ -74,6 +74,10 @@ def test_a_name_like_no_other_is_only_said_to_be_missing(db: mycel.Nexus) -> Non
     assert told(db, '?x {type: "Composer", name: "Q"}') == ["There is no Composer named 'Q'."]
     assert told(db, '?x {name: "Q"}') == ["There is no concept named 'Q'."]
     assert told(db, '?x {id: "C:9000"}') == ["There is no concept with the id 'C:9000'."]
+    for id_ in ("P:9001:lived_in", "P:1:knows_of"):
+        no_link = [f"There is no link with the id '{id_}'."]
+        assert told(db, "?x (id: :id)", id=id_) == no_link
+        assert told(db, '(?x, "knows_of", (id: :id))', id=id_) == no_link
 
 
 def test_a_name_that_another_type_has_is_told_with_that_type(db: mycel.Nexus) -> None:
@@ -309,6 +313,14 @@ def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
     (bare,) = warned(db, 'FIND(?p.attributes["per km"]) WHERE { ?p {type: "Place"} }')
     assert bare.startswith('?p.attributes["per km"] is null in every row: Place does not declare')
     assert bare.endswith("'per km', and none of the 1 looked at has it.")
+
+
+def test_keys_that_are_no_identifiers_are_told_in_quotes(db: mycel.Nexus) -> None:
+    db.execute(
+        'UPSERT { CONCEPT { {type: "Place", name: "Linz"} SET ATTRIBUTES {"": 1, "a b": 2, c: 3}}}'
+    )
+    (told,) = warned(db, 'FIND(?p.attributes.zzz) WHERE { ?p {type: "Place"} }')
+    assert told.endswith('there are "", "a b", c.')
 
 
 def test_a_column_of_nulls_is_no_matter_where_the_attribute_exists(db: mycel.Nexus) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import mycel
+from mycel.engine.metadata import WARNINGS_MAX
 
 CONFIDENCE = "The confidence {0} is no number from 0 to 1, such as 0.7."
 TIME = 'The {0} {1} is no ISO 8601 date or time, such as "2026-01-31T12:00:00Z".'
@@ -35,6 +36,14 @@ def test_a_confidence_or_a_time_that_is_none_is_told_and_stored(db: mycel.Nexus)
     ]
     (stored,) = db.execute('FIND(?b.metadata.confidence) WHERE { ?b {type: "Buoy"} }').value
     assert stored == 7
+
+
+def test_values_are_told_in_the_order_in_which_they_are_written(db: mycel.Nexus) -> None:
+    keys = ["valid_until", "observed_at", "expires_at", "created_at", "valid_from"]
+    update = 'UPDATE ?b SET METADATA :m WHERE { ?b {type: "Buoy"} }'
+    for order in (keys, keys[::-1]):
+        expected = [TIME.format(key, '"soon"') for key in order]
+        assert told(db, update, m=dict.fromkeys(order, "soon")) == expected[:WARNINGS_MAX]
 
 
 def test_every_map_of_an_upsert_is_looked_at(db: mycel.Nexus) -> None:

@@ -16,7 +16,7 @@ import pytest
 import mycel
 from mycel.engine import engine as engine_module
 from mycel.engine.prepared import COMMANDS_CACHED_MAX, PLANS_PER_COMMAND_MAX
-from mycel.errors import InvalidValueType, TypeMismatch, UnknownReference
+from mycel.errors import InvalidSyntax, InvalidValueType, TypeMismatch, UnknownReference
 from tests.unit.engine.town import counted_plannings, towns
 
 BY_NAME = 'FIND(?t.name) WHERE { ?t {type: "Town", name: :name} }'
@@ -77,6 +77,22 @@ def test_parameters_are_looked_at_every_time(db: mycel.Nexus, command: str) -> N
                 db.execute(command, none)
         with pytest.raises(InvalidValueType):
             db.execute(command, {"name": 1})
+
+
+def test_an_error_about_a_parameter_has_its_place_every_time(db: mycel.Nexus) -> None:
+    for command, right, wrong in (
+        ("FIND(?t) WHERE { ?t {id: :p} }", "C:2", "C"),
+        ("FIND(?l) WHERE { ?l (id: :p) }", "P:3:feeds", "C:2"),
+        ('FIND(?t) WHERE { ?t {type: "Town"} FILTER(REGEX(?t.name, :p)) }', "^t", "("),
+        ('FIND(?t) WHERE { ?t {type: "Town"} FILTER(REGEX(?t.name, :p)) } LIMIT 1', "^t", "("),
+    ):
+        for value in (wrong, right, wrong):
+            if value == right:
+                db.execute(command, p=value)
+                continue
+            with pytest.raises(InvalidSyntax) as refused:
+                db.execute(command, p=value)
+            assert refused.value.data["column"] == command.index(":p") + 1, command
 
 
 def test_the_same_text_is_parsed_once(db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,9 @@ def entry(text: str) -> str:
         # UPSERT.
         (entry('(?this, "p", ?b)'), "?this", 'An entry is ("predicate", target)'),
         (entry('({id: "C:1"}, "p", ?b)'), "{", "so it is not named"),
+        # Keys in brackets.
+        ("FIND(?c.attributes[born]) WHERE { }", "born", 'double quotes: ["born"]'),
+        ("FIND(?c.attributes[0]) WHERE { }", "0", "does not reach into an array"),
         # Words of other languages are values like any other, once in quotes.
         (with_value("help"), "help", 'double quotes: "help"'),
         (with_value("lower"), "lower", 'double quotes: "lower"'),

@@ -148,6 +148,68 @@ def test_values_hidden_twice_come_back_from_both_times(db: mycel.Nexus) -> None:
     assert moods == {"ada": "bad", "bob": "good", "eve": None}
 
 
+def values(db: mycel.Nexus, attribute: str) -> dict[str, Any]:
+    rows = db.execute(f'FIND(?p.name, ?p.attributes.{attribute}) WHERE {{ ?p {{type: "Person"}} }}')
+    return {name: value for name, value in rows if value is not None}
+
+
+def test_values_that_did_not_fit_follow_a_rename(db: mycel.Nexus) -> None:
+    db.schema.apply(PEOPLE.replace("mood: enum(good, bad)?", ""))
+    db.schema.apply(PEOPLE.replace("enum(good, bad)", "enum(bad)"))
+    db.write(lambda tx: tx.put_concept("Person", "bob", {"mood": "bad"}))
+    renamed = PEOPLE.replace("mood: enum(good, bad)?", 'spirit: enum(bad)? @rename_from("mood")')
+    db.schema.apply(renamed)
+    assert names(db) == [("Person.spirit", 1)]
+    result = db.schema.apply(renamed.replace("enum(bad)", "String"))
+    assert [(step["kind"], step.get("rows")) for step in result.steps] == [
+        ("relax_property", None),
+        ("restore_property", 1),
+    ]
+    assert values(db, "spirit") == {"ada": "good", "bob": "bad"}
+    assert names(db) == []
+
+
+def test_properties_of_one_name_come_back_together_and_hide_none(db: mycel.Nexus) -> None:
+    number, text = (PEOPLE.replace("city: String?", f"city: {each}?") for each in ("I32", "String"))
+    without = PEOPLE.replace("city: String?", "")
+    db.schema.apply(without)
+    db.schema.apply(number)
+    db.write(lambda tx: tx.put_concept("Person", "ada", {"city": 7}))
+    db.schema.apply(without)
+    assert names(db) == [("Person.city", 2), ("Person.city", 1)]
+    assert db.schema.restore("Person.city").applied  # The last one of this name.
+    assert values(db, "city") == {"ada": 7}
+    # A type that comes back brings what its declaration fits, also of what was hidden before.
+    db.schema.apply("", allow_removals=True)
+    back = db.schema.apply(text)
+    assert values(db, "city") == {"ada": "London", "bob": "Berlin"}
+    assert ("restore_property", 2) in [(step["kind"], step.get("rows")) for step in back.steps]
+    db.schema.apply(without)
+    wide = db.schema.apply(PEOPLE.replace("city: String?", "city: F64?"))
+    assert wide.applied
+    assert values(db, "city") == {"ada": 7.0}
+    assert names(db) == [("Person.city", 1)]
+
+
+def test_a_hidden_value_in_whose_place_another_comes_back_stays_hidden(db: mycel.Nexus) -> None:
+    wide = PEOPLE.replace("city: String?", "city: String?  level: F64?")
+    for type_, value in (("I32", 1), ("F32", 0.5)):
+        db.schema.apply(wide.replace("F64", type_))
+        db.write(lambda tx, value=value: tx.put_concept("Person", "ada", {"level": value}))  # type: ignore[misc]
+        db.schema.apply(PEOPLE)
+    db.schema.apply(wide)
+    assert values(db, "level") == {"ada": 0.5}
+    assert "level: I32?" in [each.declaration for each in db.schema.hidden()]
+
+
+def test_a_drop_is_not_called_hiding(db: mycel.Nexus) -> None:
+    db.schema.apply("", allow_removals=True)
+    result = db.schema.apply(PEOPLE.replace("city: String?", "city: I32?"), allow_data_loss=True)
+    assert ("drop_property", 2) in [(step["kind"], step.get("rows")) for step in result.steps]
+    assert result.warnings == ()
+    assert names(db) == []
+
+
 def test_a_name_that_takes_the_place_of_a_hidden_type_is_warned_of(db: mycel.Nexus) -> None:
     db.schema.apply(ALONE, allow_removals=True)
     planned = db.schema.plan('node Team @rename_from("Person") { email: String @key }')

@@ -3,6 +3,7 @@
 import gzip
 import io
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,24 @@ def test_dates_bytes_and_other_objects_of_python_are_taken(db: mycel.Nexus) -> N
     assert stored["photo"] == "AP8="
     assert stored["tags"] == ["a", "b"]
     assert row["data"]["photo"] == b"\x00\xff"  # What the caller has stays the caller's.
+
+
+def test_keys_may_be_objects_of_python() -> None:
+    day, moment = date(2024, 1, 31), datetime(2024, 1, 31, 12, tzinfo=UTC)
+    with mycel.open(bootstrap=False) as db:
+        db.schema.apply(
+            "node Day { on: Date @key }\nnode Slot { at: DateTime  number: I32  @key(at, number) }"
+            "\nedge Has: Day -> Slot"
+        )
+        db.load([{"type": "Day", "data": {"on": day}}])
+        db.load([{"at": moment, "number": Decimal(1)}], type="Slot")
+        db.load([{"edge": "Has", "from": day, "to": (moment, 1)}])
+        name = '["2024-01-31T12:00:00Z","1"]'
+        assert links(db, "Has") == [("2024-01-31", name)]
+        same = [{"id": day, "on": day}, {"id": "2024-01-31", "on": day}]
+        assert db.load(same, type="Day", mode="merge").unchanged == 2
+        ends = [{"src": day, "dst": [moment, Decimal(1)]}]
+        assert db.load(ends, type="Has", mode="merge").unchanged == 1
 
 
 def test_rows_of_one_type_may_leave_out_what_they_are(db: mycel.Nexus, write: Write) -> None:
