@@ -15,8 +15,10 @@ from mycel.kip.lexer import Tokens
 from mycel.kip.rendering import inline
 from mycel.model.names import shorten
 
+_INSIDE = {"FILTER": "(…)", "NOT": " { … }", "OPTIONAL": " { … }", "UNION": " { … }"}
+"""Clauses of WHERE, each with what follows its keyword."""
 _CLAUSES = frozenset(
-    ("AS", "WHERE", "FILTER", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE")
+    ("AS", "WHERE", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE", *_INSIDE)
 )
 """Keywords that begin a clause of some statement, in KIP or elsewhere."""
 
@@ -44,6 +46,8 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
 
 def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
     """The command to write in the place of one with a clause that its statement does not have."""
+    if token in _INSIDE and not isinstance(found, ast.Capsule | ast.Describe | ast.Search):
+        return f"{token} stands inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
     match found:
         case ast.Find() if token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
             return _FIND_ORDER

@@ -29,6 +29,7 @@ HOPS = (
     "Hops follow a single predicate: write {0}. To follow several on one way, use TRAVERSE FROM "
     "{{…}} ALONG {1}."
 )
+INSIDE = "{0} stands inside the braces: WHERE {{ … {0}{1} }}."
 BRACES = "A concept stands in braces, a link in parentheses: write {0}."
 CLOSE = "Close the `(` of line 1, column {0} with `)`: write {1} WHERE …"
 
@@ -77,6 +78,16 @@ HINTS = {
     ),
     where('(?x, ("p" | "q"){1,3}, ?y)'): (
         'Alternatives stand without brackets, and take no hops: (?a, "p" | "q", ?b).'
+    ),
+    # Clauses of WHERE behind it.
+    f"FIND(?x) WHERE {{ {T} }} FILTER(?x.n == 1)": INSIDE.format("FILTER", "(…)"),
+    f'FIND(?x) WHERE {{ {T} }} optional {{ (?x, "p", ?y) }}': INSIDE.format("OPTIONAL", " { … }"),
+    f"FIND(?x) WHERE {{ {T} }} UNION FIND(?x) WHERE {{ {T} }}": INSIDE.format("UNION", " { … }"),
+    f"UPDATE ?x SET ATTRIBUTES {{a: 1}} WHERE {{ {T} }} FILTER(?x.n == 1)": INSIDE.format(
+        "FILTER", "(…)"
+    ),
+    f'DELETE CONCEPT ?x DETACH WHERE {{ {T} }} NOT {{ (?x, "p", ?y) }}': INSIDE.format(
+        "NOT", " { … }"
     ),
     # Clauses of another statement.
     f"DELETE CONCEPT ?x DETACH WHERE {{ {T} }} LIMIT 3": DELETED.format("LIMIT", "?x", "3"),
