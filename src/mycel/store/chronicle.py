@@ -16,7 +16,7 @@ from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
 from mycel.store.journal import JournalNodes, Kind
-from mycel.store.purge import PurgeFields, past_begins_at
+from mycel.store.purge import NO_ELEMENT, PurgeFields, past_begins_at
 from mycel.store.reader import PastReader, Reader
 from mycel.store.refs import Ref, shown_ref
 from mycel.store.rows import Row, every, first, only
@@ -111,8 +111,8 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     found = [_version(reader, seq, _row_element(reader, seq, number, rowid)) for seq, rowid in rows]
     purges = every(
         connection,
-        "SELECT seq, after FROM journal WHERE element = ? AND kind = 6 ORDER BY seq",
-        (number,),
+        "SELECT seq, after FROM journal WHERE element = ?1 AND ?1 != ?2 AND kind = 6 ORDER BY seq",
+        (number, NO_ELEMENT),
     )
     for seq, record in purges:
         fields = PurgeFields.decode(record)

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, MycelError
+from mycel.errors import ConstraintViolation, MycelError, NotFound
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, legible
 
 OLD, GONE, LINK, LATER = "qvwzkoldvalu", "qvwzkgonevalu", "qvwzklinkvalu", "qvwzklatervalu"
@@ -54,6 +54,8 @@ def test_what_was_removed_or_superseded_is_in_no_byte_and_the_rest_is_as_it_was(
         kinds = [version.kind for version in db.history(kept)]
         assert kinds == ["put_concept", "put_concept", "put_concept", "scrub"]
         assert db.history(gone)[-1].reason == "the law"
+        with pytest.raises(NotFound):
+            db.history("C:1")  # No number of a concept: not the entry that says where it begins.
         assert_sound(db)
         nothing = db.scrub(moment, "again")
         assert not any(nothing[1:4])
