@@ -45,6 +45,19 @@ def add(db: mycel.Nexus, type_name: str, *texts: str) -> None:
 # Concepts.
 
 
+def test_what_has_all_words_comes_first_however_frequent_the_words_are(
+    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "SCANNED_MAX", 50)
+    texts = ["rake teeth handle", *["rake teeth"] * 40, *["handle"] * 50]
+    with db.transaction() as tx:
+        for number, words in enumerate(texts):
+            tx.put_concept("Tool", f"number {number}", {"text": words})
+    for question in ("rake teeth handle", "rake teeth handle unheardof"):
+        found = names(db, "SEARCH CONCEPT :question", question=question)
+        assert found[0] == "number 0", question
+
+
 def test_a_result_is_a_node_with_its_score_among_its_metadata(db: mycel.Nexus) -> None:
     (found,) = run(db, 'SEARCH CONCEPT "louse"').result
     aphid = db.get_concept("Pest", "Aphid")
