@@ -21,6 +21,8 @@ from mycel.knowledge.code.scopes import Captures, Lines, Scope, in_order, with_s
 from mycel.knowledge.code.syntax import Syntax, short_text
 
 _PARTS_MAX: Final = 8
+_VARIABLES: Final = frozenset({"constant", "variable"})
+"""Kinds of definitions that are variables, too."""
 
 Types = dict[str, str]
 """Names that are bound, with the type of what they hold; "" when it is not known."""
@@ -59,7 +61,8 @@ class Calls:
         nodes = ((*node.byte_range, node) for node in in_order(self._captures, "bound"))
         for (start, _, node), scope in with_scopes(nodes, self._scopes):
             outer = scope.outer_function if scope is not None else None
-            if outer is None and scope is not None:
+            is_definition = scope is not None and scope.parent is None and scope.kind in _VARIABLES
+            if outer is None and scope is not None and not is_definition:
                 continue  # A class or a module inside the file binds no variables.
             bound = self._bound.setdefault(id(outer) if outer is not None else 0, {})
             if outer is not None:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
 
 RESULT: Final = "()"

@@ -17,6 +17,8 @@ _STRING: Final = re.compile(rb"""[rRuU]?("\""|'''|"|')""")
 _EMPTY_LINE: Final = re.compile(r"\n[^\S\n]*+\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
+_MADE: Final = frozenset({"call", "lambda", "attribute", "subscript", "identifier"})
+"""Values that make a variable of a module a definition: objects, functions, types and aliases."""
 
 
 class Python(Syntax):
@@ -61,13 +63,21 @@ class Python(Syntax):
 
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "assignment":
-            left = node.child_by_field_name("left")
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             name = identifier(left, source) if left is not None else ""
-            return name if name.isupper() and not name.startswith("__") else ""
+            if name.isupper():
+                return name if not name.startswith("__") else ""
+            is_made = right is not None and right.type in _MADE
+            return name if is_made and not name.startswith("_") else ""
         if node.type == "type_alias_statement":
             left = node.child_by_field_name("left")
             return dotted(short_text(left, source).partition("[")[0]) if left is not None else ""
         return super().name(node, source)
+
+    def kind(self, node: Node, kind: str) -> str:
+        left = node.child_by_field_name("left") if kind == "constant" else None
+        is_constant = left is None or left.text is None or left.text.isupper()
+        return kind if is_constant else "variable"
 
     def signature(self, text: str) -> str:
         if "#" in text and not text[0].isupper():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mycel.knowledge.code import Import
-from tests.unit.knowledge.code.given import calls, facts, symbols
+from tests.unit.knowledge.code.given import call_edges, calls, facts, resolved, symbols
 
 SOURCE = '''
     import a.b as c, d.e
@@ -44,6 +44,34 @@ def test_definitions_have_qualified_names() -> None:
         "method A._k",
         "function t",
     ]
+
+
+def test_a_variable_of_a_module_that_holds_more_than_a_literal_is_a_definition() -> None:
+    source = """
+        path = partial(_path, Conf=RoutePattern)
+        settings: Settings = LazySettings()
+        double = lambda x: 2 * x
+        randint = _inst.randint
+        Pair = tuple[int, int]
+        here = there
+        lower, other = f(), g()
+        names = ["a"]
+        text = ""
+        declared: int
+        _private = f()
+        __all__ = f()
+        for each in names:
+            inner = f(each)
+        def build():
+            local = f()
+    """
+    found = facts("a.py", source)
+    variables = ("path", "settings", "double", "randint", "Pair", "here")
+    assert symbols(found) == [*(f"variable {each}" for each in variables), "function build"]
+    assert found.symbols[0].signature == "path = partial(_path, Conf=RoutePattern)"
+    # Others call it as they call a function.
+    files = {"conf.py": "path = partial(f)", "urls.py": "from conf import path\npath(1)"}
+    assert call_edges(resolved(files)) == ["urls.py: -> conf.py:path"]
 
 
 def test_a_symbol_says_where_it_is_and_what_it_looks_like() -> None:

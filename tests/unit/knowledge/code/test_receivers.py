@@ -60,6 +60,7 @@ def test_the_class_of_an_object_in_python_is_taken_from_what_is_written() -> Non
         ("def f(): p = Other(); q = p.make(); q.inst()", "calls"),
         ("def f(): return Other().make().inst()", "calls"),
         ("shop = Other()\ndef f(): shop.inst()", "calls"),
+        ("SHOP = Other()\ndef f(): SHOP.inst()", "calls"),
         ("class K:\n  def __init__(self): self.x = Other()\n  def f(self): self.x.inst()", "calls"),
         (
             "class K:\n  def __init__(self, o: Other): self.x = o\n  def f(self): self.x.inst()",
@@ -78,6 +79,7 @@ def test_the_class_of_an_object_in_python_is_taken_from_what_is_written() -> Non
         ("def f(): p = ext.Thing(); p.inst()", ""),
         ("def f(p: dict): p.inst()", ""),
         ("def f(): p = []; p.inst(); ''.inst()", ""),
+        ("NAMES = []\ndef f(): NAMES.inst()", ""),
         ("def f(inst): inst()", ""),
     ):
         assert found_in({"a.py": PYTHON, "b.py": top + body}, "Base.inst") == relation, body
@@ -158,6 +160,7 @@ def test_a_supertype_outside_the_project_hides_no_calls_through_other_classes() 
                 "function f(p: Other) { p.inst() }": "calls",
                 "function f(p: Other | null) { p.inst() }": "calls",
                 "function f() { const p = new Other(); p.inst() }": "calls",
+                "const p = new Other(); function f() { p.inst() }": "calls",
                 "async function f() { (await build()).inst() }": "calls",
                 "class K { private o: Other; f() { this.o.inst() } }": "calls",
                 "class K { constructor(private o: Other) {} f() { this.o.inst() } }": "calls",
