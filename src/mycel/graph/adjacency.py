@@ -33,8 +33,8 @@ from mycel.store.reader import Reader
 from mycel.store.rows import every, only
 
 LINKS_MAX: Final = 2_000_000
-"""How many links, and concepts, there may ever have been for arrays to be made. So many take 28 MB,
-and 56 MB in both directions."""
+"""Arrays are made of graphs that never had more links, or concepts. So many take 28 MB, and 56 MB
+in both directions."""
 
 CHANGED_MAX: Final = 20_000
 """With so many elements changed, or journal entries to look at in one go, arrays are dropped."""
@@ -43,7 +43,7 @@ RENT_PER_STATEMENT: Final = 8
 """Asking for the links at an element costs as much as so many rows of the answer."""
 
 RENT_PER_LINK: Final = 0.5
-"""How many such rows a link costs when arrays are made: 1.7 µs, and a row 3 µs."""
+"""The cost of a link when arrays are made, in such rows: 1.7 µs, and a row 3 µs."""
 
 RENT_MIN: Final = 20_000
 """Small graphs never need arrays: below this, importing numpy alone would cost more."""
@@ -70,7 +70,7 @@ class StoredNeighbours:
             if predicates != NONE
         ]
         self.read = 0
-        """How much was read, in rows."""
+        """The amount that was read, in rows."""
 
     def of(self, number: int) -> Sequence[Links]:
         found: list[Links] = []
@@ -233,7 +233,7 @@ _ENDS: Final = (
     " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
     " ON q.id = j.value WHERE q.to_seq > ?2"
 )
-"""Where links lead from and to, now and in every version that came to an end since."""
+"""The ends of links, now and in every version that came to an end since."""
 
 
 class _RentedNeighbours(StoredNeighbours):

@@ -37,18 +37,18 @@ Link = tuple[int, int, int]
 """Units, predicate and the element at the other end: in this order links are sorted."""
 
 Links = tuple[bool, Iterator[Link]]
-"""Whether they are gone against their direction, and the links themselves."""
+"""True if they are followed against their direction; and the links themselves."""
 
 LookUp = tuple[
     bool, Callable[[int, frozenset[int] | None], Iterator[Link] | None], frozenset[int] | None
 ]
-"""Whether it is against the links, the links at an element, and the predicates to ask it for."""
+"""True if it is against the links; the links at an element; the predicates to ask it for."""
 
 NONE: Final[frozenset[int]] = frozenset()
 
 
 class Route(NamedTuple):
-    """Which predicates are followed, along the links and against them; None for all of them."""
+    """The predicates to follow, along the links and against them; None for all of them."""
 
     along: frozenset[int] | None
     against: frozenset[int] | None

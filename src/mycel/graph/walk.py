@@ -28,7 +28,7 @@ Form = Literal["short", "medium", "full"]
 
 TOKEN_BYTES: Final = 4
 FORM_TOKENS: Final[dict[Form, int | None]] = {"short": 50, "medium": 200, "full": None}
-"""How many tokens of four bytes a memory may take in each form."""
+"""The tokens, of four bytes, that a memory may take in each form."""
 
 ENDS_FIRST: Final = 16
 ENDS_AT_ONCE: Final = 1024
@@ -40,7 +40,7 @@ ELEMENTS_AT_ONCE: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Which edges a search follows, how far and which way."""
+    """The edges that a search follows, how far and which way."""
 
     types: Sequence[str] | None = None
     """Predicates to follow, or one; all if None."""
@@ -120,12 +120,12 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FindResult:
-    """What a search found, nearest first; `hop_distances[i]` belongs to `memories[i]`."""
+    """The elements that a search found, nearest first, with their distances in the same order."""
 
     memories: tuple[Memory, ...]
     hop_distances: tuple[int, ...]
     more: bool
-    """Whether the limit cut the result short."""
+    """True if the limit cut the result short."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -234,7 +234,7 @@ def _walk(
 
 
 def _sizes(first: int, most: int) -> Iterator[int]:
-    """How many are read at once: the first time, then four times as many each time."""
+    """The sizes of portions: the first one, then four times as many each time."""
     size = min(first, most)
     while True:
         yield size

@@ -27,7 +27,7 @@ from mycel.model.names import shorten
 
 _ZEROS: Final = bytes.maketrans(b"123456789", b"0" * 9)
 _MANY_DIGITS: Final = b"0" * 19
-"""Fewer digits fit 64 bits."""
+"""Numbers with fewer digits fit into 64 bits."""
 _DIGITS: Final = re.compile(b"0+")
 _ESCAPED_COLON: Final = b"\\u003"
 
@@ -50,7 +50,7 @@ def read_json(text: bytes | str) -> Any:
 
 
 def _has_long_integer(text: bytes) -> bool:
-    """Whether there may be a whole number of more digits than 64 bits always hold."""
+    """True if there may be a whole number of more digits than 64 bits always hold."""
     digits = text.translate(_ZEROS)
     at = digits.find(_MANY_DIGITS)
     while at >= 0:
@@ -62,7 +62,7 @@ def _has_long_integer(text: bytes) -> bool:
 
 
 def _has_all_keys(value: Any, text: bytes) -> bool:
-    """Whether no key of a text was lost; False also where that is not sure."""
+    """True if no key of a text was lost; False also where that is not sure."""
     colons = text.count(b":")
     if value.__class__ is dict:
         keys = len(value)

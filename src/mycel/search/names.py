@@ -1,4 +1,4 @@
-"""What an element is called: keys of its names, segments of its path, parts of identifiers.
+"""The names of an element: their keys, the segments of its path, the parts of identifiers.
 
     concept://shop/src/cart.py/Cart.addItem
         segments   shop, src, cart, Cart, addItem
@@ -25,7 +25,7 @@ KEY_CHARACTERS_MAX: Final = 80
 """A longer key is cut."""
 
 ALIASES_MAX: Final = 100
-"""How many aliases of one element are indexed as names."""
+"""So many aliases of one element are indexed as names."""
 
 _MARKS: Final = "\ue000\ue001\ue002"
 _END: Final = "\ue003"
@@ -62,7 +62,7 @@ _GENERATED_NAME: Final = re.compile(
 
 
 class Standing(IntEnum):
-    """How likely an element is the one that a name means."""
+    """The likelihood that an element is the one that a name means, in steps."""
 
     DEFINITION = 0
     MEMBER = 1
@@ -72,7 +72,7 @@ class Standing(IntEnum):
 
 
 class Called(NamedTuple):
-    """What an element is called."""
+    """The names of an element."""
 
     names: tuple[str, ...]
     """The full names: what stands in the graph, and what people call it."""
@@ -134,7 +134,7 @@ def _stem(file: str) -> str:
 
 
 def _is_aside(folders: Sequence[str], name: str) -> bool:
-    """Whether a file is a test or generated, by where it stands; or a symbol in such a file.
+    """True for a file that is a test or generated, by its path, and for a symbol in such a file.
 
     The last of `folders` is the file of a symbol.
     """
@@ -149,7 +149,7 @@ def _is_aside(folders: Sequence[str], name: str) -> bool:
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a file at this path is test code, by the conventions of the languages.
+    """True if a file at this path is test code, by the conventions of the languages.
 
     >>> [is_test_path(p) for p in ("a/test_x.py", "x_test.go", "x.spec.ts", "src/contest.py")]
     [True, True, True, False]
@@ -161,7 +161,7 @@ def is_test_path(path: str) -> bool:
 
 
 def is_plain(name: str, attributes: Mapping[str, Any]) -> bool:
-    """Whether a concept has one name, without segments and humps.
+    """True if a concept has one name, without segments and humps.
 
     It then needs no key: the graph's own index of names has it. Most concepts of a bulk load are
     so, and a key takes FTS5 longer than all other text of a row.

@@ -1,4 +1,4 @@
-"""How well an element fits a question: named stages, and one table of what each is worth.
+"""The fit of an element to a question: named stages, and one table of what each is worth.
 
     name       a full name of the element is the question
     alias      one of its aliases is
@@ -54,7 +54,7 @@ WEIGHTS: Final[dict[Stage, Weight]] = {
 }
 
 ASIDE_FACTOR: Final = 0.94
-"""What the score of a test or a generated file is multiplied with."""
+"""The factor for the score of a test or a generated file."""
 
 TERMS_MAX: Final = 16
 """Of a longer question, so many of its longest words are looked for: those say most."""
@@ -63,7 +63,7 @@ _ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
 
 
 class Question:
-    """What was asked, as each stage needs it."""
+    """A question, as each stage needs it."""
 
     def __init__(self, text: str) -> None:
         text = " ".join(normalize("NFC", text[:QUESTION_CHARACTERS_MAX]).split())
@@ -84,13 +84,13 @@ class Question:
 
 
 class Fit(NamedTuple):
-    """How well a concept fits a question by its names and its text."""
+    """The fit of a concept to a question, by its names and its text."""
 
     score: float
     is_named: bool
-    """Whether a name fits, and not its text alone."""
+    """True if a name fits, and not its text alone."""
     same_case: bool
-    """Whether a name is written just like the question."""
+    """True if a name is written just like the question."""
 
 
 def fit(question: Question, name: str, attributes: Mapping[str, Any], words: float) -> Fit:
@@ -125,7 +125,7 @@ def folded(name: str) -> str:
 
 
 def _may_be_named(question: Question, names: Called) -> bool:
-    """Whether all parts of a question stand somewhere in the names: cheaper than every stage."""
+    """True if all parts of a question stand somewhere in the names: cheaper than every stage."""
     squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
     return all(each in squeezed for each in question.parts)
 

@@ -38,13 +38,13 @@ from mycel.store.rows import Row, every, first, only
 Table = Literal["concept", "proposition"]
 
 RANKED_MAX: Final = 600
-"""How many elements one query ranks; an element counts once for each term of the query."""
+"""Elements that one query ranks, at most; one counts once for each term of the query."""
 
 SCANNED_MAX: Final = 3_000
-"""How many elements have the terms of one query; an element counts once for each term."""
+"""Elements with the terms that one query ranks by, at most; one counts once for each term."""
 
 COUNTED_MAX: Final = 1_000
-"""How far the elements that have a term are counted: it is frequent then."""
+"""The elements that have a term are counted up to here: it is frequent then."""
 
 _KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
 _WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
@@ -59,7 +59,7 @@ class Match(NamedTuple):
     bm25: float
     """Greater is better."""
     terms: int
-    """How many of the terms it has."""
+    """The number of the terms that it has."""
 
 
 class Term(NamedTuple):
@@ -67,7 +67,7 @@ class Term(NamedTuple):
 
     text: str
     elements: int
-    """How many have it, counted as far as it matters."""
+    """The number of elements that have it, up to `COUNTED_MAX` + 1."""
 
 
 def counted(connection: apsw.Connection, terms: Iterable[str]) -> list[Term]:

@@ -1,4 +1,4 @@
-"""What happened when: transactions, versions of an element, and moments of the past."""
+"""Transactions, versions of an element, and moments of the past."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LogEntry(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """How many elements it changed."""
+        """The number of elements that it changed."""
         return self.seq - self.first_seq
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def entry_at(connection: apsw.Connection, moment: Moment) -> int:
 
 
 def time_after(connection: apsw.Connection, seq: int) -> int:
-    """When the first transaction after a position of the journal was."""
+    """The time of the first transaction after a position of the journal."""
     (time_us,) = only(connection, "SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
     return int(time_us)
 

@@ -40,17 +40,17 @@ Keys = tuple[bytes, list[tuple[int, bytes]]]
 
 
 class Purged(NamedTuple):
-    """How much was forgotten."""
+    """Counts of what was forgotten."""
 
     concepts: int
     propositions: int
     entries: int
     scrubbed: bool = False
-    """Whether the bytes are gone from the file too; if not, somebody kept it busy."""
+    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
 
 
 class PurgeFields(NamedTuple):
-    """What the record of a purge says: the key of what is gone (with its place), when, who and why.
+    """The record of a purge: the key of what is gone (with its place), when, who and why.
 
     Of a definition the name and number stay: numbers are never given out twice.
     """

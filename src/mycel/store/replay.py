@@ -142,7 +142,7 @@ class _Replay:
             yield "head", "does not have the root of the journal"
 
     def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
-        """What each purge says, by its entry. Names that were defined are still taken."""
+        """The record of each purge, by its entry. Names that were defined are still taken."""
         known: dict[int, PurgeFields] = {}
         rows = every(source, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),))
         for seq, record in rows:

@@ -53,7 +53,7 @@ _TOMBSTONES_ABOUT: Final = (
 
 
 class Scrubbed(NamedTuple):
-    """How much was forgotten, or would be."""
+    """Counts of what was forgotten, or would be."""
 
     until: int = 0
     """The position of the journal at which the past begins then."""
@@ -66,11 +66,11 @@ class Scrubbed(NamedTuple):
     hidden: tuple[str, ...] = ()
     """Hidden types and properties that can no longer be restored."""
     scrubbed: bool = False
-    """Whether the bytes are gone from the file too; if not, somebody kept it busy."""
+    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
 
 
 def expected(reader: Reader, before: Moment) -> Scrubbed:
-    """What scrubbing the past before a moment would forget.
+    """Counts of what scrubbing the past before a moment would forget.
 
     Raises:
         ConstraintViolation: there is no such moment.

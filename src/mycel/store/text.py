@@ -93,7 +93,7 @@ def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
 
 
 def has_names(connection: apsw.Connection) -> bool:
-    """Whether the index has names apart. One of an older file, opened for reading, has not."""
+    """True if the index has names apart. One of an older file, opened for reading, has not."""
     (format_,) = only(connection, "PRAGMA user_version")
     return int(format_) >= NAMES_INDEXED_SINCE
 
@@ -109,7 +109,7 @@ def index_anew(connection: apsw.Connection) -> None:
 def differences(
     connection: apsw.Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
-    """Where the index differs from one made afresh of these elements, some aside."""
+    """Differences between the index and one made afresh of these elements, some aside."""
     fresh = apsw.Connection(":memory:")
     if has_names(connection):
         fresh.execute(FTS)

@@ -69,7 +69,7 @@ class Member:
 
 
 class _Tools(NamedTuple):
-    """What is written with: all of one connection."""
+    """The tools for writing, all of one connection."""
 
     connection: apsw.Connection
     cursors: Cursors
@@ -100,19 +100,19 @@ class Writer:
         self._held: dict[int, list[Member]] = {}
         """By thread: the transactions whose commit its `together` waits for."""
         self._is_half_done = False
-        """Whether a member of the group has begun, and neither finished nor been undone."""
+        """True if a member of the group has begun, and neither finished nor been undone."""
         self._closed = False
         self._forks = 0
-        """How often this process was forked off from one that had the database open."""
+        """The number of forks since the database was opened, on the way to this process."""
         self._grown = False
-        """Whether a load made the page cache grow."""
+        """True if a load made the page cache grow."""
         self._identity = location.identity()
         self._head: Head | None = None
         """The head as this writer left it; another process may have moved on since."""
         self._changes_seen = -1
         """SQLite's count of what was committed, by others too, when this writer last looked."""
         self._is_alone = False
-        """Whether nobody else can have written since: then the head is known for certain."""
+        """True if nobody else can have written since: then the head is known for certain."""
         self._memory: Final = Memory()
         self._checkpointer = Checkpointer(location)
         self._tools = None if connection is None else self._tools_on(connection)
@@ -289,7 +289,7 @@ class Writer:
         self._changes_seen = -1
 
     def is_mine(self) -> bool:
-        """Whether this thread is in the middle of a transaction."""
+        """True if this thread is in the middle of a transaction."""
         return self._owner == threading.get_ident()
 
     # Taking turns.
@@ -315,7 +315,7 @@ class Writer:
     # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
 
     def _in_turn(self, work: Callable[[], Result]) -> Result:
-        """What whoever has the turn does with it, between what comes first and last in each."""
+        """Run the work of whoever has the turn, between the steps that begin and end every turn."""
         try:
             self._begin_turn()
             return work()
@@ -477,7 +477,7 @@ class Writer:
     # SQLite's part.
 
     def _at_hand(self) -> _Tools:
-        """What to write with; on a new connection, if there is none or it was lost."""
+        """The tools for writing; on a new connection, if there is none or it was lost."""
         tools = self._tools
         if tools is None:
             with translated():
