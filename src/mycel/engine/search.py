@@ -140,7 +140,7 @@ def _about_miss(
         return
     words = [word for word in question.split() if len(word) > BEGINNING_CHARACTERS_MIN]
     for each in dict.fromkeys((" ".join(question.split()), *words[:WORDS_COMPARED])):
-        if close := _close(reader, element_kind, kind, each):
+        if close := [name for name in _close(reader, element_kind, kind, each) if name != each]:
             yield f"Nothing was found for {shorten(each)!r}. Did you mean {quoted_names(close)}?"
             return
 

@@ -375,6 +375,10 @@ def test_a_search_without_results_suggests_close_names(db: mycel.Nexus) -> None:
     assert run(db, 'SEARCH CONCEPT "Aphyd" WITH TYPE "Tool"').warnings == ()
     assert run(db, 'SEARCH CONCEPT "qqqq"').warnings == ()
     assert run(db, 'SEARCH CONCEPT "louse"').warnings == ()
+    db.write(lambda tx: tx.put_concept("Tool", "Adze"))
+    assert (
+        run(db, 'SEARCH PROPOSITION "Adze"').warnings == ()
+    )  # The name is right; it has no links.
 
 
 def test_a_threshold_that_nothing_reaches_is_told_with_the_best_score(db: mycel.Nexus) -> None:
