@@ -23,6 +23,7 @@ Modules, in the order in which a command passes through them:
 - `definitions`  definitions as guards read them
 - `constraints`  the guard of flexible definitions
 - `typed`        the guard of what a schema declares
+- `declared`     rules on the definitions that a schema wrote
 - `violations`   several of its complaints as one error
 - `protection`   the guard of what the system stands on
 - `healing`      the guard by which links to what was missing become whole

@@ -7,7 +7,7 @@ matches nothing deletes nothing.
 
 from __future__ import annotations
 
-from mycel.engine import typed
+from mycel.engine import declared
 from mycel.engine.matching import targets, to_change
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection import check_removal
@@ -89,7 +89,7 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
             concept = tx.ledger.reader.concept(number)
             if concept is not None:
                 check_removal(concept)
-                typed.check_removal(concept)
+                declared.check_removal(concept)
                 retired = _retired(tx, concept)
                 concepts += retired.concepts
                 propositions += retired.propositions

@@ -38,7 +38,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
-from mycel.schema.stored import PG
+from mycel.schema.stored import PG, PG_DROPPED
 from mycel.store import survey
 from mycel.store.reader import Reader
 from mycel.store.transaction import DEFAULT_WEIGHT
@@ -290,10 +290,11 @@ def _matcher(concept: Concept) -> ast.ConceptMatcher:
 
 
 def _portable(concept: Concept) -> JsonObject:
-    """The attributes, without the declaration of a schema: each graph applies its own."""
+    """The attributes, without what a schema declares or has hidden: each graph applies its own."""
     attributes = concept.attributes
     if concept.type in _DEFINITIONS_FIRST:
         attributes.pop(PG, None)
+        attributes.pop(PG_DROPPED, None)
     return attributes
 
 

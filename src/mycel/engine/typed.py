@@ -27,17 +27,17 @@ from typing import Any, Final
 import orjson
 
 from mycel.engine.constraints import kind_at, wrong_ends
+from mycel.engine.declared import check_definition
 from mycel.engine.definitions import Definitions
 from mycel.engine.protection import ACTORS
 from mycel.engine.violations import LISTED_MAX, together
-from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
-from mycel.schema.definitions import PredicateDefinition, is_unchanged, predicate_definition
+from mycel.schema.definitions import PredicateDefinition, predicate_definition
 from mycel.schema.model import (
-    DESCRIPTION,
     ENDS,
     Cardinality,
     EdgeType,
@@ -46,12 +46,7 @@ from mycel.schema.model import (
 )
 from mycel.schema.rows import RowRules, row_rules
 from mycel.schema.stored import (
-    OWNED,
-    PG,
-    PG_DROPPED,
     declaration,
-    remembered,
-    stated_description,
 )
 from mycel.schema.values import shown
 from mycel.store import instances
@@ -75,7 +70,6 @@ PROBED_MAX: Final = 100_000
 """Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 
-_APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `mycel schema apply`."
 _TYPES: Final = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
 _COUNT: Final = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
 
@@ -210,8 +204,7 @@ class TypedGuard:
         if isinstance(name_or_ends, tuple):
             return self._check_link(tx, scope, change, *name_or_ends)
         if change.type_or_predicate in META_TYPES:
-            _check_definition(change, name_or_ends)
-            return None
+            return check_definition(tx, change, name_or_ends)
         return self._check_concept(tx, scope, change, name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
@@ -414,68 +407,6 @@ def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bo
     except MycelError:
         return False
     return True
-
-
-# Definitions.
-
-
-def check_removal(concept: Concept) -> None:
-    """Refuse to remove what a schema declares.
-
-    The guard says the same, but only after the store has refused to remove a definition that is in
-    use. Whoever removes concepts for a caller asks here first, so that the caller does not set out
-    to remove every use of it.
-
-    Raises:
-        ImmutableTarget: a schema declares it.
-    """
-    declared = declaration(concept.attributes) if concept.type in META_TYPES else None
-    if declared is not None:
-        raise _declared(declared, concept.type, concept.name)
-
-
-def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
-    """Refuse to say of a flexible type what only applying a schema says."""
-    for key in (PG, PG_DROPPED):
-        is_said = change.attributes.get(key) is not None or remembered({key: before.get(key)})
-        if is_said and not is_unchanged(key, change.attributes, before):
-            raise _immutable(
-                f"The attribute {key!r} of {name!r} is written by applying a schema",
-                change.type_or_predicate,
-                name,
-            )
-
-
-def _check_definition(change: Change, name: str) -> None:
-    """Refuse to change what a schema says of a type, or to say it without a schema."""
-    meta_type = change.type_or_predicate
-    before = {} if change.before is None else change.before.attributes
-    declared = declaration(before)
-    if declared is None:
-        if change.kind != "retire":
-            _check_undeclared(change, before, name)
-        return
-    if change.kind == "retire":
-        raise _declared(declared, meta_type, name)
-    owned = (*OWNED, DESCRIPTION) if stated_description(declared) else OWNED
-    for key in owned:
-        is_there = key in before or key in change.attributes
-        if is_there and not is_unchanged(key, change.attributes, before):
-            raise _immutable(
-                f"{declared.name} is declared by the schema, and its {key!r} changes only with it",
-                meta_type,
-                name,
-            )
-
-
-def _declared(declared: SchemaType, meta_type: str, name: str) -> ImmutableTarget:
-    return _immutable(
-        f"{declared.name} is declared by the schema and cannot be removed", meta_type, name
-    )
-
-
-def _immutable(message: str, meta_type: str, name: str) -> ImmutableTarget:
-    return ImmutableTarget(f"{message}.", hint=_APPLY, data={"type": meta_type, "name": name})
 
 
 # Complaints.

@@ -22,6 +22,7 @@ from mycel.schema.stored import (
     attributes_of,
     declaration,
     stated_description,
+    type_memory,
 )
 from mycel.store import instances
 from mycel.store.transaction import Transaction
@@ -140,11 +141,7 @@ class Definitions:
     def _release(self, found: Concept, *, remember: bool) -> None:
         said, ledger = found.attributes, self._tx.ledger
         before = _adopted(found) or {}
-        memory = {
-            "declaration": said[PG],
-            "seq": ledger.first_seq - 1,
-            "time_us": ledger.time_us,
-        }
+        memory = type_memory(said[PG], ledger.first_seq - 1, ledger.time_us)
         self._tx.update(
             found,
             attributes={**before, PG_DROPPED: memory} if remember else before,

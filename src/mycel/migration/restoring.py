@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from mycel.migration.catalogs import identity_of
 from mycel.migration.definitions import number_of, place_of
@@ -19,9 +19,8 @@ from mycel.model.elements import Concept
 from mycel.model.values import parse_object
 from mycel.schema.model import EdgeType, NodeType, SchemaType
 from mycel.schema.stored import remembered
-from mycel.store import instances
+from mycel.store import chronicle, instances
 from mycel.store.instances import Instance
-from mycel.store.rows import only
 from mycel.store.transaction import Transaction
 
 
@@ -41,9 +40,6 @@ class Restored(NamedTuple):
     drop: Drop
 
 
-_BEGIN: Final = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
-
-
 def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
     """What is left of the definition of a type that was dropped.
 
@@ -53,7 +49,7 @@ def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
     if found is None:
         return None
     if found.tombstoned:
-        (seq,) = only(tx.ledger.connection, _BEGIN, (found.seq,))
+        seq = chronicle.seq_before(tx.ledger.connection, found.seq)
         return Restored(declared, found, Drop(seq, found.tombstoned_us or 0))
     memory = remembered(found.attributes)
     if memory is None:

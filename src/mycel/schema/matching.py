@@ -26,11 +26,13 @@ from typing import Final, NamedTuple
 from mycel.errors import did_you_mean
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import (
+    Check,
     EdgeType,
     Interface,
     NodeType,
     Property,
     PropertyType,
+    Range,
     SchemaType,
     TypeKind,
     kind_of_type,
@@ -248,10 +250,11 @@ class _Matcher:
                 hidden = {name: [*memory.get(name, ()), each] for name, each in apart.items()}
                 memory = {**memory, **hidden}
         ids = {each.prop_id: name for name, each in held.items()}
+        eased = set() if before is None else _eased(before, declared)
         back = {
             name: was
             for name, each in wanted.items()
-            if (was := _hidden(each, held.get(name), memory.get(name, ()))) is not None
+            if (was := _hidden(each, held.get(name), memory.get(name, ()), eased)) is not None
             and ids.get(was.prop_id, name) == name
         }
         for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
@@ -398,18 +401,28 @@ def may_hold(new: PropertyType, old: PropertyType) -> bool:
 
 
 def _hidden(
-    declared: Property, held: Property | None, remembered: Sequence[Property]
+    declared: Property,
+    held: Property | None,
+    remembered: Sequence[Property],
+    eased: Collection[str],
 ) -> Property | None:
     """The hidden property whose values may come back as `declared`.
 
     One of the very type comes first, then the last one of a type that may fit. Of a property that
-    is there, values are hidden that did not fit its type; they may fit another one.
+    is there, values are hidden that did not fit its type, its range or its pattern; they may fit
+    another one. `eased` are the properties with such another range or pattern.
     """
-    if held is not None and held.type == declared.type:
+    if held is not None and held.type == declared.type and declared.name not in eased:
         return None
     exact = [each for each in remembered if each.type == declared.type]
     fitting = [each for each in remembered if may_hold(declared.type, each.type)]
     return next(iter([*exact[-1:], *fitting[-1:]]), None)
+
+
+def _eased(before: SchemaType, declared: SchemaType) -> set[str]:
+    """The properties that lose a range or a pattern, perhaps for another one."""
+    gone = set(before.constraints).difference(declared.constraints)
+    return {each.property for each in gone if isinstance(each, Range | Check)}
 
 
 def _left_hidden(owner: SchemaType, declared: Property, was: Property) -> str:

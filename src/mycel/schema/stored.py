@@ -203,6 +203,14 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
             return {type(constraint).__name__.lower(): list(columns)}
 
 
+def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:
+    """What a definition remembers of a hidden type whose name it has.
+
+    `said` is the declaration as JSON, `seq` the position of the journal before it was hidden.
+    """
+    return {"declaration": said, "seq": seq, "time_us": time_us}
+
+
 def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
     """What a definition remembers that stayed although its type was dropped."""
     said = attributes.get(PG_DROPPED)

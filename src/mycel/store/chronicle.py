@@ -176,6 +176,13 @@ def time_after(connection: apsw.Connection, seq: int) -> int:
     return int(time_us)
 
 
+def seq_before(connection: apsw.Connection, seq: int) -> int:
+    """The position of the journal before the transaction that wrote an entry."""
+    query = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
+    (found,) = only(connection, query, (seq,))
+    return int(found)
+
+
 def _microseconds(moment: str | datetime) -> int:
     if isinstance(moment, str):
         return times.from_text(moment)

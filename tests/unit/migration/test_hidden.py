@@ -169,6 +169,53 @@ def test_values_that_did_not_fit_follow_a_rename(db: mycel.Nexus) -> None:
     assert names(db) == []
 
 
+def test_values_come_back_when_the_range_or_pattern_that_kept_them_away_changes(
+    db: mycel.Nexus,
+) -> None:
+    for property_, kept, eased in (
+        ("stars: I32?", "@range(stars, 0..3)", "@range(stars, 0..9)"),
+        ("city: String?", '@check(city, "^B")', ""),
+    ):
+        name = property_.partition(":")[0]
+        declared = f"node Person {{ email: String @key  {property_} "
+        db.schema.apply(ALONE, allow_removals=True)
+        assert "1 of" in db.schema.apply(declared + kept + "}").warnings[0]
+        before = values(db, name)
+        result = db.schema.apply(declared + eased + "}")
+        assert ("restore_property", 1) in [
+            (each["kind"], each.get("rows")) for each in result.steps
+        ]
+        assert len(values(db, name)) == len(before) + 1
+
+
+def test_a_type_that_kip_defines_under_the_name_of_a_hidden_one_remembers_it(
+    db: mycel.Nexus,
+) -> None:
+    before = state(db)
+    db.schema.apply("", allow_removals=True)
+    hidden = names(db)
+    with db.transaction() as tx:
+        tx.define_type("Team")
+        tx.define_predicate("MemberOf")
+    assert names(db) == hidden
+    db.execute('UPSERT { CONCEPT { {type: "Team", name: "Wings"} } }')
+    db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "Team"} }')
+    db.execute('DELETE CONCEPT ?t DETACH WHERE { ?t {type: "$ConceptType", name: "Team"} }')
+    db.write(lambda tx: tx.define_type("Team"))
+    assert names(db) == hidden
+    assert db.schema.apply(PEOPLE).applied
+    assert state(db) == before
+    assert names(db) == []
+    db.schema.apply("", allow_removals=True)
+    db.write(lambda tx: tx.define_type("Team"))
+    capsule = db.execute('EXPORT ?t WHERE { ?t {type: "$ConceptType", name: "Team"} }').value
+    with mycel.open(":memory:", bootstrap=False) as other:  # What is hidden here is not there.
+        other.apply_capsule(capsule["capsule"])
+        assert other.schema.hidden() == []
+    assert [each.name for each in db.schema.discard("Team")] == ["Team"]
+    assert "Team" not in dict(names(db))
+
+
 def test_properties_of_one_name_come_back_together_and_hide_none(db: mycel.Nexus) -> None:
     number, text = (PEOPLE.replace("city: String?", f"city: {each}?") for each in ("I32", "String"))
     without = PEOPLE.replace("city: String?", "")
