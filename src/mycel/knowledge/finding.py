@@ -124,12 +124,12 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
-    """Nodes elsewhere whose name, or the end of whose path, is the last part of a URI."""
+    """Nodes elsewhere whose name, or the end of whose path, is the path of a URI."""
     # Late: only a name that is unknown needs it.
     from mycel.engine.search import find as find_words  # noqa: PLC0415
 
-    last = uri.path.rpartition("/")[2]
-    for hit in find_words(reader, last, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
+    path = uri.path
+    for hit in find_words(reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
         if not is_placeholder(hit.element):
             yield element_uri(hit.element)
 

@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from mycel.errors import MycelError, NotFound, TypeMismatch
+from mycel.knowledge.finding import NAMED_SCORE
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.nodes import Node, Relation
 from mycel.mcp.results import Page
@@ -128,7 +129,7 @@ def _without_prose(lines: list[str]) -> list[str]:
 
 
 def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
-    """The symbol with a URI, or those with a name, such as `save` or `Cart.save`.
+    """The symbol with a URI, or those with a name: `save`, `Cart.save` or `shop.cart.save`.
 
     Raises:
         NotFound: there is none.
@@ -141,6 +142,10 @@ def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
         hits = knowledge.search(word, type=SYMBOL, limit=SEARCHED_MAX)
         found = [hit.found for hit in hits if isinstance(hit.found, Node)]
         named = [node for node in found if f".{_qualified(node)}".endswith(f".{last}")]
+        if not named and word != last:
+            hits = knowledge.search(last, type=SYMBOL, limit=NAMESAKES_MAX, threshold=NAMED_SCORE)
+            found = [hit.found for hit in hits if isinstance(hit.found, Node)]
+            named = [node for node in found if node.name == word]
         if not named:
             error.message += f" Nor is there a symbol named {shorten(repr(last))}."
             raise error from None

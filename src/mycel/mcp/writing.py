@@ -176,7 +176,7 @@ def bootstrap(call: Call) -> Answer:
     for skipped in summary.skipped if call.is_detailed else summary.skipped[:10]:
         page.add(f"skipped {skipped.path}: {skipped.why}")
     told = summary.to_dict()
-    told.pop("skipped_files", None)
+    del told["skipped_files"], told["left_out"]
     return Answer(str(page), data_within(told))
 
 

@@ -115,18 +115,19 @@ def test_watching_warns_once_of_a_name_that_is_not_utf8_and_goes_on(project: Pat
     assert terminal.process.returncode == 0
 
 
-def test_folders_that_are_left_out_are_counted(run: Run, project: Path) -> None:
+def test_folders_that_are_left_out_are_counted_and_named(run: Run, project: Path) -> None:
     for folder in ("venv/lib", "web/node_modules/a", "web/node_modules/b"):
         (project / folder).mkdir(parents=True)
         (project / folder / "x.py").write_text("x = 1\n")
     in_git = run("bootstrap", project)
     assert in_git.stdout.startswith("2 files added")
-    assert "; 2 folders left out (" in in_git.stdout
+    assert "; 2 folders left out: node_modules, venv (" in in_git.stdout
     shutil.rmtree(project / ".git")
     (project / ".gitignore").write_text("drafts/\n")
     (project / "drafts").mkdir()
     told = run("bootstrap", project, "--json").object
     assert (told["added"], told["folders_left_out"]) == (1, 3)
+    assert told["left_out"] == ["drafts", "venv", "web/node_modules"]
 
 
 @needs_posix

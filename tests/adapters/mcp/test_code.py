@@ -87,6 +87,8 @@ def test_whoever_reads_by_a_name_or_an_absolute_path_gets_there(
     ):
         hint = session.call(tool, **arguments).error["hint"]
         assert "Did you mean concept://code/shop/cart.py/price?" in hint
+    # The name of another node at the end of a path is no reason to name that one.
+    assert "price" not in session.call("get_nodes", uris=["notes/price"]).error["hint"]
     written = session.ok("get_nodes", uris=["shop/cart.py"], read_file=True).text
     assert "class Cart" in written
     for path in (root / "shop/cart.py", (root / "shop/cart.py").as_uri()):
@@ -100,6 +102,8 @@ def test_whoever_reads_by_a_name_or_an_absolute_path_gets_there(
 def test_one_call_says_who_calls_a_function_with_the_source_lines(session: Session) -> None:
     by_name = session.ok("get_nodes", uris=["price"], callers=True)
     assert by_name.text == session.ok("get_nodes", uris=["shop/cart.py/price"], callers=True).text
+    for name in ("cart.price", "shop.cart.price", "shop.price"):
+        assert by_name.text == session.ok("get_nodes", uris=[name], callers=True).text
     assert "concept://code/shop/cart.py/price (Symbol), file://code/shop/cart.py" in by_name.text
     assert "- concept://code/shop/cart.py/Cart.total\n    12: price(each)" in by_name.text
     assert "    17: return price(self.items[0]), price(self.items[1])" in by_name.text

@@ -143,7 +143,7 @@ class Bootstrap:
         own = Path(self._db.path).name
         found: dict[str, Entry] = {}
         walked = walking.walk(self.folder, lambda path, why: summary.skip(self._prefix + path, why))
-        summary.folders_left_out = len(walked.left_out)
+        summary.leave_out(walked.left_out)
         closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
         for path, stamp in known.items() if closed else ():
             if path.startswith(closed):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -10,6 +10,9 @@ from mycel.model.values import JsonObject
 
 SKIPPED_TOLD: Final = 100
 """How many files that were left out are told one by one; all are counted."""
+
+NAMES_TOLD: Final = 5
+"""How many names of folders that were left out stand in the line about a run."""
 
 Stage = Literal["reading", "relating", "writing"]
 
@@ -65,6 +68,8 @@ class Summary:
     """Those of them that the run before, of the same `Bootstrap`, did not skip."""
     folders_left_out: int = 0
     """Folders that hold no sources, or that a `.gitignore` outside of Git names."""
+    left_out: list[str] = field(default_factory=list)
+    """Their paths, up to `SKIPPED_TOLD` of them."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -91,6 +96,11 @@ class Summary:
             shown = path.encode(errors="surrogateescape").decode(errors="replace")
             self.skipped.append(Skipped(shown, why))
 
+    def leave_out(self, folders: Collection[str]) -> None:
+        """Note folders that nobody looked into."""
+        self.folders_left_out = len(folders)
+        self.left_out = sorted(folders)[:SKIPPED_TOLD]
+
     def note(self, text: str) -> None:
         """Say something once that concerns the whole."""
         if text and text not in self.notes and len(self.notes) < SKIPPED_TOLD:
@@ -111,6 +121,7 @@ class Summary:
             "skipped": self.skipped_count,
             "skipped_files": [each._asdict() for each in self.skipped],
             "folders_left_out": self.folders_left_out,
+            "left_out": list(self.left_out),
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
@@ -128,7 +139,10 @@ class Summary:
         if self.skipped_count:
             told.append(f"{self.skipped_count:,} skipped")
         if self.folders_left_out:
-            told.append(f"{_count(self.folders_left_out, 'folder')} left out")
+            names = sorted({path.rpartition("/")[2] for path in self.left_out})
+            more = ", …" * (len(names) > NAMES_TOLD)
+            named = ", ".join(names[:NAMES_TOLD]) + more
+            told.append(f"{_count(self.folders_left_out, 'folder')} left out: {named}")
         return f"{'; '.join(told)} ({self.seconds:.1f} s)"
 
 
