@@ -71,14 +71,14 @@ from mycel.store.journal import Head
 from mycel.store.transaction import Transaction
 
 MESSAGE: Final = "schema apply"
-"""How the message of a transaction begins that applies a schema; the hash of the schema follows."""
+"""The beginning of the message of a transaction that applies a schema; its hash follows."""
 
 _RENAMED: Final = "renamed by a schema"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """What became of a schema."""
+    """The outcome of applying a schema."""
 
     supported: bool
     applied: bool
@@ -87,7 +87,7 @@ class ApplyResult:
     changes: tuple[Step, ...]
     """The steps of the plan, and what of the data stands in the way."""
     warnings: tuple[str, ...] = ()
-    """What may not be what was meant, and what stays hidden."""
+    """Sentences about likely mistakes, and about values that stay hidden."""
 
     @property
     def steps(self) -> tuple[dict[str, Any], ...]:
@@ -113,7 +113,7 @@ class Planned(NamedTuple):
     """A plan, and the schema in force that it was made against."""
 
     definitions: int
-    """How often definitions had changed by then: nobody has changed a schema while that stays."""
+    """The number of changes of definitions by then. While it stays, so does the schema."""
     accepted: Catalog
     plan: Plan
 
@@ -243,9 +243,9 @@ class _Apply:
         self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
         """For each type, what its definition remembers of others."""
         self._retired: Final[Counter[str]] = Counter()
-        """How many instances of a type were removed."""
+        """The number of instances removed, by type."""
         self._revived: Mapping[str, int] = {}
-        """How many instances of a type came back."""
+        """The number of instances that came back, by type."""
         self._counts: Final[dict[str, Counts]] = {}
         """For each type, what became of its rows."""
 
@@ -281,7 +281,7 @@ class _Apply:
         self._check(changed)
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
-        """What it was: in the schema in force, or when it was dropped."""
+        """Its declaration in the schema in force, or when it was hidden."""
         identity = identity_of(declared)
         return self._accepted.get(identity) or self._remembered.get(identity)
 
@@ -291,7 +291,7 @@ class _Apply:
         return is_new_here or self._before(declared) != declared
 
     def _is_as_it_was(self, declared: SchemaType) -> bool:
-        """Whether its definition says already what it should, the names of its ends included."""
+        """True if its definition needs no change, the names of its ends included."""
         if self._accepted.get(identity_of(declared)) != declared:
             return False
         if not isinstance(declared, EdgeType):
@@ -355,9 +355,11 @@ class _Apply:
     def _dropped(
         self, declared: SchemaType, said: Mapping[str, Any], seq: int
     ) -> list[Mapping[str, Any]]:
-        """What the definition remembers from now on; what comes back is noted on the way.
+        """The hidden properties that the definition remembers from now on.
 
-        What goes now was last there at `seq`.
+        Those that come back are noted in `_past`.
+
+        Properties that are hidden now had their values up to `seq`.
         """
         before = self._before(declared)
         entries: list[Mapping[str, Any]] = []
@@ -407,7 +409,7 @@ class _Apply:
         self._definitions.follow(renamed)
 
     def _adopt(self, declared: InstanceType) -> None:
-        """What is there under the new name already was written without a schema: it has to fit."""
+        """Check the rows that exist under the new name already, written without a schema."""
         rewrite = rewriting.rewrite_of(None, declared, restored={}, is_checked=True, adopts=True)
         rewriting.run(self._tx, rewrite, number_of(self._tx, declared), self._findings)
         if isinstance(declared, EdgeType):
@@ -435,7 +437,7 @@ class _Apply:
         return is_done
 
     def _is_taken(self, declared: InstanceType, each: Instance) -> bool:
-        """Whether the place that an instance is to move to is somebody else's."""
+        """True if another element exists at the place to which an instance is to move."""
         if isinstance(declared, NodeType):
             return self._tx.get_concept(declared.kip_name, each.name) is not None
         subject, object_ = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))

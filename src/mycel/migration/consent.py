@@ -23,16 +23,16 @@ from mycel.store.instances import Table
 from mycel.store.reader import Reader
 
 _SHOWN_MAX: Final = 10
-"""How many removed types a refusal names."""
+"""The number of removed types that a refusal names."""
 
 
 class Consent(NamedTuple):
-    """What the caller has agreed to."""
+    """Permissions that the caller gives."""
 
     removals: bool = False
     """Types that are no longer declared may go."""
     data_loss: bool = False
-    """What goes may go for good, instead of being hidden."""
+    """Removed types and properties are dropped for good instead of hidden."""
 
 
 def refuse_removals(reader: Reader, planned: Plan) -> None:
@@ -68,7 +68,7 @@ def _counted(reader: Reader, step: HideType | DropType) -> HideType | DropType:
 
 
 def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
-    """Whether a type has instances, or had some when it was hidden."""
+    """True if a type has instances, or had some when it was hidden."""
     table, number = place_in_store(reader, declared)
     is_hidden = accepted.type(declared.name) is None
     return instances.are_there(reader.connection, table, number, DROPPED if is_hidden else None)

@@ -32,7 +32,7 @@ from mycel.store.reader import Reader
 from mycel.store.transaction import Transaction
 
 MESSAGE: Final = "schema discard"
-"""How the message of a transaction begins that discards; the names follow."""
+"""The beginning of the message of a transaction that discards; the names follow."""
 
 
 class Hidden(NamedTuple):
@@ -43,7 +43,7 @@ class Hidden(NamedTuple):
     property_name: str | None
     """None for a whole type."""
     declaration: str
-    """What it was, as a schema says it."""
+    """Its declaration in the schema language."""
     rows: int
     """Instances of a hidden type; of a property, those whose value is hidden."""
     seq: int
@@ -226,7 +226,7 @@ def _is_entry(entry: Mapping[str, Any], dropped: Dropped) -> bool:
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
-    """What names mean: `Team` or `Person.city`, perhaps after the kind of type, as `edge:Likes`.
+    """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`.
 
     Raises:
         NotFound: nothing of this name is hidden.

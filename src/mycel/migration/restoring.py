@@ -41,7 +41,7 @@ class Restored(NamedTuple):
 
 
 def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
-    """What is left of the definition of a type that was dropped.
+    """The remains of the definition of a hidden type.
 
     That is its tombstone, or a definition that had to stay.
     """

@@ -29,12 +29,12 @@ from mycel.store.transaction import Transaction
 DROPPED: Final = "dropped by a schema"
 """Why instances are gone whose type is no longer declared."""
 _ASIDE: Final = "__renamed__"
-"""How the name begins that a row has for a moment, while another still has the one it gets."""
+"""The prefix of the interim name of a row, while another row still has its new name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What becomes of the rows of a type."""
+    """The changes to the rows of one type."""
 
     declared: InstanceType
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Rewrite:
     filled: dict[str, Any] = field(default_factory=dict)
     """Values for rows that have none."""
     adopts: bool = False
-    """Whether the rows were written without a schema."""
+    """True if the rows were written without a schema."""
     rekeys: bool = False
-    """Whether rows are named by another key than before."""
+    """True if rows are named by another key than before."""
     is_checked: bool = False
-    """Whether rows may not satisfy the declaration although nothing of the above happens."""
+    """True if rows may break the declaration although nothing of the above happens."""
 
     @property
     def is_needed(self) -> bool:
@@ -73,7 +73,7 @@ def rewrite_of(
     is_checked: bool,
     adopts: bool,
 ) -> Rewrite:
-    """What the change from one declaration to the other does to rows."""
+    """The changes to rows when one declaration takes the place of another."""
     if before is None:
         return Rewrite(after, adopts=adopts, rekeys=adopts and bool(_key(after)))
     old = {each.prop_id: each for each in before.properties}

@@ -64,7 +64,7 @@ class Match:
     refused: str | None = None
     """Why its `@rename_from` makes no sense."""
     properties: Mapping[str, Property] = field(default_factory=dict)
-    """What its properties were, by what they are called now."""
+    """Its properties before, by their names now."""
     restored: Mapping[str, Property] = field(default_factory=dict)
     """The properties whose hidden values come back, by name, as they were when they were hidden."""
     refused_properties: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Match:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """What properties were called -> what they are called."""
+        """Old names of properties -> new names."""
         return {
             before.name: name for name, before in self.properties.items() if before.name != name
         }
@@ -93,7 +93,7 @@ class Matching:
     gone: Mapping[TypeKind, tuple[SchemaType, ...]]
     """The accepted types that nothing desired was, by name."""
     renamed: Mapping[TypeKind, Mapping[str, str]]
-    """What types were called -> what they are called."""
+    """Old names of types -> new names."""
     warnings: tuple[str, ...] = ()
     """Renames that mean nothing and may have been meant."""
 
@@ -108,7 +108,7 @@ class _Pairing(NamedTuple):
 
 
 class _Memory:
-    """What the accepted schema remembers of what was hidden, by what it belongs to."""
+    """The hidden types and properties of the accepted schema, by kind and name of the type."""
 
     def __init__(self, dropped: Iterable[Dropped]) -> None:
         self._types: dict[tuple[TypeKind, str], SchemaType] = {}
@@ -167,7 +167,7 @@ class _Matcher:
         self._allow_data_loss = allow_data_loss
         self._memory = _Memory(accepted.dropped)
         self._interface_renames: dict[str, dict[str, str]] = {}
-        """What the properties of an interface are called -> what they were called."""
+        """New names of the properties of an interface -> old names."""
         self._suggestions_left = _SUGGESTIONS_MAX
         self.gone: dict[TypeKind, tuple[SchemaType, ...]] = {}
         self.renamed: dict[TypeKind, Mapping[str, str]] = {}
@@ -297,7 +297,7 @@ class _Matcher:
     def _sources(
         self, declared: SchemaType, before: SchemaType | None, held: Collection[str]
     ) -> dict[str, str | None]:
-        """What the properties of a type say they were called.
+        """The old names that the properties of a type give in `@rename_from`.
 
         What an interface says of a property that it adds is about the interface. The node had that
         property under the old name if it implemented the interface then, and only then.
@@ -395,7 +395,7 @@ def _pair(
 
 
 def may_hold(new: PropertyType, old: PropertyType) -> bool:
-    """Whether a property may come back as another type: the same kind of values, or a wider one."""
+    """True if a type takes the same kind of values as another one, or a wider kind."""
     is_same = (new.scalar, new.dimension) == (old.scalar, old.dimension)
     return new.is_list == old.is_list and (is_same or new.scalar in _WIDER.get(old.scalar, ()))
 
@@ -448,7 +448,7 @@ def _hidden_edge(name: str) -> str:
 
 
 def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
-    """Whether renames lead from a name back to itself: names that are exchanged."""
+    """True if renames lead from a name back to itself, so that names are exchanged."""
     seen: set[str] = set()
     at = sources.get(name)
     while at is not None and at not in seen:
@@ -460,7 +460,7 @@ def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
 
 
 def _is_ignored(name: str, source: str | None, held: Collection[str]) -> bool:
-    """Whether a `@rename_from` means nothing although what it names is there."""
+    """True if a `@rename_from` names something that exists and still has no effect."""
     return name in held and source in held and source != name
 
 
@@ -473,7 +473,7 @@ def _ignored(what: str, name: str, source: str | None) -> str:
 
 
 def _shape(declared: SchemaType) -> tuple[object, ...]:
-    """What tells two types apart whatever they are called."""
+    """The content of a type without its name, for comparing types."""
     return (
         {each.name: each.type for each in declared.properties},
         set(declared.constraints),

@@ -70,18 +70,18 @@ _DROP_ORDER: Final[tuple[TypeKind, ...]] = ("edge", "node", "interface")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What it takes to get from one schema to another."""
+    """The steps from one schema to another."""
 
     changes: tuple[Step, ...]
     catalog: Catalog
     """The schema afterwards: what is desired, with the numbers that things had before, and with
     what was dropped remembered."""
     warnings: tuple[str, ...] = ()
-    """What the schemas say that may not be what was meant."""
+    """Sentences about likely mistakes in the schema."""
 
     @property
     def supported(self) -> bool:
-        """Whether every step is possible, as far as the schemas tell."""
+        """True if every step is possible, as far as the schemas tell."""
         return not any(isinstance(each, UnsupportedChange) for each in self.changes)
 
     @property
@@ -307,12 +307,12 @@ def _retyped(owner: SchemaType, declared: Property, before: Property, *, is_rest
 
 
 def _core(type_: PropertyType) -> Hashable:
-    """What of a type cannot change."""
+    """The part of a type that cannot change."""
     return type_.scalar, type_.is_list, type_.dimension
 
 
 def _is_tighter(old: PropertyType, new: PropertyType) -> bool:
-    """Whether the new type leaves out anything that the old one took."""
+    """True if the new type excludes a value that the old one took."""
     if old.is_nullable and not new.is_nullable:
         return True
     if new.enum_values is None:
@@ -383,7 +383,7 @@ def _following(constraint: Constraint, renamed: Mapping[str, str]) -> Constraint
 
 
 def _contains(outer: Constraint, inner: Constraint) -> bool:
-    """Whether one range allows all that another one does."""
+    """True if one range allows all that another one does."""
     if not (isinstance(outer, Range) and isinstance(inner, Range)):
         return False
     return (
@@ -477,7 +477,7 @@ def _overwriting(lost: SchemaType) -> str:
 
 
 _Memory = tuple[TypeKind, str, str | None, PropertyType | None]
-"""What is remembered: a kind, a type, and a property with its type unless it is the whole type."""
+"""The key of a memory: kind, type, and a property with its type unless it is the whole type."""
 
 
 def _remembered(
@@ -486,7 +486,7 @@ def _remembered(
     changes: tuple[Step, ...],
     lost: Collection[tuple[TypeKind, str]],
 ) -> tuple[Dropped, ...]:
-    """What can be restored afterwards: what was hidden and stays so, and what is hidden now."""
+    """The memories after the plan: of what stays hidden, and of what is hidden now."""
     entries: dict[_Memory, Dropped] = {}
     for each in accepted.dropped:
         if (each.kind, each.type_name) not in lost:
