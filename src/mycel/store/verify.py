@@ -267,14 +267,21 @@ class _Verification:
             yield f"log_node {level}/{position}", "is missing"
 
     def _purged_entries(self) -> Findings:
+        """Each entry that lost its content has a purge of its element that covers it.
+
+        A purge covers all entries before it; one of the past alone, those up to its position.
+        """
         rows = self._connection.execute(
-            "SELECT j.seq FROM journal j LEFT JOIN journal p"
+            "SELECT j.seq, j.purged, p.after FROM journal j LEFT JOIN journal p"
             " ON p.seq = abs(j.purged) AND p.element = j.element AND p.kind = ?"
-            " WHERE j.purged IS NOT NULL AND p.seq IS NULL",
+            " WHERE j.purged IS NOT NULL",
             (int(Kind.PURGE),),
         )
-        for (seq,) in rows:
-            yield f"journal {seq}", "is marked as purged, but no entry says so"
+        for seq, purged, record in rows:
+            until = None if record is None else PurgeFields.decode(record).until
+            last = purged - 1 if until is None else until
+            if record is None or seq > last:
+                yield f"journal {seq}", "is marked as purged, but no entry says so"
 
     def names(self) -> Findings:
         """Every number of a type or predicate is in a definition, every actor in a transaction."""

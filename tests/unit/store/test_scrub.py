@@ -7,11 +7,22 @@ from io import StringIO
 from pathlib import Path
 from random import Random
 
+import apsw
 import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, MycelError, NotFound
-from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, define, legible
+from mycel.model.ids import parse_id
+from mycel.store.purge import purge_entry
+from tests.unit.store.given import (
+    FACT,
+    Clock,
+    add_concepts,
+    assert_sound,
+    define,
+    legible,
+    problems,
+)
 
 OLD, GONE, LINK, LATER = "qvwzkoldvalu", "qvwzkgonevalu", "qvwzklinkvalu", "qvwzklatervalu"
 
@@ -125,6 +136,32 @@ def test_the_text_index_forgets_words_of_versions_that_it_still_held(
         assert here(path) == {LATER}
         assert [found.id for found, _ in db.search(LATER)] == [link]
         assert_sound(db)
+
+
+def test_verify_finds_versions_that_were_removed_in_the_name_of_an_earlier_scrub(
+    path: Path, clock: Clock
+) -> None:
+    with mycel.open(path, clock_us=clock, durability="off") as db:
+        (one,) = add_concepts(db, "one")
+        entries = []
+        for number in range(4):
+            db.write(lambda tx, n=number: tx.update(one, attributes={"n": n}))
+            entries.append(db.history(one)[-1].seq)
+            clock.tick()
+        done = db.scrub(entries[1] + 1, "tidy")
+        assert done.versions == 2
+        scrubbed = db.history(one)[-1].seq
+        assert_sound(db)
+    connection = apsw.Connection(str(path))
+    with connection:
+        purge_entry(connection, entries[1], scrubbed)
+        purge_entry(connection, entries[2], -scrubbed)
+        bindings = parse_id(one), entries[2]
+        connection.execute("DELETE FROM concept_past WHERE id = ? AND to_seq <= ?", bindings)
+    connection.close()
+    with mycel.open(path) as db:
+        found = {each["where"] for each in problems(db.verify())}
+    assert found == {f"journal {entries[2]}"}, "it lies after the moment of the scrub"
 
 
 def test_views_and_cursors_from_before_are_refused_rather_than_answered_in_part(
