@@ -43,8 +43,9 @@ from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.names import check_identifier, kind_of, shorten
 from mycel.model.values import JsonObject, object_text
-from mycel.store import lookup
+from mycel.store import lookup, survey
 from mycel.store.bulk import ConceptRow
+from mycel.store.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.reader import Reader
 from mycel.store.removal import links_about
 from mycel.store.transaction import Transaction
@@ -394,11 +395,12 @@ def _counted(found: Found) -> int:
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:
+    """Whether somebody wrote a node with this URI, of whatever type, that was removed since."""
     if uri.is_kip:
         return False
-    types = reader.registry.types
-    return any(
-        reader.concept_named(number, uri.text, tombstoned=True) is not None
-        for name in (CONCEPT, RESOURCE)
-        if (number := types.number(reader.connection, name)) is not None
-    )
+    for name in survey.definitions(reader.connection, CONCEPT_TYPE_NUMBER):
+        number = reader.registry.type_number(reader.connection, name)
+        concept = reader.concept_named(number, uri.text, tombstoned=True)
+        if concept is not None and not is_placeholder(concept):
+            return True
+    return False

@@ -135,9 +135,11 @@ def forget(call: Call) -> Answer:
         elif each.result is not None:
             removed += each.result.concepts
             data["removed"].append(each.uri)
-            what = "removed" if each.result.concepts else "was removed before"
             along = rendering.counted(each.result.relations, "relation")
-            page.add(f"{each.uri} {what}, with {along}.")
+            if each.result.concepts:
+                page.add(f"{each.uri} removed, with {along}.")
+            elif each.result.relations:  # It is one, or nobody has written the node.
+                page.add(f"{each.uri}: {along} removed.")
             _warn(page, each.result.warnings)
     if len(failures) == len(uris):
         return without(failures)

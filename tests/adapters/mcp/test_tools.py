@@ -155,6 +155,26 @@ def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Ses
     assert session.call("forget_nodes", uris=["gone/never"]).error["code"] == "KIP_3002"
 
 
+def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None:
+    session.ok(
+        "remember_knowledge",
+        concepts=[{"uri": "again/a", "type": "Idea"}, {"uri": "again/b"}],
+        relations=[
+            {"source": "again/a", "relation": "near", "target": "again/unwritten"},
+            {"source": "again/b", "relation": "near", "target": "again/a"},
+        ],
+    )
+    unwritten = session.ok("forget_nodes", uris=["again/unwritten"])
+    assert unwritten.text == "again/unwritten: 1 relation removed."
+    link = session.ok("relate_nodes", source="again/a", relation="near", target="again/b")
+    assert session.ok("forget_nodes", uris=[link.data["id"]]).text.endswith(": 1 relation removed.")
+    for uri in ("again/a", "again/b"):
+        assert f"{uri} removed, with" in session.ok("forget_nodes", uris=[uri]).text
+        again = session.ok("forget_nodes", uris=[uri])
+        assert "was removed before; nothing changed." in again.text
+        assert "relation" not in again.text
+
+
 def test_nodes_are_forgotten_in_one_transaction(db: Path) -> None:
     with connected(db) as session:
         session.ok("remember_knowledge", concepts=[{"uri": f"gone/{n}"} for n in range(20)])
