@@ -2,7 +2,7 @@
 
 Dropping a type retires its instances in one transaction. Nothing else remembers them: what there is
 to bring back are the tombstones with its time and its reason. An instance whose name was taken
-since stays gone, and so does a link one end of which is gone.
+since stays gone, and so does a link one end of which was removed, even if it is there again.
 """
 
 from __future__ import annotations
@@ -112,12 +112,18 @@ def _revive_links(
     while waiting:
         later = array("q")
         for chunk in instances.tombstones(ledger.connection, "proposition", waiting):
+            ends_of_all = (end for each in chunk for end in (each.subject, each.object))
+            others = instances.removed_since(
+                ledger.connection, ends_of_all, drop.seq, besides=DROPPED
+            )
             for each in chunk:
                 ends = each.subject, each.object
                 is_meant = each.kind in predicates or (
                     each.kind in defined and not revived.isdisjoint(ends)
                 )
-                if is_meant and all(ledger.find_key(number) is not None for number in ends):
+                if is_meant and all(
+                    number not in others and ledger.find_key(number) is not None for number in ends
+                ):
                     _revive_link(tx, each, names.name(ledger.connection, each.kind))
                     revived.add(each.number)
                     links[each.number] = each.kind

@@ -163,7 +163,8 @@ def entry_at(connection: apsw.Connection, moment: Moment) -> int:
     if isinstance(moment, int):
         if not 0 <= moment <= last:
             raise ConstraintViolation(
-                f"There is no moment {moment}: the journal goes from 0 to {last}."
+                f"There is no moment {moment}: the journal goes from 0 to {last}.",
+                hint="Give a position that the log shows (`mycel log`, db.log()), or a time.",
             )
         (seq,) = only(connection, "SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0

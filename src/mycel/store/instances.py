@@ -200,6 +200,22 @@ def attributes_at(
     return dict(every(connection, query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
 
 
+def removed_since(
+    connection: apsw.Connection, chosen: Iterable[int], seq: int, *, besides: str
+) -> set[int]:
+    """Those concepts that were removed after `seq` for another reason than `besides`.
+
+    One of them that is there again is another one now.
+    """
+    query = (
+        "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
+        " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
+        " AND t.tombstoned_reason IS NOT ?3)"
+    )
+    wanted = orjson.dumps(sorted(set(chosen))).decode()
+    return {number for (number,) in every(connection, query, (wanted, seq, besides))}
+
+
 def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: str) -> array[int]:
     """What was removed at a time for a reason and is still gone, oldest first.
 

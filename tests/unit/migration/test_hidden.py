@@ -188,6 +188,19 @@ def test_values_come_back_when_the_range_or_pattern_that_kept_them_away_changes(
         assert len(values(db, name)) == len(before) + 1
 
 
+def test_a_hidden_link_of_what_was_removed_stays_gone_like_any_other(db: mycel.Nexus) -> None:
+    nodes_alone = PEOPLE.partition("edge")[0]
+    db.schema.apply(nodes_alone, allow_removals=True)
+    db.execute('DELETE CONCEPT ?p DETACH WHERE { ?p {type: "Person", name: "bob"} }')
+    db.write(lambda tx: tx.put_concept("Person", "bob"))  # Another Bob.
+    planned = db.schema.plan(PEOPLE)
+    result = db.schema.apply(PEOPLE)
+    assert result.steps == planned.steps
+    assert [(step["kind"], step.get("rows")) for step in result.steps] == [("restore_type", 2)]
+    members = db.execute('FIND(?p.name) WHERE { (?p, "MemberOf", ?t) } ORDER BY ?p.name')
+    assert members.value == ["ada", "eve"]
+
+
 def test_a_type_that_kip_defines_under_the_name_of_a_hidden_one_remembers_it(
     db: mycel.Nexus,
 ) -> None:
