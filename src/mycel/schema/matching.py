@@ -187,7 +187,7 @@ class _Matcher:
             remembered=remembered,
             unknown=lambda source: self._unknown_type(kind, source),
         )
-        for name, each in wanted.items():
+        for name, each in sorted(wanted.items()):
             source = each.renamed_from
             if _is_ignored(name, source, held) and (
                 source not in wanted
@@ -260,7 +260,7 @@ class _Matcher:
         for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
             self.warnings.append(_left_hidden(declared, wanted[name], memory[name][-1]))
         sources = self._sources(declared, before, held)
-        for name, source in sources.items():
+        for name, source in sorted(sources.items()):
             if _is_ignored(name, source, held) and (
                 source not in wanted
                 or wanted[name].type != held[name].type

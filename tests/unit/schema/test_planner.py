@@ -202,7 +202,7 @@ def test_a_rename_that_means_nothing_although_both_are_there_is_warned_of() -> N
         'node Ship @rename_from("Boat") { oars: I32? }'
         ' node Boat @rename_from("Ship") { title: String }'
     )
-    assert warned(both, swapped) == ["node Ship", "node Boat"]
+    assert warned(both, swapped) == ["node Boat", "node Ship"]
     assert warned(both, 'node Ship @rename_from("Boat") { title: String }') == ["node Ship"]
     assert warned(both, both.replace("Ship {", 'Ship @rename_from("Boat") {')) == []
     assert warned("node Ship { }", 'node Ship @rename_from("Boat") { title: String? }') == []
