@@ -130,7 +130,7 @@ class Client:
     """Whether all projects share the file."""
     is_toml: bool = False
     has_comments: bool = False
-    """Whether its JSON may have comments."""
+    """True if its JSON may have comments."""
     has_type: bool = False
     """Whether an entry says that it is a command."""
     afterwards: str = ""
@@ -197,7 +197,7 @@ def client(name: ClientName, folder: Path) -> Client:
 
 
 def codex_files(folder: Path) -> tuple[Path, Path]:
-    """Where Codex has the servers of a project, and those of all projects."""
+    """The files of Codex: servers of a project, and servers of all projects."""
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     return folder / ".codex" / "config.toml", home / "config.toml"
 

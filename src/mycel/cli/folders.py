@@ -33,7 +33,7 @@ class Owner(NamedTuple):
 
 
 def database_of(home: Path, workspace: str) -> Path:
-    """Where the database of a workspace is."""
+    """The path of the database of a workspace."""
     return home / HOME_FOLDER / f"knowledge_{workspace}.db"
 
 

@@ -18,11 +18,11 @@ _DECODER = json.JSONDecoder()
 
 
 class _Object(NamedTuple):
-    """Where an object stands in a text."""
+    """The place of an object in a text."""
 
     start: int
     members: dict[str, tuple[int, int]]
-    """Where the value of each member begins and ends."""
+    """The start and end of each member's value."""
     close: int
     """The place of its closing bracket."""
 

@@ -199,7 +199,7 @@ def type_and_name(text: str) -> tuple[str, str] | None:
 
 
 def confirmed(session: Session, question: str) -> bool:
-    """Whether a person agrees to what cannot be undone.
+    """Ask a person to agree to what cannot be undone; True if they do.
 
     Raises:
         click.UsageError: there is nobody to ask.

@@ -96,7 +96,7 @@ def _prove(db: Nexus, words: tuple[str, ...]) -> StateProof:
 
 
 def _named(db: Nexus, word: str) -> str | tuple[str, str]:
-    """What a word names. A type and name stay as they are: absence can be proven too."""
+    """The element that a word names. A type and name stay as they are: absence is provable too."""
     if is_uri(word) or ":" not in word:
         return resolve(db, word)
     return type_and_name(word) or word
