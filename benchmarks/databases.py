@@ -20,7 +20,7 @@ from typing import Final
 import mycel
 from benchmarks import graphs, loads, plain
 from benchmarks.graphs import SEED
-from mycel.store import layout
+from mycel.store.file import layout
 
 CONTENDERS: Final = ("ours", "plain")
 

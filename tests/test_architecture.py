@@ -243,7 +243,7 @@ def test_a_first_answer_loads_neither_guards_nor_schemas_nor_other_statements(
     )
     late = {
         *(f"mycel.engine.{name}" for name in ("constraints", "typed", "upsert", "describe")),
-        *("mycel.schema.model", "mycel.schema.steps", "mycel.store.verify"),
+        *("mycel.schema.model", "mycel.schema.steps", "mycel.store.check.verify"),
         *("logging", "tempfile"),
     }
     assert set(done.stdout.split()) & (late | LATE_MODULES) == set()

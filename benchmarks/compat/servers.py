@@ -15,7 +15,7 @@ from mcp.client.stdio import stdio_client
 
 import mycel
 from benchmarks.loads import package_folder
-from mycel.knowledge.memory.importing import import_memory
+from mycel.knowledge.memory.file_import import import_memory
 
 KINDS: Final = ("person", "project", "organization", "event", "place")
 RELATIONS: Final = ("knows", "works_at", "part_of", "depends on")

@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
-from mycel.store.connections import Location
-from mycel.store.rows import KEPT
+from mycel.store.file.connections import Location
+from mycel.store.file.rows import KEPT
 
 LIMIT: Final = 20
 YEAR: Final = 1990

@@ -20,7 +20,7 @@ from benchmarks.report import Bar, Measure
 from benchmarks.schema import texts
 from benchmarks.timing import Block, Contender, Run, Summary, clock_ns, in_blocks, take_turns
 from mycel import schema
-from mycel.migration import catalogs
+from mycel.migration import schema_in_force
 from mycel.schema import Catalog
 
 PASSES: Final = 15
@@ -134,7 +134,7 @@ def _measure_graph(path: Path, text: str) -> Iterator[Measure]:
         one = texts.schema(one_more=True)
         yield Measure("apply, one property", "", "s", _once(db, one))
         with db._store.reading() as reader:
-            run = _calling(lambda: None, lambda _: catalogs.read(reader.connection))
+            run = _calling(lambda: None, lambda _: schema_in_force.read(reader.connection))
             took = take_turns([Contender(run, in_blocks([()], 1))], passes=PASSES)
         yield Measure("read the catalog back from the graph", "", "s", took[0])
         if not db.schema.catalog.same_shape(schema.load(one)):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mycel.graph.traversal import CutOff, Reached, Step, Traversal
     from mycel.graph.view import GraphView
     from mycel.graph.walk import FindResult, Follow, Memory
-    from mycel.knowledge.context import ActiveContext, Contexts
+    from mycel.knowledge.active_context import ActiveContext, Contexts
     from mycel.knowledge.knowledge import Knowledge
-    from mycel.knowledge.nodes import NewNode, NewRelation, Node, Relation
+    from mycel.knowledge.node_values import NewNode, NewRelation, Node, Relation
     from mycel.merkle.proofs import (
         ConsistencyProof,
         EntryProof,
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from mycel.nexus import Nexus
     from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` opens a graph.
     from mycel.state import PastView
-    from mycel.store.bulk import ConceptRow, PropositionRow
-    from mycel.store.chronicle import LogEntry, Version
-    from mycel.store.purge import Purged
-    from mycel.store.scrub import Scrubbed
-    from mycel.store.transaction import Change, Guard, Retired, Transaction
-    from mycel.store.verify import Problem, Report
-    from mycel.transfer.exporting import Exported
-    from mycel.transfer.loading import Loaded, Progress
+    from mycel.store.check.verify import Problem, Report
+    from mycel.store.query.history import LogEntry, Version
+    from mycel.store.write.bulk import ConceptRow, PropositionRow
+    from mycel.store.write.purge import Purged
+    from mycel.store.write.scrub import Scrubbed
+    from mycel.store.write.transaction import Change, Guard, Retired, Transaction
+    from mycel.transfer.export import Exported
+    from mycel.transfer.load import Loaded, Progress
 
 __all__ = [
     "ActiveContext",
@@ -92,9 +92,9 @@ _HOMES = {
     "mycel.graph.view": ("GraphView",),
     "mycel.graph.traversal": ("CutOff", "Reached", "Step", "Traversal"),
     "mycel.graph.walk": ("FindResult", "Follow", "Memory"),
-    "mycel.knowledge.context": ("ActiveContext", "Contexts"),
+    "mycel.knowledge.active_context": ("ActiveContext", "Contexts"),
     "mycel.knowledge.knowledge": ("Knowledge",),
-    "mycel.knowledge.nodes": ("NewNode", "NewRelation", "Node", "Relation"),
+    "mycel.knowledge.node_values": ("NewNode", "NewRelation", "Node", "Relation"),
     "mycel.merkle.proofs": (
         "ConsistencyProof",
         "EntryProof",
@@ -106,14 +106,14 @@ _HOMES = {
     "mycel.model.records": ("decode_concept", "decode_edge"),
     "mycel.nexus": ("Nexus", "open_nexus"),
     "mycel.state": ("PastView",),
-    "mycel.store.bulk": ("ConceptRow", "PropositionRow"),
-    "mycel.store.chronicle": ("LogEntry", "Version"),
-    "mycel.store.purge": ("Purged",),
-    "mycel.store.scrub": ("Scrubbed",),
-    "mycel.store.transaction": ("Change", "Guard", "Retired", "Transaction"),
-    "mycel.store.verify": ("Problem", "Report"),
-    "mycel.transfer.exporting": ("Exported",),
-    "mycel.transfer.loading": ("Loaded", "Progress"),
+    "mycel.store.write.bulk": ("ConceptRow", "PropositionRow"),
+    "mycel.store.query.history": ("LogEntry", "Version"),
+    "mycel.store.write.purge": ("Purged",),
+    "mycel.store.write.scrub": ("Scrubbed",),
+    "mycel.store.write.transaction": ("Change", "Guard", "Retired", "Transaction"),
+    "mycel.store.check.verify": ("Problem", "Report"),
+    "mycel.transfer.export": ("Exported",),
+    "mycel.transfer.load": ("Loaded", "Progress"),
 }
 _MODULES = ("errors", "kip", "schema", "testing")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -25,34 +25,34 @@ from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
 from mycel.model.records import tree_key
 from mycel.state import PastView, State
-from mycel.store import chronicle
-from mycel.store import purge as purging
-from mycel.store import scrub as scrubbing
-from mycel.store.chronicle import LogEntry, Moment, Version
-from mycel.store.connections import Durability, MemoryUse
+from mycel.store.check.targets import Target, identify
 from mycel.store.database import Store, wall_clock_us
-from mycel.store.journal import Head, JournalNodes
-from mycel.store.purge import Purged
-from mycel.store.reader import Reader
-from mycel.store.refs import Ref
-from mycel.store.scrub import Scrubbed
-from mycel.store.targets import Target, identify
-from mycel.store.transaction import DEFAULT_WEIGHT, Guard, Transaction
-from mycel.store.trees import StateTrees
+from mycel.store.file.connections import Durability, MemoryUse
+from mycel.store.log.journal import Head, JournalNodes
+from mycel.store.log.trees import StateTrees
+from mycel.store.query import history
+from mycel.store.query.history import LogEntry, Moment, Version
+from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref
 from mycel.store.upgrades import refuse_older_trees
-from mycel.store.writer import Member
+from mycel.store.write import purge as purging
+from mycel.store.write import scrub as scrubbing
+from mycel.store.write.purge import Purged
+from mycel.store.write.scrub import Scrubbed
+from mycel.store.write.transaction import DEFAULT_WEIGHT, Guard, Transaction
+from mycel.store.write.writer import Member
 
 if TYPE_CHECKING:
+    from mycel.engine.dry_run import Rehearsal
     from mycel.engine.engine import Engine
     from mycel.engine.outcome import Outcome
-    from mycel.engine.rehearsal import Rehearsal
     from mycel.engine.result import Result
-    from mycel.migration.door import Schema
+    from mycel.migration.schema_door import Schema
     from mycel.search.embedding import Embedder
-    from mycel.store.verify import Report
+    from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
-    from mycel.transfer.loading import Loaded, Progress
-    from mycel.transfer.writing import Mode
+    from mycel.transfer.load import Loaded, Progress
+    from mycel.transfer.row_writer import Mode
 
 DEFAULT_ACTOR = "$self"
 TIMEOUT_S = 30.0
@@ -87,7 +87,7 @@ class Nexus(State):
     @cached_property
     def schema(self) -> Schema:
         """The schema of the graph: what is in force, planning a change, applying it."""
-        from mycel.migration.door import Schema  # noqa: PLC0415 - as above
+        from mycel.migration.schema_door import Schema  # noqa: PLC0415 - as above
 
         return Schema(self._store, lambda: self.actor)
 
@@ -334,8 +334,8 @@ class Nexus(State):
         Raises:
             MycelError: it names the file, the line, the type, the property and the value.
         """
-        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
-        from mycel.transfer.loading import load  # noqa: PLC0415 - as above
+        from mycel.migration.schema_in_force import read  # noqa: PLC0415 - as above
+        from mycel.transfer.load import load  # noqa: PLC0415 - as above
 
         return load(
             self._store,
@@ -355,7 +355,7 @@ class Nexus(State):
     def as_of(self, moment: Moment) -> PastView:
         """The graph as it was: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = chronicle.seq_at(reader.connection, moment)
+            seq = history.seq_at(reader.connection, moment)
         return PastView(self._store, seq, timeout_s=self._timeout_s)
 
     def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
@@ -369,7 +369,7 @@ class Nexus(State):
         while limit is None or limit > 0:
             size = LOG_PAGE if limit is None else min(limit, LOG_PAGE)
             with self._store.reading() as reader:
-                page = list(chronicle.transactions(reader, limit=size, before=before))
+                page = list(history.transactions(reader, limit=size, before=before))
             yield from page
             if len(page) < size:
                 return
@@ -383,7 +383,7 @@ class Nexus(State):
             NotFound: there never was such an element.
         """
         with self._store.reading() as reader:
-            return chronicle.versions(reader, ref)
+            return history.versions(reader, ref)
 
     # Proofs and checks.
 
@@ -439,7 +439,7 @@ class Nexus(State):
 
     def verify(self, *, replay: bool = False) -> Report:
         """Check everything against everything; with `replay`, rebuild all from the journal too."""
-        from mycel.store.verify import verify  # noqa: PLC0415 - as above
+        from mycel.store.check.verify import verify  # noqa: PLC0415 - as above
 
         return verify(self._store, replay=replay)
 

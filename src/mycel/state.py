@@ -14,13 +14,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mycel.graph.view import GraphView
 from mycel.merkle.proofs import Snapshot
-from mycel.store import chronicle
-from mycel.store.connections import translated
 from mycel.store.database import Store
-from mycel.store.reader import PastReader, Reader
+from mycel.store.file.connections import translated
+from mycel.store.query import history
+from mycel.store.query.reader import PastReader, Reader
 
 if TYPE_CHECKING:
-    from mycel.transfer.exporting import Exported
+    from mycel.transfer.export import Exported
     from mycel.transfer.formats import Format
 
 
@@ -36,8 +36,8 @@ class State(GraphView):
         Raises:
             TypeMismatch: there is no such type.
         """
-        from mycel.migration.catalogs import read  # noqa: PLC0415 - imported when first needed
-        from mycel.transfer.exporting import to_arrow  # noqa: PLC0415 - as above
+        from mycel.migration.schema_in_force import read  # noqa: PLC0415 - imported when first needed
+        from mycel.transfer.export import to_arrow  # noqa: PLC0415 - as above
 
         catalog = partial(read, moment=self.seq)
         return to_arrow(self._store, type, read_catalog=catalog, moment=self.seq)
@@ -56,8 +56,8 @@ class State(GraphView):
         Raises:
             TypeMismatch: there is no such type.
         """
-        from mycel.migration.catalogs import read  # noqa: PLC0415 - as above
-        from mycel.transfer.exporting import export  # noqa: PLC0415 - as above
+        from mycel.migration.schema_in_force import read  # noqa: PLC0415 - as above
+        from mycel.transfer.export import export  # noqa: PLC0415 - as above
 
         return export(
             self._store,
@@ -79,7 +79,7 @@ class PastView(State):
     def snapshot(self) -> Snapshot:
         """All roots of that moment."""
         with self._store.reading() as reader:
-            return chronicle.snapshot_at(reader, self.seq)
+            return history.snapshot_at(reader, self.seq)
 
     def _take(self) -> Reader:
         live = self._store.take()
@@ -87,7 +87,7 @@ class PastView(State):
         past.watch()
         try:
             with translated():
-                chronicle.check_kept(past.connection, self.seq)
+                history.check_kept(past.connection, self.seq)
         except BaseException:
             self._give(past)
             raise

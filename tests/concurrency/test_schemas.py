@@ -13,8 +13,8 @@ import pytest
 
 import mycel
 from mycel.errors import SchemaApplyInProgress
-from mycel.store.guards import Change
-from mycel.store.transaction import Transaction
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
 from tests.unit.store.given import problems
 
 OURS = "node Ship { name: String @key }"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mycel.store.trees import FOLD_CHANGES_MAX
+from mycel.store.log.trees import FOLD_CHANGES_MAX
 from tests.faults.workloads import WORKLOADS, folding, open_graph
 
 

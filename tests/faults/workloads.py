@@ -16,7 +16,7 @@ from pathlib import Path
 
 import mycel
 from mycel.errors import NotFound
-from mycel.store.trees import FOLD_CHANGES_MAX
+from mycel.store.log.trees import FOLD_CHANGES_MAX
 from tests.unit.store.given import FACT, TickingClock, problems, raw
 
 BULK_ROWS = 2_100

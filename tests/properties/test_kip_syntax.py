@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format, is_write, parse  # noqa: A004  The verb of the stage.
-from mycel.kip.foreign import KEYWORDS
+from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax.tokens import END

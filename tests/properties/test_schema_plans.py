@@ -21,9 +21,9 @@ from mycel import schema
 from mycel.errors import SchemaError
 from mycel.schema import ir
 from mycel.schema.catalog import Catalog
-from mycel.schema.descriptions import describe
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
+from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, Step
 from tests.properties import schemas
 

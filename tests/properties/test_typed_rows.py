@@ -29,7 +29,7 @@ from mycel.schema.model import (
     PropertyType,
     Range,
 )
-from mycel.schema.rows import row_rules
+from mycel.schema.row_rules import row_rules
 
 INTEGERS = {
     "I32": range(-(2**31), 2**31),

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.errors import MycelError
-from mycel.knowledge.files import path_of
 from mycel.knowledge.uris import Kind, build, kip_identity, parse, uri_of
+from mycel.knowledge.workspace_files import path_of
 from mycel.model.names import check_name
 
 NASTY = (

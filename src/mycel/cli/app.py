@@ -11,9 +11,9 @@ from keyword import iskeyword
 
 import rich_click as click
 
-from mycel.cli.context import Group, Session
-from mycel.cli.failures import INTERRUPTED, PIPE_CLOSED, report
-from mycel.cli.output import PipeClosed
+from mycel.cli.frame.context import Group, Session
+from mycel.cli.frame.exit_status import INTERRUPTED, PIPE_CLOSED, report
+from mycel.cli.frame.output import PipeClosed
 from mycel.errors import InternalError
 
 
@@ -28,9 +28,9 @@ class Outline(click.RichCommand):
         """The command itself."""
         # A name that Python keeps for itself, such as import, has an underscore behind it there.
         name = f"{self.name}_" if iskeyword(self.name or "") else self.name
-        command = getattr(import_module(f"mycel.cli.{self._module}"), name or "")
+        command = getattr(import_module(f"mycel.cli.commands.{self._module}"), name or "")
         if not isinstance(command, click.Command):
-            raise InternalError(f"mycel.cli.{self._module} has no command {self.name!r}.")
+            raise InternalError(f"mycel.cli.commands.{self._module} has no command {self.name!r}.")
         return command
 
 
@@ -91,7 +91,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         ),
         Outline(
             "import",
-            "importing",
+            "memory_import",
             "Import the file of the MCP memory server: its entities, relations and observations.",
         ),
     ),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mycel.cli.context import Place, Session
+from mycel.cli.frame.context import Place, Session
 
 NAME = "mycel"
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mycel.capsules import NAMES, read
-from mycel.engine.protection import DEFINITIONS
+from mycel.engine.protection_guard import DEFINITIONS
 from mycel.errors import InternalError
 from mycel.kip import ast, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import rich_click as click
 
 from mycel.cli.app import Outline, app
-from mycel.cli.context import EVERYWHERE
+from mycel.cli.frame.context import EVERYWHERE
 
 HEAD = """\
 # The command line

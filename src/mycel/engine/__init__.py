@@ -4,33 +4,33 @@ Modules, in the order in which a command passes through them:
 
 - `engine`       which statement it is, and under which rules it runs
 - `statements`   which function runs which statement
-- `rehearsal`    a dry run of several commands
-- `prepared`     commands seen before, and the plans made for them
+- `dry_run`    a dry run of several commands
+- `plan_cache`     commands seen before, and the plans made for them
 - `values`       literals, and parameters in the place of placeholders
-- `planning`     from a parsed command to a plan
+- `planner`     from a parsed command to a plan
 - `find`         FIND, and pages that all show the same moment
-- `advice`       why a FIND may have found nothing, or only nulls
-- `paging`       cursors
-- `matching`     what the WHERE of a statement binds
+- `empty_result_advice`       why a FIND may have found nothing, or only nulls
+- `page_cursor`       cursors
+- `where_targets`     what the WHERE of a statement binds
 - `references`   what a statement refers to: by id, by type and name, by pattern
 - `upsert`       UPSERT
 - `batch`        many puts of an UPSERT as few
 - `delete`       DELETE
 - `update`       UPDATE
 - `merge`        MERGE
-- `metadata`     warnings about metadata that a command gives
+- `metadata_warnings`     warnings about metadata that a command gives
 - `guards`       the guards of every graph, in order
-- `definitions`  definitions as guards read them
-- `constraints`  the guard of flexible definitions
-- `typed`        the guard of what a schema declares
-- `declared`     rules on the definitions that a schema wrote
-- `violations`   several of its complaints as one error
-- `protection`   the guard of what the system stands on
-- `healing`      the guard by which links to what was missing become whole
+- `definition_cache`  definitions as guards read them
+- `definition_guard`  the guard of flexible definitions
+- `schema_guard`        the guard of what a schema declares
+- `declaration_guard`     rules on the definitions that a schema wrote
+- `violation_list`   several of its complaints as one error
+- `protection_guard`   the guard of what the system stands on
+- `missing_concepts`      the guard by which links to what was missing become whole
 - `describe`     DESCRIBE
-- `facts`        what is told about types, predicates and domains
+- `graph_facts`        what is told about types, predicates and domains
 - `primer`       DESCRIBE PRIMER and DOMAINS
-- `examples`     commands to begin with, made for this graph
+- `example_commands`     commands to begin with, made for this graph
 - `search`       SEARCH
 - `traverse`     TRAVERSE
 - `export`       EXPORT

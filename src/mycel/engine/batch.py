@@ -19,9 +19,9 @@ import orjson
 
 from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError
 from mycel.model import ids
-from mycel.store.bulk import ConceptRow, PropositionRow
-from mycel.store.rows import every
-from mycel.store.transaction import Transaction
+from mycel.store.file.rows import every
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.transaction import Transaction
 
 _TOGETHER_MIN: Final = 8
 """Fewer than these are put one by one: looking for them first would cost more."""

@@ -23,7 +23,7 @@ from mycel.model.elements import Concept
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.values import JsonObject
 from mycel.store.database import Store
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 
 CORE: Final = "core"
 """The name under which all shipped capsules are applied together."""

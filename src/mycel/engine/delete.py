@@ -7,21 +7,21 @@ matches nothing deletes nothing.
 
 from __future__ import annotations
 
-from mycel.engine import declared
-from mycel.engine.matching import targets, to_change
+from mycel.engine import declaration_guard
 from mycel.engine.outcome import Outcome, all_or_nothing
-from mycel.engine.protection import check_removal
+from mycel.engine.protection_guard import check_removal
 from mycel.engine.references import missing_target
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets, to_change
 from mycel.errors import ConstraintViolation
 from mycel.kip import ast
 from mycel.model.elements import Concept
 from mycel.model.ids import is_concept
 from mycel.model.names import CONCEPT_TYPE
 from mycel.model.values import check_metadata_keys
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.rows import every
-from mycel.store.transaction import Retired, Transaction
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import every
+from mycel.store.write.transaction import Retired, Transaction
 from mycel.syntax.diagnostics import located
 
 
@@ -89,7 +89,7 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
             concept = tx.ledger.reader.concept(number)
             if concept is not None:
                 check_removal(concept)
-                declared.check_removal(concept)
+                declaration_guard.check_removal(concept)
                 retired = _retired(tx, concept)
                 concepts += retired.concepts
                 propositions += retired.propositions

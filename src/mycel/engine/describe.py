@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, assert_never
 
-from mycel.engine.examples import quoted
+from mycel.engine.example_commands import quoted
 from mycel.engine.outcome import Outcome
-from mycel.engine.paging import cursor_after, place_of
+from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.primer import domain_summaries, primer
 from mycel.engine.values import Values
 from mycel.errors import NotFound, did_you_mean
@@ -25,10 +25,10 @@ from mycel.model.names import shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.definitions import json_type
 from mycel.schema.formatter import format_declared
-from mycel.schema.stored import PG, declaration
-from mycel.store import survey
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.reader import Reader
+from mycel.schema.stored_declaration import PG, declaration
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+from mycel.store.query.reader import Reader
 
 TYPES_PAGE: Final = 1_000
 """How many names DESCRIBE … TYPES gives at once, whatever LIMIT asks for."""
@@ -90,7 +90,7 @@ def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
     cursor = None if node.cursor is None else values.cursor(node.cursor)
     after = "" if cursor is None else place_of(cursor, purpose)
-    names = survey.definitions(
+    names = summary.definitions(
         reader.connection, _META[node.kind], after=str(after), limit=limit + 1
     )
     more = cursor_after(purpose, names[limit - 1]) if len(names) > limit else None
@@ -105,7 +105,7 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
     if reader.concept_named(_META[other], name) is not None:
         hint = f"It is a {_CALLED[other]}: DESCRIBE {other} TYPE {quoted(name)}."
     else:
-        close = did_you_mean(name, survey.definitions(reader.connection, _META[kind]))
+        close = did_you_mean(name, summary.definitions(reader.connection, _META[kind]))
         hint = f"{close} DESCRIBE {kind} TYPES lists all; names are case-sensitive.".strip()
     raise NotFound(f"There is no {_CALLED[kind]} {shorten(name)!r}.", hint=hint)
 
@@ -127,9 +127,9 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "CONCEPT", name)
     connection = reader.connection
     number = reader.registry.type_number(connection, name)
-    seen = survey.instances(connection, number, SAMPLED_ELEMENTS)
-    links = survey.relationships(connection, [each.number for each in seen], SAMPLED_LINKS)
-    count = survey.count_up_to(connection, "concept", "type", number, COUNT_MAX)
+    seen = summary.instances(connection, number, SAMPLED_ELEMENTS)
+    links = summary.relationships(connection, [each.number for each in seen], SAMPLED_LINKS)
+    count = summary.count_up_to(connection, "concept", "type", number, COUNT_MAX)
     return _defined(definition) | {
         "instance_count": count,
         **_at_least(count, "instance_count"),
@@ -145,7 +145,7 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
 
 
 def _sample_instances(
-    reader: Reader, definition: Concept, number: int, seen: list[survey.Instance]
+    reader: Reader, definition: Concept, number: int, seen: list[summary.Instance]
 ) -> list[str]:
     """Names: those that the definition calls key instances first, then the most linked ones."""
     named = definition.attributes.get("key_instances")
@@ -180,10 +180,10 @@ def _predicate(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "PROPOSITION", name)
     connection = reader.connection
     number = reader.registry.predicate_number(connection, name)
-    seen = survey.links_of(connection, number, SAMPLED_ELEMENTS)
+    seen = summary.links_of(connection, number, SAMPLED_ELEMENTS)
     subjects = Counter(_end_type(reader, each.subject_type) for each in seen)
     objects = Counter(_end_type(reader, each.object_type) for each in seen)
-    count = survey.count_up_to(connection, "proposition", "predicate", number, COUNT_MAX)
+    count = summary.count_up_to(connection, "proposition", "predicate", number, COUNT_MAX)
     attributes = definition.attributes
     apart = max(1, len(seen) // SAMPLE_LINKS_SHOWN)
     symmetric, transitive = (
@@ -221,7 +221,7 @@ def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
     return said
 
 
-def _sample_link(reader: Reader, predicate: str, link: survey.Link) -> JsonObject:
+def _sample_link(reader: Reader, predicate: str, link: summary.Link) -> JsonObject:
     return {
         "id": ids.proposition_id(link.number, predicate),
         "subject": _end(reader, link.subject, link.subject_type, link.subject_name),

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
 
+from mycel.engine.dry_run import VALID, Rehearsal
 from mycel.engine.find import Finder
 from mycel.engine.outcome import Outcome
-from mycel.engine.planning import Planner
-from mycel.engine.prepared import Commands, Prepared, at_parameter
-from mycel.engine.rehearsal import VALID, Rehearsal
+from mycel.engine.plan_cache import Commands, Prepared, at_parameter
+from mycel.engine.planner import Planner
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate, statement_name
 from mycel.engine.values import Values
@@ -26,10 +26,10 @@ from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
 from mycel.store.database import Store
-from mycel.store.reader import Reader
-from mycel.store.transaction import Transaction
-from mycel.syntax.collecting import collector_paused
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import shown
+from mycel.syntax.gc_pause import collector_paused
 
 
 class _RolledBackError(Exception):

@@ -18,14 +18,14 @@ from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
-from mycel.kip.rendering import path_text
+from mycel.kip.fragments import path_text
 from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
-from mycel.store.chronicle import seq_at
-from mycel.store.reader import Reader
-from mycel.store.statistics import StoreStatistics
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.history import seq_at
+from mycel.store.query.reader import Reader
+from mycel.store.query.statistics import StoreStatistics
+from mycel.store.query.vocabulary import Vocabulary
 
 
 def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:

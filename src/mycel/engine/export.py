@@ -25,10 +25,10 @@ from typing import Final
 
 import orjson
 
-from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome
-from mycel.engine.paging import cursor_after, place_of
+from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets
 from mycel.errors import InternalError, ResourceExhausted
 from mycel.kip import ast
 from mycel.kip.facts import placeholders
@@ -38,10 +38,10 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
-from mycel.schema.stored import PG, PG_DROPPED
-from mycel.store import survey
-from mycel.store.reader import Reader
-from mycel.store.transaction import DEFAULT_WEIGHT
+from mycel.schema.stored_declaration import PG, PG_DROPPED
+from mycel.store.query import summary
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import DEFAULT_WEIGHT
 
 EXPORT_ELEMENTS_MAX: Final = 10_000
 """How many matched elements one capsule holds, whatever LIMIT asks for; others come along."""
@@ -118,7 +118,7 @@ def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
 
 
 def _ends(reader: Reader, link: int) -> tuple[int, int]:
-    ends = survey.ends_of(reader.connection, link)
+    ends = summary.ends_of(reader.connection, link)
     if ends is None:
         raise InternalError(f"The link {link} is gone from its own snapshot.")
     return ends
@@ -184,7 +184,7 @@ class Selection:
 
     def _spanned(self, number: int) -> Iterator[int]:
         """Links at an element whose other end is there as well, but was not before."""
-        for link, other in survey.touching(self._reader.connection, number):
+        for link, other in summary.touching(self._reader.connection, number):
             if self._included.holds(other) and not self._before.holds(link):
                 yield link
 

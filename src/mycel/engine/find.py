@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from mycel.engine.paging import cursor_after, place_of
-from mycel.engine.planning import Planner
-from mycel.engine.prepared import FindPlan, Prepared, Usual, usual_of
+from mycel.engine.page_cursor import cursor_after, place_of
+from mycel.engine.plan_cache import FindPlan, Prepared, Usual, usual_of
+from mycel.engine.planner import Planner
 from mycel.engine.result import Result
 from mycel.engine.values import Values, whole
 from mycel.errors import (
@@ -37,11 +37,11 @@ from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
-from mycel.store.chronicle import check_kept, seq_at
-from mycel.store.connections import translate
 from mycel.store.database import Store
-from mycel.store.reader import Reader
-from mycel.store.rows import KEPT
+from mycel.store.file.connections import translate
+from mycel.store.file.rows import KEPT
+from mycel.store.query.history import check_kept, seq_at
+from mycel.store.query.reader import Reader
 
 _NOTHING: Final[dict[str, int]] = {}
 _CELL: Final = itemgetter(0)
@@ -167,7 +167,7 @@ class Finder:
         empty: tuple[int, ...] = (),
     ) -> tuple[str, ...]:
         """Hints on a command that found nothing, or nothing in some columns, on the live graph."""
-        from mycel.engine.advice import advice  # noqa: PLC0415 - few answers need it
+        from mycel.engine.empty_result_advice import advice  # noqa: PLC0415 - few answers need it
 
         try:
             with self._store.reading() as reader:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, overload
 
-from mycel.store.guards import Guard
+from mycel.store.write.guards import Guard
 
 
 class GraphGuards(Sequence[Guard]):
@@ -23,10 +23,10 @@ class GraphGuards(Sequence[Guard]):
     @cached_property
     def _all(self) -> tuple[Guard, ...]:
         # Imported here so that reading starts quickly.
-        from mycel.engine.constraints import SchemaGuard  # noqa: PLC0415
-        from mycel.engine.healing import HealingGuard  # noqa: PLC0415
-        from mycel.engine.protection import ProtectionGuard  # noqa: PLC0415
-        from mycel.engine.typed import TypedGuard  # noqa: PLC0415
+        from mycel.engine.definition_guard import SchemaGuard  # noqa: PLC0415
+        from mycel.engine.missing_concepts import HealingGuard  # noqa: PLC0415
+        from mycel.engine.protection_guard import ProtectionGuard  # noqa: PLC0415
+        from mycel.engine.schema_guard import TypedGuard  # noqa: PLC0415
 
         return (
             HealingGuard(),  # Before those that look at what the transaction leaves behind.

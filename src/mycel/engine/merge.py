@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final
 
-from mycel.engine.matching import targets
 from mycel.engine.outcome import Outcome, all_or_nothing
-from mycel.engine.protection import check_merge
+from mycel.engine.protection_guard import check_merge
 from mycel.engine.references import missing_target
-from mycel.engine.typed import admits
+from mycel.engine.schema_guard import admits
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets
 from mycel.errors import (
     ConstraintViolation,
     DuplicateExists,
@@ -30,8 +30,8 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject
-from mycel.store.rows import every
-from mycel.store.transaction import Transaction
+from mycel.store.file.rows import every
+from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 MERGED_FROM: Final = "_merged_from"

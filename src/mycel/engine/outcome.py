@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 
 
 class Outcome(NamedTuple):

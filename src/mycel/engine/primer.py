@@ -12,15 +12,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from mycel.engine.examples import examples
-from mycel.engine.facts import MEMBERSHIP, Facts, Territory, by_size
+from mycel.engine.example_commands import examples
+from mycel.engine.graph_facts import MEMBERSHIP, Facts, Territory, by_size
 from mycel.engine.outcome import Outcome
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject, parse_object
-from mycel.store import survey
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.reader import Reader
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+from mycel.store.query.reader import Reader
 
 PRIMER_BYTES_MAX: Final = 16_000
 """The primer as JSON: about 4,000 tokens."""
@@ -103,7 +103,7 @@ def domain_summaries(reader: Reader) -> Outcome:
     return Outcome(sorted(summaries, key=lambda each: str(each["name"])), warnings=said)
 
 
-def _summary(facts: Facts, domain: survey.Domain, *, look_inside: bool) -> JsonObject:
+def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> JsonObject:
     if look_inside:
         found = facts.territory(domain)
         types, predicates = found.types, found.predicates
@@ -225,8 +225,8 @@ def _entry(territory: Territory, detail: Detail) -> JsonObject:
     return entry
 
 
-def _members(domain: survey.Domain) -> JsonObject:
-    key = "members" if domain.members < survey.DEGREE_MAX else "members_at_least"
+def _members(domain: summary.Domain) -> JsonObject:
+    key = "members" if domain.members < summary.DEGREE_MAX else "members_at_least"
     return {key: domain.members}
 
 
@@ -261,7 +261,7 @@ def _ends(key: str, declared: object, seen: Counter[str], detail: Detail) -> Jso
     return {key: usual} if usual else {}
 
 
-def _size(key: str, count: survey.Count | None) -> JsonObject:
+def _size(key: str, count: summary.Count | None) -> JsonObject:
     if count is None:
         return {key: 0}
     return {key: count.rows} if count.exact else {f"about_{key}": count.rows}

@@ -15,9 +15,9 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.schema.definitions import predicate_definition
-from mycel.store import lookup
-from mycel.store.registry import Names
-from mycel.store.transaction import Transaction
+from mycel.store.log.registry import Names
+from mycel.store.query import lookup
+from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _NAMES_COMPARED_MAX: Final = 1000

@@ -14,7 +14,7 @@ import orjson
 
 from mycel.model.extras import extra
 from mycel.model.limits import INTEGER_MAX
-from mycel.syntax.collecting import collector_paused
+from mycel.syntax.gc_pause import collector_paused
 
 Row = tuple[Any, ...]
 

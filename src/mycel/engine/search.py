@@ -17,7 +17,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from mycel.engine.advice import close_names, close_to, quoted_names
+from mycel.engine.empty_result_advice import close_names, close_to, quoted_names
 from mycel.engine.outcome import Outcome
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -34,18 +34,19 @@ from mycel.model.values import JsonObject
 from mycel.search import ranking
 from mycel.search.embedding import MODES
 from mycel.search.ranking import Fit, Question
-from mycel.store import lookup, survey, text
-from mycel.store.candidates import (
+from mycel.store.database import Store
+from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
+from mycel.store.index import text
+from mycel.store.index.candidates import (
     Candidates,
     Match,
     best_of,
     counted,
     sentences,
 )
-from mycel.store.database import Store
-from mycel.store.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.reader import Reader
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query import lookup, summary
+from mycel.store.query.reader import Reader
+from mycel.store.query.vocabulary import Vocabulary
 
 SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
@@ -149,7 +150,7 @@ def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name
     """Names that are like a name: of concepts and, for links, of predicates before those."""
     if element_kind == "CONCEPT":
         return close_to(reader, kind, name)
-    names = survey.definitions(reader.connection, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
+    names = summary.definitions(reader.connection, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
     return close_names(_as_predicate(name), names) or close_to(reader, None, name)
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from mycel.engine.outcome import Outcome
-from mycel.engine.planning import Planner
+from mycel.engine.planner import Planner
 from mycel.engine.values import Values
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
-from mycel.store.reader import Reader
-from mycel.store.transaction import Transaction
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
 
 
 def introspect(
@@ -53,7 +53,7 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
     """Run a statement of KML."""
     match command:
         case ast.Capsule():
-            from mycel.engine.metadata import doubtful_metadata
+            from mycel.engine.metadata_warnings import doubtful_metadata
             from mycel.engine.upsert import upsert
 
             outcome = upsert(tx, command, values)
@@ -72,7 +72,7 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
 
             return delete_concept(tx, command, values)
         case ast.Update():
-            from mycel.engine.metadata import doubtful_metadata
+            from mycel.engine.metadata_warnings import doubtful_metadata
             from mycel.engine.update import update
 
             outcome = update(tx, command, values)

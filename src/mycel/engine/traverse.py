@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 from mycel.engine.find import moment_of
 from mycel.engine.outcome import Outcome
-from mycel.engine.planning import Planner
+from mycel.engine.planner import Planner
 from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, MycelError, NotFound, did_you_mean
 from mycel.graph import traversal
@@ -22,10 +22,10 @@ from mycel.kip import ast
 from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store import lookup
-from mycel.store.chronicle import seq_at
-from mycel.store.reader import PastReader, Reader
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query import lookup
+from mycel.store.query.history import seq_at
+from mycel.store.query.reader import PastReader, Reader
+from mycel.store.query.vocabulary import Vocabulary
 from mycel.syntax.diagnostics import located
 
 _NAMES_COMPARED_MAX: Final = 1000

@@ -11,17 +11,17 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from mycel.engine.matching import targets, to_change
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import missing_target
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets, to_change
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
-from mycel.kip.rendering import path_text
+from mycel.kip.fragments import path_text
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, check_metadata_keys
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _FIELDS: Final = frozenset(

@@ -32,7 +32,7 @@ from mycel.errors import (
 from mycel.kip import ast
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"

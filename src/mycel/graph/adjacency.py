@@ -25,12 +25,12 @@ from mycel.graph.arrays import NONE, Arrays, Link, Links, LookUp, Route, read_ar
 from mycel.graph.background import Background
 from mycel.graph.costs import WEIGHT_UNITS
 from mycel.model import ids
-from mycel.sql.sources import Sources
+from mycel.sql.state_tables import Sources
 from mycel.store.database import Store
-from mycel.store.journal import Kind
-from mycel.store.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.reader import Reader
-from mycel.store.rows import every, only
+from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import every, only
+from mycel.store.log.journal import Kind
+from mycel.store.query.reader import Reader
 
 LINKS_MAX: Final = 2_000_000
 """Arrays are made of graphs that never had more links, or concepts. So many take 28 MB, and 56 MB

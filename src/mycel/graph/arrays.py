@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mycel.graph.background import SLICE
 from mycel.graph.costs import WEIGHT_UNITS
 from mycel.store.database import Store
-from mycel.store.reader import Reader
-from mycel.store.rows import only
+from mycel.store.file.rows import only
+from mycel.store.query.reader import Reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

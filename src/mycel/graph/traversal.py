@@ -38,7 +38,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.store.reader import Reader
+from mycel.store.query.reader import Reader
 
 Direction = Literal["out", "in", "both"]
 Budget = Literal["nodes", "tokens"]

@@ -18,11 +18,11 @@ from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
-from mycel.store.connections import translate
 from mycel.store.database import Store
-from mycel.store.ledger import missing
-from mycel.store.reader import Direction, Reader
-from mycel.store.refs import Ref, shown_ref
+from mycel.store.file.connections import translate
+from mycel.store.query.reader import Direction, Reader
+from mycel.store.query.refs import Ref, shown_ref
+from mycel.store.write.ledger import missing
 
 FIND_LIMIT_DEFAULT: Final = 100
 

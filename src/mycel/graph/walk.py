@@ -21,7 +21,7 @@ from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.model.names import kind_of
-from mycel.store.reader import Reader
+from mycel.store.query.reader import Reader
 
 Direction = Literal["out", "in", "both"]
 Form = Literal["short", "medium", "full"]

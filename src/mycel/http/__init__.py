@@ -2,14 +2,14 @@
 
 Modules, in the order in which a request passes through them:
 
-- `serving`   sockets, the server around the application, and how it stops
-- `protocol`  bytes to requests: what comes too slowly, or is no HTTP at all
+- `server`   sockets, the server around the application, and how it stops
+- `connection_protocol`  bytes to requests: what comes too slowly, or is no HTTP at all
 - `policy`    who may ask, from where, and how much at once
-- `guarding`  asks the policy before anything else sees a request; reads its body
+- `request_guard`  asks the policy before anything else sees a request; reads its body
 - `app`       the routes, and doors of other layers beside them
-- `kip`       from the body of a request to its answer
-- `working`   threads for the engine, which is synchronous, and deadlines for those who wait
-- `answers`   what is sent back: JSON, and errors in their one form
+- `kip_endpoint`       from the body of a request to its answer
+- `worker_pool`   threads for the engine, which is synchronous, and deadlines for those who wait
+- `responses`   what is sent back: JSON, and errors in their one form
 - `openapi`   the description of all this, for programs
 
 The engine never learns that a client has gone: work that has begun is carried out. So a write is

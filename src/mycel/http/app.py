@@ -22,15 +22,15 @@ from starlette.routing import Route
 from mycel import __version__
 from mycel.errors import DatabaseError, InternalError, InvalidSyntax, MycelError, NotFound
 from mycel.http import openapi
-from mycel.http.answers import JSON, answer, refusal
-from mycel.http.guarding import HEALTH, Guard
-from mycel.http.kip import GONE_STATUS, METHODS, respond
+from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.policy import Policy
-from mycel.http.working import Workers
+from mycel.http.request_guard import HEALTH, Guard
+from mycel.http.responses import JSON, answer, refusal
+from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.limits import BATCH_COMMANDS_MAX
 from mycel.nexus import Nexus
-from mycel.service.presence import Presence
+from mycel.service.file_presence import Presence
 
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0

@@ -4,10 +4,10 @@ Modules, in the order in which a command passes through them:
 
 - `ast`         what a command says
 - `lexer`       text to tokens
-- `foreign`     words and signs that KIP does not have, and what it says instead
-- `idioms`      what several tokens say in another language, and the same in KIP
-- `complaints`  what is wrong with a command, and what to write instead
-- `endings`     what follows a complete command and belongs to another statement
+- `foreign_words`     words and signs that KIP does not have, and what it says instead
+- `foreign_idioms`      what several tokens say in another language, and the same in KIP
+- `syntax_errors`  what is wrong with a command, and what to write instead
+- `trailing_clauses`     what follows a complete command and belongs to another statement
 - `values`      variables, placeholders, numbers, strings, JSON values
 - `patterns`    concept matchers and link patterns
 - `conditions`  what FILTER tests
@@ -18,7 +18,7 @@ Modules, in the order in which a command passes through them:
 - `meta`        DESCRIBE, SEARCH, EXPORT, TRAVERSE
 - `parser`      tokens to tree: `parse`
 - `facts`       what can be told about a command from its tree alone
-- `rendering`   parts of a tree to text
+- `fragments`   parts of a tree to text
 - `formatter`   tree to text: `format`
 """
 

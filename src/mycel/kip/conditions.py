@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mycel.kip import ast, values
-from mycel.kip.complaints import fail, too_deep, unexpected
 from mycel.kip.lexer import Tokens
+from mycel.kip.syntax_errors import fail, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
 from mycel.kip import ast
-from mycel.kip.rendering import WIDTH, condition, inline, lines_of, path, pattern, quoted_key
+from mycel.kip.fragments import WIDTH, condition, inline, lines_of, path, pattern, quoted_key
 
 _INDENT = "  "
 

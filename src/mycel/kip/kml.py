@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mycel.kip import ast, idioms, values
-from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
-from mycel.kip.foreign import KEYWORDS
+from mycel.kip import ast, foreign_idioms, values
+from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.lexer import Tokens
+from mycel.kip.syntax_errors import fail, misplaced, too_deep, unexpected
 from mycel.kip.where import limit, where
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -113,7 +113,7 @@ def update(tokens: Tokens) -> ast.Update:
         part = texts[tokens.at + 1]
         tokens.at += 1
         if part not in {"ATTRIBUTES", "METADATA"}:
-            hint = idioms.assignment(tokens, target.name)
+            hint = foreign_idioms.assignment(tokens, target.name)
             raise unexpected(tokens, "ATTRIBUTES", "METADATA", hint=hint)
         if part in changes:
             raise fail(tokens, f"SET {part} stands here twice.", "Put all keys into one of them.")
@@ -158,7 +158,9 @@ def _changes(tokens: Tokens, target: str) -> Changes:
         if texts[tokens.at] == ",":
             tokens.at += 1
         elif texts[tokens.at] != "}":
-            raise unexpected(tokens, ",", "}", meant=idioms.arithmetic(tokens, tokens.at - 1))
+            raise unexpected(
+                tokens, ",", "}", meant=foreign_idioms.arithmetic(tokens, tokens.at - 1)
+            )
     tokens.at += 1
     return tuple(entries.items())
 
@@ -173,7 +175,7 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
             "a JSON value, a placeholder",
             *_ARITY,
             hint=f"Paths stand inside a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
-            meant=idioms.arithmetic(tokens, tokens.at),
+            meant=foreign_idioms.arithmetic(tokens, tokens.at),
         )
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":
         raise unexpected(tokens, "a JSON value, a placeholder", *_ARITY)

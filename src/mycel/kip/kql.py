@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mycel.kip import ast, idioms, values
-from mycel.kip.complaints import fail, unexpected
+from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
+from mycel.kip.syntax_errors import fail, unexpected
 from mycel.kip.where import cursor, limit, where
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
@@ -37,7 +37,7 @@ def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
     if texts[tokens.at] != "(":
         form = "What to find stands in parentheses: FIND(?x, ?y.name)."
         if texts[tokens.at] == "DISTINCT":
-            form = f"What to find stands in parentheses. {idioms.distinct(tokens)}"
+            form = f"What to find stands in parentheses. {foreign_idioms.distinct(tokens)}"
         raise unexpected(tokens, "(", hint=form)
     tokens.at += 1
     if texts[tokens.at] == ")":
@@ -90,9 +90,9 @@ def expression(tokens: Tokens) -> ast.Expression:
 def _expression_hint(tokens: Tokens) -> str | None:
     word = tokens.tokens[tokens.at].upper()
     if word == "DISTINCT":
-        return idioms.distinct(tokens)
+        return foreign_idioms.distinct(tokens)
     if word in {"ASC", "DESC"}:
-        name = idioms.path_from(tokens, tokens.at)
+        name = foreign_idioms.path_from(tokens, tokens.at)
         return f"The direction stands behind: ORDER BY {name} {word}."
     return None
 

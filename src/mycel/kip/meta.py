@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mycel.errors import did_you_mean
-from mycel.kip import ast, idioms, values
-from mycel.kip.complaints import fail, unexpected
+from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.kql import as_of
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
+from mycel.kip.syntax_errors import fail, unexpected
 from mycel.kip.where import cursor, limit, where
 from mycel.model.names import shorten
 
@@ -117,7 +117,7 @@ def export(tokens: Tokens) -> ast.Export:
     first = tokens.at
     tokens.at = first + 1
     if tokens.tokens[tokens.at][0] != "?":
-        name = idioms.path_from(tokens, tokens.at).split(".")[0]
+        name = foreign_idioms.path_from(tokens, tokens.at).split(".")[0]
         hint = f'Name what to export: EXPORT {name} WHERE {{ {name} {{type: "…"}} }}.'
         raise unexpected(tokens, "a variable such as `?x`", hint=hint)
     target = values.variable(tokens)

@@ -12,16 +12,16 @@ from typing import Any
 
 from mycel.errors import MycelError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.complaints import unexpected
-from mycel.kip.endings import trailing
-from mycel.kip.foreign import OPENINGS
+from mycel.kip.foreign_words import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
 from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, Tokens, checked, is_capsule
 from mycel.kip.meta import describe, export, search, traverse
+from mycel.kip.syntax_errors import unexpected
+from mycel.kip.trailing_clauses import trailing
 from mycel.kip.upsert import capsule
 from mycel.model.limits import COMMAND_BYTES_MAX
-from mycel.syntax.collecting import collector_paused
+from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.tokens import END
 
 _STATEMENTS: dict[str, Callable[[Tokens], Any]] = {

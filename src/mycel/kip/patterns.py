@@ -6,9 +6,9 @@ Queries and UPSERT write them alike, but UPSERT has to know exactly which elemen
 
 from __future__ import annotations
 
-from mycel.kip import ast, idioms, values
-from mycel.kip.complaints import fail, too_deep, unexpected
+from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
+from mycel.kip.syntax_errors import fail, too_deep, unexpected
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.source import Span
@@ -97,7 +97,7 @@ def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> 
         return fail(
             tokens,
             f"A matcher has no key `{key}`.",
-            f"A matcher is {forms}. {idioms.matcher_value(tokens, opened, exact=exact)}",
+            f"A matcher is {forms}. {foreign_idioms.matcher_value(tokens, opened, exact=exact)}",
         )
     return unexpected(tokens, "type", "name", "id", hint=f"A matcher is {forms}.")
 
@@ -119,7 +119,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
             raise unexpected(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
         tokens.at += 1
         return ast.LinkById(identity, tokens.span(opened))
-    if meant := idioms.concept_in_parentheses(tokens, opened):
+    if meant := foreign_idioms.concept_in_parentheses(tokens, opened):
         raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
     subject = endpoint(tokens, depth, "subject", exact=exact)
     _comma(tokens, "subject")
@@ -155,7 +155,7 @@ def _hops_meant(tokens: Tokens, *, exact: bool) -> str | None:
         return _NAME_ALONE
     if tokens.tokens[tokens.at - 1][0] == "?":
         return _VARIABLE_ALONE
-    return _CHOICE_ALONE if tokens.tokens[tokens.at - 2] == "|" else idioms.hops(tokens)
+    return _CHOICE_ALONE if tokens.tokens[tokens.at - 2] == "|" else foreign_idioms.hops(tokens)
 
 
 def _comma_hint(tokens: Tokens, after: str) -> str | None:
@@ -208,7 +208,7 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
     if token == "{":
         minimum, maximum = _hops(tokens)
         if texts[tokens.at] == "|":
-            raise fail(tokens, _NO_HOPS, idioms.hops_and_alternatives(tokens, first))
+            raise fail(tokens, _NO_HOPS, foreign_idioms.hops_and_alternatives(tokens, first))
         return ast.PredicateHops(name, minimum, maximum, tokens.span(first))
     if token != "|":
         return name
@@ -217,7 +217,7 @@ def _predicate(tokens: Tokens) -> ast.Predicate:
         tokens.at += 1
         names.append(values.text(tokens, "a predicate"))
     if texts[tokens.at] == "{":
-        raise fail(tokens, _NO_HOPS, idioms.hops_and_alternatives(tokens, first))
+        raise fail(tokens, _NO_HOPS, foreign_idioms.hops_and_alternatives(tokens, first))
     return ast.PredicateChoice(tuple(names), tokens.span(first))
 
 
@@ -240,7 +240,7 @@ def _hops(tokens: Tokens) -> tuple[int, int | None]:
         tokens.at += 1
         maximum = None if texts[tokens.at] == "}" else _bound(tokens, opened)
     if texts[tokens.at] != "}":
-        meant = idioms.hop_range(tokens, opened)
+        meant = foreign_idioms.hop_range(tokens, opened)
         raise unexpected(tokens, ",", "}", hint=_HOPS, meant=meant)
     tokens.at += 1
     if maximum is not None and minimum > maximum:
@@ -257,7 +257,7 @@ def _hops(tokens: Tokens) -> tuple[int, int | None]:
 def _bound(tokens: Tokens, opened: int) -> int:
     token = tokens.tokens[tokens.at]
     if not (token.isascii() and token.isdigit()):
-        meant = idioms.hop_range(tokens, opened)
+        meant = foreign_idioms.hop_range(tokens, opened)
         raise unexpected(tokens, "a number of hops", hint=_HOPS, meant=meant)
     value = values.number_at(tokens, tokens.at)
     if not isinstance(value, int) or value > HOP_BOUND_MAX:

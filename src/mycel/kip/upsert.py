@@ -6,9 +6,9 @@ import re
 
 from mycel.errors import MycelError
 from mycel.kip import ast, values
-from mycel.kip.complaints import fail, listed, misplaced, unexpected
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import endpoint, link, matcher
+from mycel.kip.syntax_errors import fail, listed, misplaced, unexpected
 from mycel.syntax.source import Span
 from mycel.syntax.tokens import new_span
 

@@ -17,8 +17,8 @@ import orjson
 
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.kip import ast
-from mycel.kip.complaints import broken_string, fail, too_deep, unexpected
 from mycel.kip.lexer import STRING, Tokens
+from mycel.kip.syntax_errors import broken_string, fail, too_deep, unexpected
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import is_identifier, shorten
 from mycel.syntax.source import Span

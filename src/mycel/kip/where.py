@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mycel.kip import ast, idioms, values
-from mycel.kip.complaints import fail, misplaced, too_deep, unexpected
+from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.conditions import TESTS, condition
-from mycel.kip.foreign import CLAUSES
+from mycel.kip.foreign_words import CLAUSES
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
+from mycel.kip.syntax_errors import fail, misplaced, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.tokens import END
@@ -36,7 +36,7 @@ def block(tokens: Tokens, depth: int, name: str) -> ast.Block:
     texts = tokens.tokens
     opened = tokens.at
     if texts[opened] != "{":
-        clause = "…" if name == "WHERE" else idioms.clause(tokens, opened)
+        clause = "…" if name == "WHERE" else foreign_idioms.clause(tokens, opened)
         hint = f"{name} is followed by a block: {name} {{ {clause} }}."
         raise unexpected(tokens, "{", hint=hint)
     tokens.at = opened + 1
@@ -117,7 +117,7 @@ def _no_clause(tokens: Tokens) -> Exception:
     token = tokens.tokens[tokens.at]
     hint = None
     if token == "{":
-        hint = idioms.group(tokens) or 'Give the concept a variable: ?x {type: "…"}.'
+        hint = foreign_idioms.group(tokens) or 'Give the concept a variable: ?x {type: "…"}.'
     elif token in {",", "."}:
         hint = "Clauses stand one after another, without anything between them."
     elif token in {"WHERE", "ORDER", "LIMIT", "CURSOR"}:
@@ -127,7 +127,7 @@ def _no_clause(tokens: Tokens) -> Exception:
     elif token[0].isalpha():
         hint = CLAUSES.get(token.upper())
     expected = ("a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}")
-    return unexpected(tokens, *expected, hint=hint, meant=idioms.junction(tokens))
+    return unexpected(tokens, *expected, hint=hint, meant=foreign_idioms.junction(tokens))
 
 
 # Modifiers.

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from mycel.engine.healing import is_placeholder
+from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import (
     ConstraintViolation,
     InvalidId,
@@ -29,9 +29,10 @@ from mycel.errors import (
 )
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
-from mycel.knowledge import files, links, writing
-from mycel.knowledge.context import ActiveContext, Shown
-from mycel.knowledge.finding import (
+from mycel.knowledge import node_writer, relation_writer, workspace_files
+from mycel.knowledge.active_context import ActiveContext, Shown
+from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX, RESOURCE_BYTES_MAX
+from mycel.knowledge.node_lookup import (
     as_node,
     as_relation,
     concepts_page,
@@ -40,8 +41,8 @@ from mycel.knowledge.finding import (
     names_now,
     node_at,
 )
-from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX, RESOURCE_BYTES_MAX
-from mycel.knowledge.nodes import (
+from mycel.knowledge.node_traversal import Traversal, with_uris
+from mycel.knowledge.node_values import (
     Direction,
     Hit,
     Linked,
@@ -56,7 +57,6 @@ from mycel.knowledge.nodes import (
     ResourceContent,
     Written,
 )
-from mycel.knowledge.traversal import Traversal, with_uris
 from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
 from mycel.knowledge.vocabulary import doubts
 from mycel.model import ids
@@ -64,8 +64,8 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
-from mycel.store.reader import Reader
-from mycel.store.transaction import Transaction
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
 
 PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10
@@ -145,7 +145,7 @@ class Knowledge:
             return parse(f"kip:{ref}", self.workspace)
         inner = None
         if self.root is not None and isinstance(ref, str):
-            inner = files.below(self.root, ref)
+            inner = workspace_files.below(self.root, ref)
         if inner is None:
             return parse(ref, self.workspace, kind=kind)
         is_uri = ref.lstrip()[:5].lower() == "file:"
@@ -263,9 +263,11 @@ class Knowledge:
         address = self.uri(uri)
         if expect_version is not None:
             check_whole("expect_version", expect_version)
-        changes = writing.Changes(name, content, append, properties, drop, metadata, expect_version)
+        changes = node_writer.Changes(
+            name, content, append, properties, drop, metadata, expect_version
+        )
         (written, told), warnings = self._write(
-            lambda tx: writing.update_node(tx, address, changes), "update"
+            lambda tx: node_writer.update_node(tx, address, changes), "update"
         )
         return replace(written, warnings=(*told, *doubts(metadata, written.uri), *warnings))
 
@@ -284,7 +286,7 @@ class Knowledge:
             with self._reading() as reader:
                 old = self.uri(element_uri(node_at(reader, old)))
         written, warnings = self._write(
-            lambda tx: writing.move_node(tx, old, new, subtree=subtree), "move"
+            lambda tx: node_writer.move_node(tx, old, new, subtree=subtree), "move"
         )
         self.context.rename(old.text, new.text, subtree=subtree)
         return replace(written, warnings=warnings)
@@ -299,7 +301,7 @@ class Knowledge:
         """
         address = self.uri(uri)
         (removed, called), warnings = self._write(
-            lambda tx: writing.delete_node(tx, address, reason=reason), "delete"
+            lambda tx: node_writer.delete_node(tx, address, reason=reason), "delete"
         )
         self.context.discard(called, why="deleted")
         return replace(removed, warnings=(*removed.warnings, *warnings))
@@ -317,7 +319,7 @@ class Knowledge:
             called.clear()
 
             def delete(address: Uri) -> Removed:
-                removed, name = writing.delete_node(tx, address, reason=reason)
+                removed, name = node_writer.delete_node(tx, address, reason=reason)
                 called.append(name)
                 return removed
 
@@ -370,8 +372,10 @@ class Knowledge:
         ends = [(uri(each.source), uri(each.target)) for each in relations]
 
         def work(tx: Transaction) -> Remembered:
-            written, told = writing.put_nodes(tx, nodes, uris, merge=merge)
-            linked, more = links.put_relations(tx, relations, ends) if relations else ([], [])
+            written, told = node_writer.put_nodes(tx, nodes, uris, merge=merge)
+            linked, more = (
+                relation_writer.put_relations(tx, relations, ends) if relations else ([], [])
+            )
             return Remembered(tuple(written), tuple(linked), (*told, *more))
 
         made, warnings = self._write(work, message)
@@ -418,9 +422,9 @@ class Knowledge:
             link = self._find_link(tx, ends, relation)
             if link is None:
                 return False
-            placeholders = links.placeholders_of(tx.ledger.reader, (link,))
+            placeholders = relation_writer.placeholders_of(tx.ledger.reader, (link,))
             tx.retire(link.id, reason=reason)
-            links.sweep(tx, placeholders)
+            relation_writer.sweep(tx, placeholders)
             return True
 
         return self._write(work, "unlink")[0]
@@ -498,7 +502,7 @@ class Knowledge:
             )
             if node is None:
                 node = node_at(reader, address)  # Says what is wrong.
-            return links.page_of(reader, node, direction, relation_types, most, cursor)
+            return relation_writer.page_of(reader, node, direction, relation_types, most, cursor)
 
     def broken_links(
         self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
@@ -506,7 +510,7 @@ class Knowledge:
         """Relations whose `missing` end nobody has written yet, oldest first."""
         most = _limit(limit)
         with self._reading() as reader:
-            return links.broken_page(reader, most, cursor)
+            return relation_writer.broken_page(reader, most, cursor)
 
     # What is near.
 
@@ -577,7 +581,7 @@ class Knowledge:
                 hint="Name the folder: `root` of Knowledge, --root of the server.",
             )
         check_whole("bytes_max", bytes_max)
-        return files.read(address, self.root, bytes_max=bytes_max)
+        return workspace_files.read(address, self.root, bytes_max=bytes_max)
 
     def search(
         self,

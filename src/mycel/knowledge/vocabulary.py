@@ -17,12 +17,12 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from mycel.engine.healing import MISSING
+from mycel.engine.missing_concepts import MISSING
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
-from mycel.store import survey
-from mycel.store.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.transaction import Transaction
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+from mycel.store.write.transaction import Transaction
 
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
@@ -155,7 +155,7 @@ def doubts(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
 
 def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
     """A warning if there is a name so close that the new one may be a slip."""
-    names = survey.definitions(tx.ledger.connection, meta, limit=NAMES_COMPARED)
+    names = summary.definitions(tx.ledger.connection, meta, limit=NAMES_COMPARED)
     close = get_close_matches(name, names, n=1, cutoff=SLIP)
     if not close:
         return ()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mycel.mcp.prompts import PROMPTS
 from mycel.mcp.resources import TEMPLATES
-from mycel.mcp.tools import CONTEXT_ID, TOOLS, Tool
+from mycel.mcp.tool_list import CONTEXT_ID, TOOLS, Tool
 
 HEAD: Final = """\
 # The graph over MCP

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mycel.errors import ConstraintViolation
-from mycel.knowledge.nodes import Node
-from mycel.mcp import rendering
-from mycel.mcp.desk import Desk
-from mycel.mcp.sources import SYMBOL
+from mycel.knowledge.node_values import Node
+from mycel.mcp import node_text
+from mycel.mcp.source_lines import SYMBOL
+from mycel.mcp.tool_context import Desk
 from mycel.model.values import JsonObject
 
 PAGE: Final = 100
@@ -91,11 +91,11 @@ def _page(desk: Desk, uri: str) -> str:
         node = knowledge.get(uri)
         links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]
-    lines += [f"- {each}" for each in rendering.facts(node, detailed=False).splitlines()]
+    lines += [f"- {each}" for each in node_text.facts(node, detailed=False).splitlines()]
     lines += ["", node.content] if node.content else []
     if links.items:
         lines += ["", "## Relations", ""]
-        lines += [f"- {rendering.relation(each, seen_from=node.uri)}" for each in links]
+        lines += [f"- {node_text.relation(each, seen_from=node.uri)}" for each in links]
     if links.next_cursor is not None:
         lines.append("- … and others")
     return "\n".join(lines) + "\n"

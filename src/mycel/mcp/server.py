@@ -29,17 +29,17 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from mycel.errors import Category, InternalError, MycelError, did_you_mean
-from mycel.knowledge.context import Contexts
+from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, hints, prompts, resources
-from mycel.mcp.desk import Call, Desk, Report
 from mycel.mcp.messages import worded
 from mycel.mcp.results import Answer, failure
-from mycel.mcp.tools import Tool, offered
+from mycel.mcp.tool_context import Call, Desk, Report
+from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
 from mycel.nexus import Nexus
-from mycel.service.leftovers import Leftovers
-from mycel.service.presence import Presence
+from mycel.service.file_presence import Presence
+from mycel.service.malloc_trim import Leftovers
 
 NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 
-from mycel.knowledge.context import Contexts
+from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.messages import NoMessage, read, written
 from mycel.mcp.server import build_server

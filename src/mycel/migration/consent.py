@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from mycel.engine.protection import ACTORS
+from mycel.engine.protection_guard import ACTORS
 from mycel.errors import SchemaError
-from mycel.migration.rewriting import DROPPED
+from mycel.migration.row_rewrite import DROPPED
 from mycel.schema.catalog import Catalog
-from mycel.schema.descriptions import describe
 from mycel.schema.model import EdgeType, Interface, SchemaType
 from mycel.schema.planner import Plan
+from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import DropType, HideType
-from mycel.store import instances
-from mycel.store.instances import Table
-from mycel.store.reader import Reader
+from mycel.store.query import instances
+from mycel.store.query.instances import Table
+from mycel.store.query.reader import Reader
 
 _SHOWN_MAX: Final = 10
 """The number of removed types that a refusal names."""

@@ -16,17 +16,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mycel.engine.protection import ACTORS, FOUNDATION
+from mycel.engine.protection_guard import ACTORS, FOUNDATION
 from mycel.errors import NotFound, did_you_mean
-from mycel.migration import catalogs
+from mycel.migration import schema_in_force
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.schema.canonical_text import tidy
 from mycel.schema.model import ENDS, PropertyType, Scalar
-from mycel.schema.stored import PG
-from mycel.schema.tidying import tidy
-from mycel.schema.values import BadValue, canonical, moment_in_name
-from mycel.store import instances
-from mycel.store.instances import Table
-from mycel.store.reader import Reader
+from mycel.schema.property_values import BadValue, canonical, moment_in_name
+from mycel.schema.stored_declaration import PG
+from mycel.store.query import instances
+from mycel.store.query.instances import Table
+from mycel.store.query.reader import Reader
 
 _TYPE_NAME: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _PROPERTY_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*")
@@ -146,7 +146,7 @@ def infer(reader: Reader, types: Collection[str] | None = None) -> str:
 class _Inference:
     def __init__(self, reader: Reader, types: Collection[str] | None) -> None:
         self._reader: Final = reader
-        self._catalog: Final = catalogs.read(reader.connection)
+        self._catalog: Final = schema_in_force.read(reader.connection)
         self._wanted: Final = None if types is None else frozenset(types)
         self._taken: Final = {
             each.casefold()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mycel.errors import DatabaseError, SchemaApplyInProgress
-from mycel.store.locks import locked
+from mycel.store.file.locks import locked
 
 SUFFIX: Final = ".__schema_apply_lock__"
 

@@ -2,6 +2,6 @@
 
 - `catalog`   what the planner asks of the graph: numbers of names, and how many there are
 - `bind`      names to numbers, variables to their scopes; the first stage that knows the catalog
-- `moments`   times in a filter, spelled as the properties that they are compared with
+- `time_literals`   times in a filter, spelled as the properties that they are compared with
 - `rewrites`  one ordered tuple of named passes over the IR; each can be switched off
 """

@@ -27,10 +27,10 @@ from mycel.errors import (
 )
 from mycel.ir import query as ir
 from mycel.kip import ast
-from mycel.kip.rendering import path_text
+from mycel.kip.fragments import path_text
 from mycel.model import ids
 from mycel.plan.catalog import Catalog, PredicateFacts, Values
-from mycel.plan.moments import spell_moments
+from mycel.plan.time_literals import spell_moments
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
 

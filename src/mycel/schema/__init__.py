@@ -8,30 +8,30 @@ Modules, in the order in which a schema passes through them:
 - `model`        what a schema is made of: types of values, properties, constraints, declarations
 - `ast`          what a text says, as it was written
 - `lexer`        text to tokens
-- `foreign`      words of other languages, and what a schema says instead
-- `complaints`   what is wrong with a text, and what to write instead
+- `foreign_words`      words of other languages, and what a schema says instead
+- `schema_errors`   what is wrong with a text, and what to write instead
 - `parser`       tokens to tree: `parse`
 - `float32`      numbers of single precision, and the decimal that stands for each
-- `values`       what fits a type of values, and how it is spelt
-- `annotating`   which annotations may stand where
-- `bodies`       properties and constraints of a declaration, and their rules
-- `building`     tree to catalog: names, interfaces, ends
+- `property_values`       what fits a type of values, and how it is spelt
+- `annotations`   which annotations may stand where
+- `declaration_bodies`       properties and constraints of a declaration, and their rules
+- `builder`     tree to catalog: names, interfaces, ends
 - `ir`           the catalog as canonical JSON, and its hash
 - `catalog`      `Catalog`
 - `arrow`        the Arrow schema of a type
 - `formatter`    tree or catalog to text: `format`
-- `tidying`      text to text, comments included: `tidy`
+- `canonical_text`      text to text, comments included: `tidy`
 - `loading`      text to catalog: `load`
-- `matching`     what of one catalog is what in another
+- `schema_match`     what of one catalog is what in another
 - `steps`        the steps from one schema to another
-- `descriptions` steps in words
+- `step_descriptions` steps in words
 - `planner`      from two catalogs to steps: `plan`
-- `stored`       a declaration in the attributes of its definition
-- `slots`        which indexes a declaration asks for
-- `accepting`    whether a row is right as it is, as one expression
-- `rows`         whether the attributes of an instance agree with its declaration
+- `stored_declaration`       a declaration in the attributes of its definition
+- `index_slots`        which indexes a declaration asks for
+- `row_test`    whether a row is right as it is, as one expression
+- `row_rules`         whether the attributes of an instance agree with its declaration
 - `definitions`  what a definition made by KIP says, and whether an instance agrees with it
-- `slips`        what in such a definition means nothing, and what was probably meant
+- `definition_lint`        what in such a definition means nothing, and what was probably meant
 
 The names in `__all__` are imported when they are first used: most of what starts needs none.
 """
@@ -40,12 +40,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mycel.schema.canonical_text import tidy
     from mycel.schema.catalog import Catalog, Dropped
     from mycel.schema.formatter import format_schema as format  # noqa: A004 - the verb here
     from mycel.schema.loading import load
     from mycel.schema.parser import parse
     from mycel.schema.planner import Plan, plan
-    from mycel.schema.tidying import tidy
 
 __all__ = ["Catalog", "Dropped", "Plan", "format", "load", "parse", "plan", "tidy"]
 
@@ -57,7 +57,7 @@ _HOMES = {
     "load": ("loading", "load"),
     "parse": ("parser", "parse"),
     "plan": ("planner", "plan"),
-    "tidy": ("tidying", "tidy"),
+    "tidy": ("canonical_text", "tidy"),
 }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mycel.errors import SchemaError
-from mycel.schema.building import build
+from mycel.schema.builder import build
 from mycel.schema.catalog import Catalog
 from mycel.schema.lexer import BYTE_ORDER_MARK
 from mycel.schema.parser import parse
-from mycel.syntax.collecting import collector_paused
 from mycel.syntax.diagnostics import shown
+from mycel.syntax.gc_pause import collector_paused
 
 
 def load(text: str, *, file: str | None = None) -> Catalog:

@@ -14,11 +14,11 @@ from math import isfinite
 from typing import Final, Literal, cast
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
-from mycel.schema import ast, complaints
-from mycel.schema.complaints import CONSTRAINTS, fail, is_ident, too_long, unexpected
+from mycel.schema import ast, schema_errors
 from mycel.schema.lexer import Tokens, read
 from mycel.schema.model import EMBED
-from mycel.syntax.collecting import collector_paused
+from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, unexpected
+from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.source import Span
 from mycel.syntax.strings import is_broken
 from mycel.syntax.tokens import END, new_span
@@ -53,7 +53,7 @@ def parse(text: str) -> ast.Schema:
         while (token := tokens.tokens[tokens.at]) != END:
             reads = _DECLARATIONS.get(token)
             if reads is None:
-                raise complaints.no_declaration(tokens)
+                raise schema_errors.no_declaration(tokens)
             declarations.append(reads(tokens))
     return ast.Schema(tuple(declarations), Span(0, len(tokens.text)))
 
@@ -67,7 +67,7 @@ def _interface(tokens: Tokens) -> ast.Interface:
     name = _type_name(tokens, "the name of an interface")
     annotations = _type_annotations(tokens, "interface")
     if tokens.tokens[tokens.at] != "{":
-        raise complaints.no_body(tokens, "interface", name.text, implements=False)
+        raise schema_errors.no_body(tokens, "interface", name.text, implements=False)
     members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
     return ast.Interface(name, annotations, members, tokens.span(at))
 
@@ -83,7 +83,7 @@ def _node(tokens: Tokens) -> ast.Node:
             tokens.at += 1
             implements.append(_type_name(tokens, "the name of an interface after `implements`"))
     if tokens.tokens[tokens.at] != "{":
-        raise complaints.no_body(tokens, "node", name.text, implements=bool(implements))
+        raise schema_errors.no_body(tokens, "node", name.text, implements=bool(implements))
     members = _members(tokens, "node")
     return ast.Node(name, annotations, tuple(implements), members, tokens.span(at))
 
@@ -93,11 +93,11 @@ def _edge(tokens: Tokens) -> ast.Edge:
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an edge")
     if tokens.tokens[tokens.at] != ":":
-        raise complaints.no_edge_colon(tokens, name.text)
+        raise schema_errors.no_edge_colon(tokens, name.text)
     tokens.at += 1
     from_type = _type_name(tokens, "the type at the source of the edge")
     if tokens.tokens[tokens.at] != "->":
-        raise complaints.no_arrow(tokens, name.text, from_type.text)
+        raise schema_errors.no_arrow(tokens, name.text, from_type.text)
     tokens.at += 1
     to_type = _type_name(tokens, "the type at the target of the edge")
     card = None
@@ -120,7 +120,7 @@ def _type_name(tokens: Tokens, what: str) -> ast.Name:
     token = tokens.tokens[at]
     is_name = "A" <= token[0] <= "Z" and token.isascii() and token.isidentifier()
     if not is_name or too_long(token):
-        raise complaints.no_type_name(tokens, what)
+        raise schema_errors.no_type_name(tokens, what)
     tokens.at = at + 1
     return ast.Name(token, tokens.span_at(at))
 
@@ -130,10 +130,10 @@ def _card(tokens: Tokens) -> ast.Card:
     tokens.at = at + 2
     _expect(tokens, "(", "Write @card(0..1).")
     if not tokens.tokens[tokens.at].isdigit():
-        raise complaints.no_bounds(tokens, "card", "0..1")
+        raise schema_errors.no_bounds(tokens, "card", "0..1")
     minimum = _whole(tokens, "Write @card(0..1).")
     if tokens.tokens[tokens.at] != "..":
-        raise complaints.no_dots(tokens, "card", str(minimum))
+        raise schema_errors.no_dots(tokens, "card", str(minimum))
     tokens.at += 1
     maximum = None
     if tokens.tokens[tokens.at] == "*":
@@ -158,7 +158,7 @@ def _members(tokens: Tokens, kind: str) -> tuple[ast.Member, ...]:
         elif said[tokens.at + 1] == ":" and is_ident(token):
             members.append(_property(tokens, kind))
         else:
-            raise complaints.no_member(tokens, kind)
+            raise schema_errors.no_member(tokens, kind)
     tokens.at += 1
     return tuple(members)
 
@@ -176,7 +176,7 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
         if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
             break
         if following == "card":
-            raise complaints.misplaced_card(tokens, kind)
+            raise schema_errors.misplaced_card(tokens, kind)
         annotations.append(_annotation(tokens))
     return ast.Property(name, type_, tuple(annotations), tokens.span(at))
 
@@ -197,7 +197,7 @@ def _type(tokens: Tokens) -> ast.Type:
             dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
             _expect(tokens, ")", "A vector has one dimension: Vector(768).")
             return ast.Vector(dimension, _optional(tokens), tokens.span(at))
-    raise complaints.no_type(tokens)
+    raise schema_errors.no_type(tokens)
 
 
 def _list(tokens: Tokens) -> ast.Scalar:
@@ -205,10 +205,10 @@ def _list(tokens: Tokens) -> ast.Scalar:
     scalar = tokens.tokens[at + 1]
     tokens.at = at + 1
     if scalar not in _LIST_SCALARS:
-        raise complaints.no_type(tokens, in_list=True)
+        raise schema_errors.no_type(tokens, in_list=True)
     tokens.at = at + 2
     if tokens.tokens[tokens.at] != "]":
-        raise complaints.no_list_end(tokens, scalar)
+        raise schema_errors.no_list_end(tokens, scalar)
     tokens.at = at + 3
     return ast.Scalar(scalar, True, _optional(tokens), tokens.span(at))
 
@@ -221,13 +221,13 @@ def _enum(tokens: Tokens) -> ast.Enum:
         tokens.at += 1
         token = tokens.tokens[tokens.at]
         if _ENUM_VALUE.fullmatch(token) is None:
-            raise complaints.no_enum_value(tokens)
+            raise schema_errors.no_enum_value(tokens)
         if too_long(token):
-            raise complaints.name_too_long(tokens)
+            raise schema_errors.name_too_long(tokens)
         values.append(ast.Name(token, tokens.span_at(tokens.at)))
         tokens.at += 1
     if tokens.tokens[tokens.at] != ")":
-        raise complaints.no_separator(tokens, "value")
+        raise schema_errors.no_separator(tokens, "value")
     tokens.at += 1
     return ast.Enum(tuple(values), _optional(tokens), tokens.span(at))
 
@@ -248,7 +248,7 @@ def _type_annotations(tokens: Tokens, kind: str) -> tuple[ast.Annotation, ...]:
     while tokens.tokens[tokens.at] == "@":
         name = tokens.tokens[tokens.at + 1]
         if name == "card" or name in CONSTRAINTS:
-            raise complaints.misplaced_constraint(tokens, name, kind)
+            raise schema_errors.misplaced_constraint(tokens, name, kind)
         annotations.append(_annotation(tokens))
     return tuple(annotations)
 
@@ -258,7 +258,7 @@ def _annotation(tokens: Tokens) -> ast.Annotation:
     tokens.at = at + 1
     name = tokens.tokens[at + 1]
     if not is_ident(name):
-        raise complaints.no_annotation(tokens)
+        raise schema_errors.no_annotation(tokens)
     tokens.at = at + 2
     value = model = None
     if tokens.tokens[tokens.at] == "(":
@@ -278,7 +278,7 @@ def _model(tokens: Tokens) -> ast.Literal:
     _expect(tokens, "model", _MODEL_HINT)
     _expect(tokens, "=", _MODEL_HINT)
     if tokens.tokens[tokens.at][0] != '"':
-        raise complaints.no_value(tokens, EMBED)
+        raise schema_errors.no_value(tokens, EMBED)
     return _string(tokens)
 
 
@@ -289,9 +289,9 @@ def _literal(tokens: Tokens, name: str) -> ast.Literal:
         return _string(tokens)
     if token[0] in "-+.0123456789":
         if NUMBER.fullmatch(token) is None or len(token) > _NUMBER_CHARACTERS_MAX:
-            raise complaints.bad_number(tokens, at)
+            raise schema_errors.bad_number(tokens, at)
     elif not is_ident(token):
-        raise complaints.no_value(tokens, name)
+        raise schema_errors.no_value(tokens, name)
     tokens.at = at + 1
     return ast.Literal(token, False, tokens.span_at(at))
 
@@ -303,11 +303,11 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
     at = tokens.at
     name = tokens.tokens[at + 1]
     if kind == "interface" and name in CONSTRAINTS:
-        raise complaints.constraint_in_interface(tokens, name)
+        raise schema_errors.constraint_in_interface(tokens, name)
     if name not in CONSTRAINTS or tokens.tokens[at + 2] != "(":
-        raise complaints.no_constraint(tokens, kind)
+        raise schema_errors.no_constraint(tokens, kind)
     if kind == "edge" and name not in {"unique", "index"}:
-        raise complaints.edge_constraint(tokens, name)
+        raise schema_errors.edge_constraint(tokens, name)
     tokens.at = at + 3
     if name == "range":
         return _range(tokens, at)
@@ -318,7 +318,7 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
         tokens.at += 1
         columns.append(_column(tokens, name))
     if tokens.tokens[tokens.at] != ")":
-        raise complaints.no_separator(tokens, "column")
+        raise schema_errors.no_separator(tokens, "column")
     tokens.at += 1
     columns_kind = cast(Literal["key", "unique", "index"], name)
     return ast.Columns(columns_kind, tuple(columns), tokens.span(at))
@@ -328,7 +328,7 @@ def _column(tokens: Tokens, constraint: str) -> ast.Name:
     at = tokens.at
     token = tokens.tokens[at]
     if not is_ident(token):
-        raise complaints.no_column(tokens, constraint)
+        raise schema_errors.no_column(tokens, constraint)
     tokens.at = at + 1
     return ast.Name(token, new_span(Span, (tokens.starts[at], tokens.ends[at])))
 
@@ -336,18 +336,18 @@ def _column(tokens: Tokens, constraint: str) -> ast.Name:
 def _range(tokens: Tokens, at: int) -> ast.Range:
     property_ = _column(tokens, "range")
     if tokens.tokens[tokens.at] != ",":
-        raise complaints.no_comma(tokens, "range")
+        raise schema_errors.no_comma(tokens, "range")
     tokens.at += 1
     minimum = maximum = None
     if tokens.tokens[tokens.at] != "..":
         minimum = _number(tokens)
     if tokens.tokens[tokens.at] != "..":
-        raise complaints.no_dots(tokens, "range", str(minimum))
+        raise schema_errors.no_dots(tokens, "range", str(minimum))
     tokens.at += 1
     if tokens.tokens[tokens.at] != ")":
         maximum = _number(tokens)
     elif minimum is None:
-        raise complaints.no_bounds(tokens, "range", f"{property_.text}, 0..100")
+        raise schema_errors.no_bounds(tokens, "range", f"{property_.text}, 0..100")
     _expect(tokens, ")", f"Write @range({property_.text}, 0..100).")
     return ast.Range(property_, minimum, maximum, tokens.span(at))
 
@@ -355,7 +355,7 @@ def _range(tokens: Tokens, at: int) -> ast.Range:
 def _check(tokens: Tokens, at: int) -> ast.Check:
     property_ = _column(tokens, "check")
     if tokens.tokens[tokens.at] != ",":
-        raise complaints.no_comma(tokens, "check")
+        raise schema_errors.no_comma(tokens, "check")
     tokens.at += 1
     if tokens.tokens[tokens.at][0] != '"':
         hint = f'Patterns stand in double quotes: @check({property_.text}, "^[a-z]+$").'
@@ -378,13 +378,13 @@ def _string(tokens: Tokens) -> ast.Literal:
     at = tokens.at
     token = tokens.tokens[at]
     if is_broken(token):
-        raise complaints.broken_string(tokens, at)
+        raise schema_errors.broken_string(tokens, at)
     value = token[1:-1]
     if "\\" in token:
         try:
             value = json.loads(token)
         except ValueError:
-            raise complaints.broken_string(tokens, at) from None
+            raise schema_errors.broken_string(tokens, at) from None
         if _SURROGATE.search(value):
             raise fail(
                 tokens,
@@ -401,7 +401,7 @@ def _whole(tokens: Tokens, hint: str) -> int:
     if not (token.isascii() and token.isdigit()):
         raise unexpected(tokens, "a whole number", hint)
     if token[0] == "0" and token != "0":
-        raise complaints.bad_number(tokens, tokens.at)
+        raise schema_errors.bad_number(tokens, tokens.at)
     return cast(int, _number(tokens, INTEGER_MAX))
 
 
@@ -416,7 +416,7 @@ def _number(tokens: Tokens, whole_max: int = JSON_INTEGER_MAX) -> int | float:
         )
     match = NUMBER.fullmatch(token)
     if match is None:
-        raise complaints.bad_number(tokens, at)
+        raise schema_errors.bad_number(tokens, at)
     is_whole = match.lastindex is None
     is_long = len(token) > (20 if is_whole else _NUMBER_CHARACTERS_MAX)
     value: int | float = whole_max + 1 if is_long else int(token) if is_whole else float(token)

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.ir import constraint_order
-from mycel.schema.matching import Match, Matching, compare, may_hold
 from mycel.schema.model import (
     EMBED,
     KIP_NAME,
@@ -39,6 +38,7 @@ from mycel.schema.model import (
     kind_of_type,
     property_named,
 )
+from mycel.schema.schema_match import Match, Matching, compare, may_hold
 from mycel.schema.steps import (
     AddConstraint,
     AddProperty,

@@ -1,13 +1,13 @@
 """From a logical plan to one SQL statement.
 
-- `sources`     where rows come from: the live tables, or the state at a moment of the past
+- `state_tables`     where rows come from: the live tables, or the state at a moment of the past
 - `scope`       what each variable is at a place in the statement; bind parameters
 - `fields`      a part of an element as an expression: a value to compare, or a cell of the result
 - `conditions`  what must hold
 - `walks`       walks of many hops
-- `absence`     what a known element is not linked to
-- `selects`     a SELECT in the making
+- `negation`     what a known element is not linked to
+- `select_builder`     a SELECT in the making
 - `patterns`    blocks: joins in the planned order, attempts, walks
-- `totals`      aggregates and what rows are grouped by
+- `aggregates`      aggregates and what rows are grouped by
 - `compiler`    the whole: solutions, groups, order, limit, and how the cells are to be read
 """

@@ -13,12 +13,12 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
-from mycel.sql import totals
+from mycel.sql import aggregates
 from mycel.sql.fields import Access, Output
 from mycel.sql.patterns import Patterns
 from mycel.sql.scope import Bindings, Cell, CellKind, Scope
-from mycel.sql.selects import Select
-from mycel.sql.sources import Sources
+from mycel.sql.select_builder import Select
+from mycel.sql.state_tables import Sources
 from mycel.syntax.nodes import node
 
 LIMIT: Final = ir.Given("#limit", "number")
@@ -233,11 +233,11 @@ class _Compiler:
         return self._groups(select, lambda node: self._total(select, node))
 
     def _total(self, select: Select, node: ir.Total) -> str:
-        return totals.total(node, self._access(select, node.argument), exact=self.exact)
+        return aggregates.total(node, self._access(select, node.argument), exact=self.exact)
 
     def _is_json(self, node: ir.Total) -> bool:
         """Whether an aggregate is a JSON text."""
-        return self.exact and node.function in totals.EXTREMES
+        return self.exact and node.function in aggregates.EXTREMES
 
     def _groups(self, select: Select, total: Callable[[ir.Total], str]) -> tuple[str, list[Output]]:
         """What is grouped, in order; `total` says how an aggregate is made here."""
@@ -258,7 +258,7 @@ class _Compiler:
                 )
             )
         ]
-        groups = [totals.group_key(self._access(select, each)) for each in self._plain()]
+        groups = [aggregates.group_key(self._access(select, each)) for each in self._plain()]
         text = select.text(_columns(made))
         if groups:
             text += f" GROUP BY {', '.join(groups)}"
@@ -275,7 +275,7 @@ class _Compiler:
         merged: dict[ir.Total, str] = {}
         places = dict.fromkeys(each for each in asked if isinstance(each, ir.Total))
         for at, total in enumerate(places):
-            parts, merged[total] = totals.in_two_steps(
+            parts, merged[total] = aggregates.in_two_steps(
                 total, self._access(select, total.argument), f"t{at}", "s", exact=self.exact
             )
             columns += parts
@@ -283,7 +283,7 @@ class _Compiler:
         key = self.query.sort[0] if self.query.cut else None
         is_cut = self.limited and not self.patterns.sources.is_past
         if is_cut and key is not None and isinstance(first := key.output, ir.Total):
-            inner = totals.first_groups(
+            inner = aggregates.first_groups(
                 inner,
                 f"t{[*places].index(first)}",
                 f"{self.bindings.add(LIMIT)} + {self.bindings.add(OFFSET)}",
@@ -300,7 +300,7 @@ def _kept(cell: Cell, number: str) -> Cell:
 
 
 def _is_number(output: ir.Output) -> bool:
-    return isinstance(output, ir.Total) and output.function not in totals.EXTREMES
+    return isinstance(output, ir.Total) and output.function not in aggregates.EXTREMES
 
 
 def _is_name(output: ir.Output) -> bool:

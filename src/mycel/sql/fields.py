@@ -13,7 +13,7 @@ from typing import Final, Literal
 from mycel.ir import query as ir
 from mycel.model.names import is_identifier
 from mycel.sql.scope import Bindings, Cell
-from mycel.sql.sources import Sources
+from mycel.sql.state_tables import Sources
 from mycel.syntax.nodes import node
 
 AccessKind = Literal[

@@ -14,11 +14,11 @@ from typing import Final, assert_never
 from mycel.errors import InternalError
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, condition_variables
-from mycel.sql import absence, conditions, walks
+from mycel.sql import conditions, negation, walks
 from mycel.sql.fields import Access, Fields
 from mycel.sql.scope import Bindings, Cell, CellKind, Names, Scope
-from mycel.sql.selects import Select
-from mycel.sql.sources import Sources
+from mycel.sql.select_builder import Select
+from mycel.sql.state_tables import Sources
 
 TABLES_JOINED_MAX: Final = 40
 """Of SQLite's 64; room is left for what is joined only to be read."""
@@ -247,7 +247,7 @@ class Patterns:
             tests += self._among(row, atom.predicates)
             if self._is_eager:
                 select.fans.update(
-                    absence.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
+                    negation.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
                 )
             # The object first: that is the order in which the index by predicate gives new ones.
             for variable, column, kind in (
@@ -495,7 +495,7 @@ class Patterns:
 
     def _lack(self, select: Select, block: ir.Block) -> str:
         (exists,) = self._exist(select, (block,))
-        gathered = absence.gathered(block, select.scope, select.fans)
+        gathered = negation.gathered(block, select.scope, select.fans)
         if gathered is None:
             return f"NOT {exists}"
         fan, end = gathered

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
-from mycel.sql.sources import Sources
+from mycel.sql.state_tables import Sources
 from mycel.syntax.nodes import node
 
 LEVELS_MAX: Final = 5

@@ -19,9 +19,19 @@ import apsw
 
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
-from mycel.store import text
-from mycel.store.connections import FAILURES, Durability, MemoryUse, abandon, translate, translated
-from mycel.store.journal import Head
+from mycel.store.file.connections import (
+    FAILURES,
+    Durability,
+    MemoryUse,
+    abandon,
+    translate,
+    translated,
+)
+from mycel.store.file.rows import every
+from mycel.store.index import text
+from mycel.store.log.journal import Head
+from mycel.store.log.registry import Registry
+from mycel.store.log.trees import StateTrees
 from mycel.store.opening import (
     EXPECTANT,
     GENESIS,
@@ -30,12 +40,9 @@ from mycel.store.opening import (
     open_or_create,
     private_directory,
 )
-from mycel.store.reader import Reader
-from mycel.store.registry import Registry
-from mycel.store.rows import every
-from mycel.store.transaction import Guard, Transaction
-from mycel.store.trees import StateTrees
-from mycel.store.writer import Member, Writer
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Guard, Transaction
+from mycel.store.write.writer import Member, Writer
 
 IDLE_READERS_MAX: Final = 16
 

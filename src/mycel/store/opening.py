@@ -24,17 +24,17 @@ from mycel.errors import (
     NotADatabase,
 )
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
-from mycel.store import layout
-from mycel.store.connections import Durability, Location, MemoryUse, stamp_of, translated
-from mycel.store.cursors import Cursors
-from mycel.store.journal import Head
-from mycel.store.ledger import Ledger
-from mycel.store.locks import locked
-from mycel.store.registry import Registry
-from mycel.store.rows import first, only
-from mycel.store.transaction import Transaction
-from mycel.store.trees import StateTrees
+from mycel.store.file import layout
+from mycel.store.file.connections import Durability, Location, MemoryUse, stamp_of, translated
+from mycel.store.file.cursors import Cursors
+from mycel.store.file.locks import locked
+from mycel.store.file.rows import first, only
+from mycel.store.log.journal import Head
+from mycel.store.log.registry import Registry
+from mycel.store.log.trees import StateTrees
 from mycel.store.upgrades import format_of, refuse_newer, upgrade
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.transaction import Transaction
 
 MEMORY: Final = ":memory:"
 GENESIS: Final = "genesis"

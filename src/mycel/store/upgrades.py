@@ -23,14 +23,15 @@ from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Namespace
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.records import natural_key, record_hash
-from mycel.store import layout, link_ends, text
-from mycel.store.audit import Auditor
-from mycel.store.cursors import Cursors
-from mycel.store.journal import Head
-from mycel.store.ledger import Ledger
-from mycel.store.registry import Registry
-from mycel.store.rows import only
-from mycel.store.trees import FOLD_CHANGES_MAX, Changes, StateTrees
+from mycel.store.file import layout
+from mycel.store.file.cursors import Cursors
+from mycel.store.file.rows import only
+from mycel.store.index import link_ends, text
+from mycel.store.log.audit import Auditor
+from mycel.store.log.journal import Head
+from mycel.store.log.registry import Registry
+from mycel.store.log.trees import FOLD_CHANGES_MAX, Changes, StateTrees
+from mycel.store.write.ledger import Ledger
 
 _PRESENT_TREES_SINCE: Final = 4
 HEAD_IN_TX_SINCE: Final = 5

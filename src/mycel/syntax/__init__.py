@@ -7,6 +7,6 @@ Modules, lowest first:
 - `diagnostics`  errors that show where in a text they are
 - `tokens`       a text as tokens
 - `strings`      strings as JSON writes them, and where one breaks
-- `collecting`   pausing the collector of cycles for large trees
+- `gc_pause`   pausing the collector of cycles for large trees
 - `regex`        regular expressions in linear time
 """

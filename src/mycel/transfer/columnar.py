@@ -14,13 +14,13 @@ from typing import Any, Final
 from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.arrow import pyarrow
 from mycel.schema.model import PropertyType
-from mycel.schema.values import BadValue, from_python
-from mycel.transfer.complaints import Refused, Unit, placed_once, refuse
+from mycel.schema.property_values import BadValue, from_python
 from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
-from mycel.transfer.rows import Row
+from mycel.transfer.load_errors import Refused, Unit, placed_once, refuse
+from mycel.transfer.load_targets import Target, Targets
+from mycel.transfer.source_rows import Row
 from mycel.transfer.streams import Stream
-from mycel.transfer.targets import Target, Targets
 
 BATCH_ROWS: Final = 8192
 

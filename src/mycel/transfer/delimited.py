@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
-from mycel.schema.values import BadValue, from_text
-from mycel.transfer.complaints import Refused, placed, placed_once, refuse
+from mycel.schema.property_values import BadValue, from_text
 from mycel.transfer.jsonl import flat
-from mycel.transfer.rows import Row
+from mycel.transfer.load_errors import Refused, placed, placed_once, refuse
+from mycel.transfer.load_targets import EdgeTarget, Target, Targets
+from mycel.transfer.source_rows import Row
 from mycel.transfer.streams import LineSource, Stream
-from mycel.transfer.targets import EdgeTarget, Target, Targets
 
 _DELIMITERS: Final = ";\t|,"
 _IDENTITY: Final = ("id", "src", "dst", "from", "to")

@@ -33,11 +33,11 @@ from mycel.errors import (
 from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
-from mycel.schema.values import BadValue, from_python, shown
-from mycel.transfer.complaints import Refused, Unit, refuse
-from mycel.transfer.rows import EdgeRow, End, NodeRow, Row, end_shown
+from mycel.schema.property_values import BadValue, from_python, shown
+from mycel.transfer.load_errors import Refused, Unit, refuse
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets, wire
+from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, end_shown
 from mycel.transfer.streams import LineSource, Stream
-from mycel.transfer.targets import EdgeTarget, NodeTarget, Target, Targets, wire
 
 _NODE_KEYS: Final = frozenset(("type", "data", "id", "name", "metadata"))
 _EDGE_KEYS: Final = frozenset(("edge", "from", "to", "data", "id", "metadata", "weight"))

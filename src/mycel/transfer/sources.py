@@ -11,13 +11,13 @@ from mycel.errors import InvalidValueType
 from mycel.model.names import kind_of
 from mycel.transfer import columnar
 from mycel.transfer.columnar import Columnar
-from mycel.transfer.complaints import Refused, Unit
 from mycel.transfer.delimited import Delimited
 from mycel.transfer.formats import DELIMITERS, Format, is_gzip, needed_format, without_gzip
 from mycel.transfer.jsonl import JsonLines, Mappings
-from mycel.transfer.rows import Row
+from mycel.transfer.load_errors import Refused, Unit
+from mycel.transfer.load_targets import Targets
+from mycel.transfer.source_rows import Row
 from mycel.transfer.streams import Stream
-from mycel.transfer.targets import Targets
 
 _WHAT: Final = (
     "Pass a path, several of them, an open file, dictionaries, or a table of pyarrow or pandas."

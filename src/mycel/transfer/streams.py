@@ -17,8 +17,8 @@ from typing import IO, Any, Final
 
 from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
-from mycel.transfer.complaints import Unit, placed
 from mycel.transfer.formats import GZIP, is_gzip
+from mycel.transfer.load_errors import Unit, placed
 
 _MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"

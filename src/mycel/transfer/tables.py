@@ -22,9 +22,9 @@ from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import ENDS, PropertyType
+from mycel.transfer.graph_rows import Edge, Name, Node, Unloading
 from mycel.transfer.jsonl import ATTRIBUTES, END_TYPES
-from mycel.transfer.targets import EdgeTarget, NodeTarget, Target
-from mycel.transfer.unloading import Edge, Name, Node, Unloading
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

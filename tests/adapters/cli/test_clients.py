@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from mycel.cli import clients, databases, jsonc, serve
-from mycel.cli.context import Place
+from mycel.cli import clients, jsonc
+from mycel.cli.commands import databases, serve
+from mycel.cli.frame.context import Place
 from tests.adapters.cli.conftest import Run, needs_posix
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mycel.cli import databases
+from mycel.cli.commands import databases
 from tests.adapters.cli.conftest import Done, Run
 from tests.unit.store.given import old_file
 
@@ -36,7 +36,7 @@ def test_the_doctor_finds_a_sound_database_well(
 ) -> None:
     # What clients on this machine know is not looked at, nor who listens here.
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    monkeypatch.setattr("mycel.cli.serve.PORT", 0)
+    monkeypatch.setattr("mycel.cli.commands.serve.PORT", 0)
     done = run("doctor")
     assert done.status == 0
     assert all(line.startswith("ok  ") for line in done.lines)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mycel.cli.editing import (
+from mycel.cli.session.line_editor import (
     Known,
     indent_of_closing,
     is_complete,

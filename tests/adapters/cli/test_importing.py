@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.knowledge.memory.graph import Memory
+from mycel.knowledge.memory.memory_server import Memory
 from tests.adapters.cli.conftest import Run
 
 LINES = [

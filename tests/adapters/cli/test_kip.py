@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import mycel
-import mycel.store.reader
-from mycel.cli import labels
-from mycel.cli.answers import statement_lines, text
+import mycel.store.query.reader
+from mycel.cli.frame import labels
+from mycel.cli.frame.kip_output import statement_lines, text
 from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
 
 pytestmark = pytest.mark.usefixtures("garden")
@@ -475,7 +475,7 @@ def test_a_command_can_be_interrupted_while_it_runs(
         return 0.0
 
     # The engine looks at the clock while SQLite works.
-    monkeypatch.setattr(mycel.store.reader, "monotonic", interrupt)
+    monkeypatch.setattr(mycel.store.query.reader, "monotonic", interrupt)
     done = run("kip", SLOW)
     assert done.status == 130
     assert done.stderr.strip() == "Interrupted."

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mycel.cli.context import Session
-from mycel.cli.folders import hashed_name
+from mycel.cli.frame.context import Session
+from mycel.cli.frame.folders import hashed_name
 from tests.adapters.cli.conftest import Run
 
 

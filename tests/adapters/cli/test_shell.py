@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import mycel
-import mycel.store.reader
-from mycel.cli.editing import is_complete
-from mycel.cli.shell import Shell
+import mycel.store.query.reader
+from mycel.cli.session.line_editor import is_complete
+from mycel.cli.session.shell import Shell
 from tests.adapters.cli.conftest import Terminal, needs_posix
 from tests.adapters.cli.test_kip import NAMES, RENAME, SLOW
 
@@ -282,7 +282,7 @@ def test_a_command_that_runs_can_be_interrupted_without_ending_the_session(
         return 0.0
 
     with monkeypatch.context() as patched:
-        patched.setattr(mycel.store.reader, "monotonic", interrupt)
+        patched.setattr(mycel.store.query.reader, "monotonic", interrupt)
         assert shell.take(SLOW)
     assert capsys.readouterr().err == "Interrupted.\n"
     shell.take(NAMES)

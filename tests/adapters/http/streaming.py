@@ -14,7 +14,7 @@ from starlette.routing import Route
 import mycel
 from mycel.http.app import Door, build_app
 from mycel.http.policy import Policy
-from mycel.http.serving import bind, resolve, run, url_of
+from mycel.http.server import bind, resolve, run, url_of
 
 LIVES: list[str] = []
 

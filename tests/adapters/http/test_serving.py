@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import mycel
-from mycel.http.serving import bind, is_loopback, resolve
+from mycel.http.server import bind, is_loopback, resolve
 from tests.adapters.http.conftest import (
     NAMES,
     Server,

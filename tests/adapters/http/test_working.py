@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from mycel.errors import ExecutionTimeout
-from mycel.http.working import Workers
+from mycel.http.worker_pool import Workers
 
 
 def test_the_result_comes_back_and_errors_do() -> None:

@@ -17,7 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 import mycel
-from mycel.knowledge.memory.importing import import_memory
+from mycel.knowledge.memory.file_import import import_memory
 
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.mcp.language import CHEAT_SHEET
+from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.prompts import instructions
 from mycel.mcp.reference import reference
-from mycel.mcp.tools import TOOLS, offered
+from mycel.mcp.tool_list import TOOLS, offered
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "mcp.md"
 

@@ -11,12 +11,12 @@ from mcp.server.lowlevel import Server
 
 import mycel
 from mycel.errors import MycelError
-from mycel.knowledge.context import Contexts
+from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp import tools
-from mycel.mcp.desk import Call
+from mycel.mcp import tool_list
 from mycel.mcp.results import Answer
 from mycel.mcp.server import build_server
+from mycel.mcp.tool_context import Call
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_only_tools_with_a_context_take_a_handle(server: Server) -> None:
         async with Client(server) as client:
             listed = (await client.list_tools()).tools
         taking = [each for each in listed if "context_id" in each.input_schema["properties"]]
-        assert {each.name for each in taking} == {t.name for t in tools.TOOLS if t.has_context}
+        assert {each.name for each in taking} == {t.name for t in tool_list.TOOLS if t.has_context}
 
     anyio.run(story)
 
@@ -124,7 +124,7 @@ def test_a_long_call_that_is_cancelled_stops_and_the_server_lives_on(
         finally:
             ended.set()
 
-    object.__setattr__(tools.BOOTSTRAP, "run", endless)
+    object.__setattr__(tool_list.BOOTSTRAP, "run", endless)
     try:
 
         async def story() -> None:
@@ -138,10 +138,10 @@ def test_a_long_call_that_is_cancelled_stops_and_the_server_lives_on(
 
         anyio.run(story)
     finally:
-        object.__setattr__(tools.BOOTSTRAP, "run", BOOTSTRAP_RUN)
+        object.__setattr__(tool_list.BOOTSTRAP, "run", BOOTSTRAP_RUN)
 
 
-BOOTSTRAP_RUN = tools.BOOTSTRAP.run
+BOOTSTRAP_RUN = tool_list.BOOTSTRAP.run
 
 
 def test_without_a_root_no_file_is_read_and_nothing_is_bootstrapped(knowledge: Knowledge) -> None:

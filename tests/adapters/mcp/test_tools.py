@@ -8,7 +8,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import mycel
-from mycel.mcp.tools import TOOLS
+from mycel.mcp.tool_list import TOOLS
 from tests.adapters.mcp.clients import Session, connected
 
 

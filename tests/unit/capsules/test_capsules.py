@@ -9,7 +9,7 @@ from mycel import capsules
 from mycel.kip import ast, parse
 from mycel.kip import format as format_command
 from mycel.schema.definitions import check_values, concept_definition, missing, unexpected
-from mycel.store.layout import BUILT_IN_PREDICATES
+from mycel.store.file.layout import BUILT_IN_PREDICATES
 
 FOUNDATION = {
     ("$ConceptType", "$ConceptType"),

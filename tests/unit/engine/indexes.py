@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mycel
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 
 
 def define_indexes(db: mycel.Nexus, owner: str, **properties: bool) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine import advice as advice_module
-from mycel.engine.advice import ADVICE_MAX, LOOKS_MAX, NAMES_COMPARED_MAX
-from mycel.store.reader import Reader
+from mycel.engine import empty_result_advice as advice_module
+from mycel.engine.empty_result_advice import ADVICE_MAX, LOOKS_MAX, NAMES_COMPARED_MAX
+from mycel.store.query.reader import Reader
 
 COMPOSER = {
     "instance_schema": {

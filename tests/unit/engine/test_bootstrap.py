@@ -8,8 +8,8 @@ import pytest
 import mycel
 from mycel import capsules
 from mycel.engine.bootstrap import Applied, apply, bootstrap
-from mycel.engine.constraints import SchemaGuard
-from mycel.engine.protection import ProtectionGuard
+from mycel.engine.definition_guard import SchemaGuard
+from mycel.engine.protection_guard import ProtectionGuard
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.errors import NotFound, TypeMismatch

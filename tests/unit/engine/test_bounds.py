@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import mycel
-from mycel.engine.paging import cursor_after, place_of
+from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.errors import DuplicateExists, InvalidSyntax
 
 MANY = 'FIND(?s.name) WHERE { ?s {type: "Stone"} } LIMIT :n'

@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.engine.bootstrap import apply
-from mycel.engine.constraints import WARNINGS_MAX, SchemaGuard
+from mycel.engine.definition_guard import WARNINGS_MAX, SchemaGuard
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
 

@@ -14,9 +14,9 @@ import apsw
 import pytest
 
 import mycel
-from mycel.engine.prepared import COMMANDS_CACHED_MAX
+from mycel.engine.plan_cache import COMMANDS_CACHED_MAX
 from mycel.errors import ImmutableTarget, TypeMismatch
-from mycel.store import connections
+from mycel.store.file import connections
 from tests.unit.engine.town import towns
 from tests.unit.store.given import assert_sound
 

@@ -23,7 +23,7 @@ from mycel.errors import (
 from mycel.kip import ast, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
-from mycel.store.rows import every
+from mycel.store.file.rows import every
 from tests.unit.engine.meta import garden, run
 
 DEFINITIONS = """EXPORT ?d WHERE {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.engine import find as find_module
-from mycel.engine.paging import cursor_after
+from mycel.engine.page_cursor import cursor_after
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format  # noqa: A004  The verb of the stage.
 from tests.properties.kip_commands import CORE, VOCABULARY, Command, changes, finds, graphs

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.matching import targets
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets
 from mycel.kip import ast, parse
-from mycel.store.statistics import SAMPLE, VALUES, StoreStatistics
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.statistics import SAMPLE, VALUES, StoreStatistics
+from mycel.store.query.vocabulary import Vocabulary
 from tests.unit.engine.indexes import define_indexes
 from tests.unit.engine.town import counted_plannings
 from tests.unit.plan.compiled import rows

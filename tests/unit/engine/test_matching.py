@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import mycel
-from mycel.engine.matching import targets
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets
 from mycel.errors import TypeMismatch, UnknownReference
 from mycel.kip import ast, parse
 from tests.unit.engine.town import towns

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.typed import APPLYING
+from mycel.engine.schema_guard import APPLYING
 
 NOON = "2024-01-31T12:00:00Z"
 TIMES = {

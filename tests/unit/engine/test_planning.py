@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.planning import GROWTH_MAX, SMALL, expression_name
+from mycel.engine.planner import GROWTH_MAX, SMALL, expression_name
 from mycel.kip import ast, parse
 from tests.unit.engine.town import counted_plannings, towns
 

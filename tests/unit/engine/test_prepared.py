@@ -15,7 +15,7 @@ import pytest
 
 import mycel
 from mycel.engine import engine as engine_module
-from mycel.engine.prepared import COMMANDS_CACHED_MAX, PLANS_PER_COMMAND_MAX
+from mycel.engine.plan_cache import COMMANDS_CACHED_MAX, PLANS_PER_COMMAND_MAX
 from mycel.errors import InvalidSyntax, InvalidValueType, TypeMismatch, UnknownReference
 from tests.unit.engine.town import counted_plannings, towns
 

@@ -11,8 +11,8 @@ import mycel
 from mycel.engine import primer as primers
 from mycel.engine.primer import IDENTITY_BYTES_MAX, NO_DOMAIN, PRIMER_BYTES_MAX
 from mycel.kip import parse
-from mycel.store import survey
 from mycel.store.database import Store
+from mycel.store.query import summary
 from tests.unit.engine.meta import garden, run
 
 
@@ -150,7 +150,7 @@ def test_types_and_predicates_are_told_with_sizes_ends_and_meaning(db: mycel.Nex
 
 def test_totals_agree_with_the_graph(db: mycel.Nexus) -> None:
     with db._store.reading() as reader:
-        concepts, links = survey.totals(reader.connection)
+        concepts, links = summary.totals(reader.connection)
     told = primer(db)["nexus"]
     assert (told["concepts"], told["links"]) == (concepts, links)
     assert told["concept_types"] == len(run(db, "DESCRIBE CONCEPT TYPES").result)
@@ -242,8 +242,8 @@ def test_counts_of_a_large_graph_are_estimates_and_say_so(
         tx.put_propositions(
             mycel.PropositionRow(one, "grows_beside", other, {}) for one, other in pairwise(ids)
         )
-    monkeypatch.setattr(survey, "COUNTED_ROWS_MAX", 200)
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(summary, "COUNTED_ROWS_MAX", 200)
+    monkeypatch.setattr(summary, "SAMPLE_ROWS", 300)
     told = primer(db)
     tools = next(each for each in told["concept_types"] if each["name"] == "Tool")
     assert tools["about_instances"] == pytest.approx(900, rel=0.1)
@@ -281,7 +281,7 @@ def test_more_domains_than_are_listed_are_announced(
 def test_members_beyond_the_bound_are_told_as_a_minimum(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey, "DEGREE_MAX", 2)
+    monkeypatch.setattr(summary, "DEGREE_MAX", 2)
     told = run(db, "DESCRIBE DOMAINS").result
     (garden_,) = [each for each in told if each["name"] == "Gardening"]
     assert garden_["members_at_least"] == 2

@@ -7,7 +7,7 @@ import pytest
 
 import mycel
 from mycel.engine.bootstrap import bootstrap
-from mycel.engine.protection import (
+from mycel.engine.protection_guard import (
     ACTORS,
     DEFINITIONS,
     FOUNDATION,

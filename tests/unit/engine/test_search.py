@@ -14,7 +14,8 @@ from mycel.errors import (
     TypeMismatch,
     UnknownReference,
 )
-from mycel.store import candidates, lookup, text
+from mycel.store.index import candidates, text
+from mycel.store.query import lookup
 from tests.unit.engine.meta import garden, run
 
 

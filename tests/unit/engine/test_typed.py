@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine import typed
+from mycel.engine import schema_guard
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
@@ -317,7 +317,7 @@ def test_a_bulk_put_is_counted_as_a_whole(db: mycel.Nexus) -> None:
 def test_very_many_sources_are_counted_in_one_pass(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typed, "PROBED_MAX", 1)
+    monkeypatch.setattr(schema_guard, "PROBED_MAX", 1)
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     places = cities(db)
     rows = [mycel.PropositionRow(who, "Likes", p) for p in places[:2] for who in (ada, bob)]

@@ -15,7 +15,7 @@ from mycel.errors import (
     UnknownReference,
 )
 from mycel.store.database import Store
-from mycel.store.guards import Change
+from mycel.store.write.guards import Change
 from tests.unit.engine.commands import Graph
 
 

@@ -20,8 +20,8 @@ from mycel.errors import (
     UnknownReference,
     VersionConflict,
 )
-from mycel.store.guards import Change
-from mycel.store.transaction import Transaction
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
 from tests.unit.engine.commands import Graph
 
 RIVER = """

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.typed import LOADING
-from mycel.engine.violations import LISTED_MAX, SHOWN_MAX, apart, entry, together
+from mycel.engine.schema_guard import LOADING
+from mycel.engine.violation_list import LISTED_MAX, SHOWN_MAX, apart, entry, together
 from mycel.errors import ConstraintViolation, MycelError
 
 SCHEMA = """

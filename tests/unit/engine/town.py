@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine.planning import Planner
+from mycel.engine.planner import Planner
 
 
 def towns(count: int = 5, *, path: str = ":memory:", timeout_s: float = 30.0) -> mycel.Nexus:

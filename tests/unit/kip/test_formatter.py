@@ -3,7 +3,7 @@
 import pytest
 
 from mycel.kip import ast, format, parse  # noqa: A004  The verb of the stage.
-from mycel.kip.rendering import WIDTH, quoted
+from mycel.kip.fragments import WIDTH, quoted
 from tests.unit.kip.refusals import filtered, where, with_value
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mycel.kip import format, parse  # noqa: A004  The verb of the stage.
-from mycel.kip.foreign import KEYWORDS, STATEMENTS
+from mycel.kip.foreign_words import KEYWORDS, STATEMENTS
 from mycel.model import limits
 
 PAGE = (Path(__file__).parents[3] / "docs" / "kip-grammar.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import pytest
 
 from mycel.errors import InvalidSyntax
 from mycel.kip import parse
-from mycel.store.vocabulary import undefined
+from mycel.store.query.vocabulary import undefined
 from tests.unit.kip.refusals import filtered, marked, refusal, where, with_value
 
 QUERY = 'FIND(?c) WHERE { ?c {type: "Composer"} }'

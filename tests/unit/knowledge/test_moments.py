@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import mycel
-from mycel.knowledge.nodes import NewNode, NewRelation, Node, Relation
+from mycel.knowledge.node_values import NewNode, NewRelation, Node, Relation
 from mycel.store.database import Store
-from mycel.store.reader import Reader
+from mycel.store.query.reader import Reader
 
 
 @pytest.fixture

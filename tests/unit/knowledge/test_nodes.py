@@ -22,7 +22,7 @@ from mycel.errors import (
     SchemaError,
     VersionConflict,
 )
-from mycel.knowledge.nodes import Removed
+from mycel.knowledge.node_values import Removed
 
 
 def entries(db: Nexus) -> int:

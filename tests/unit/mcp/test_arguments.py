@@ -12,7 +12,7 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.mcp.arguments import check
-from mycel.mcp.tools import TOOLS
+from mycel.mcp.tool_list import TOOLS
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

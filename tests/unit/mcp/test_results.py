@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.errors import InternalError
-from mycel.mcp import envelopes
+from mycel.mcp import kip_responses
 from mycel.mcp.results import (
     TEXT_TOKENS_MAX,
     Answer,
@@ -78,7 +78,7 @@ def test_columns_are_cut_at_the_same_row(widths: tuple[int, ...]) -> None:
     wide = [["y" * width for _ in range(3000)] for width in widths]
     expressions = ", ".join(["?x.name"] * len(wide))
     request = {"command": f"FIND({expressions}) WHERE {{ ?x {{type: 'T'}} }}".replace("'", '"')}
-    told = envelopes.answer(request, {"result": wide, "next_cursor": "abc"})
+    told = kip_responses.answer(request, {"result": wide, "next_cursor": "abc"})
     assert told.data is not None
     lengths = {len(column) for column in told.data["result"]}
     assert len(lengths) == 1
@@ -89,7 +89,9 @@ def test_columns_are_cut_at_the_same_row(widths: tuple[int, ...]) -> None:
 def test_every_response_of_a_batch_gets_its_share() -> None:
     large = {"result": ["x" * 1000] * 500}
     request = {"commands": ["SEARCH CONCEPT :a", {"command": "DESCRIBE PRIMER"}, "FIND("]}
-    told = envelopes.answer(request, {"result": [large, large, {"error": {"code": "KIP_1001"}}]})
+    told = kip_responses.answer(
+        request, {"result": [large, large, {"error": {"code": "KIP_1001"}}]}
+    )
     assert told.data is not None
     first, second, third = told.data["result"]
     assert 1 < len(first["result"]) < 500

@@ -10,7 +10,7 @@ import pytest
 import mycel
 from mycel import schema
 from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, TypeMismatch
-from mycel.schema.stored import declaration
+from mycel.schema.stored_declaration import declaration
 from tests.unit.store.given import problems
 
 PEOPLE = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.migration import applying
+from mycel.migration import apply
 from mycel.migration.consent import Consent
 from mycel.schema import load
 from mycel.schema.catalog import Catalog
@@ -48,13 +48,13 @@ def test_a_plan_that_looks_at_the_data_is_made_once(
         made.append(desired)
         return plan(accepted, desired, **options)
 
-    monkeypatch.setattr(applying, "plan", counted)
+    monkeypatch.setattr(apply, "plan", counted)
     assert db.schema.plan("node Once { x: I32 }").supported
     assert len(made) == 1
 
 
 def test_a_plan_is_made_again_when_the_schema_has_changed_meanwhile(db: mycel.Nexus) -> None:
     wanted = load("node Once { x: I32? }")
-    earlier = applying.plan_for(db._store, wanted, Consent())
+    earlier = apply.plan_for(db._store, wanted, Consent())
     db.schema.apply("node Once { x: I32? }")
-    assert applying.plan_for(db._store, wanted, Consent(), earlier).plan.changes == ()
+    assert apply.plan_for(db._store, wanted, Consent(), earlier).plan.changes == ()

@@ -9,7 +9,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation
-from mycel.migration import fitting
+from mycel.migration import data_violations
 
 LOOSE = """
 node A { x: I32?  ok: Bool?  code: String? }
@@ -91,7 +91,7 @@ def test_values_beyond_those_that_are_looked_for_are_said_to_be_more(
     schema = LOOSE.replace("x: I32?", "x: I32? @unique")
     assert "(and 3 more)" in refused(db, schema)["reason"]
     assert "has_more" not in refused(db, schema)
-    monkeypatch.setattr(fitting, "CONFLICTS_MAX", 3)
+    monkeypatch.setattr(data_violations, "CONFLICTS_MAX", 3)
     step = refused(db, schema)
     assert (step["violation_count"], step["has_more"]) == (3, True)
     assert "(and more than 2 others)" in step["reason"]

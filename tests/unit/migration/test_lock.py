@@ -11,7 +11,7 @@ import pytest
 
 from mycel.errors import DatabaseError, SchemaApplyInProgress
 from mycel.migration.lock import SUFFIX, schema_apply_lock
-from mycel.store import locks
+from mycel.store.file import locks
 
 HOLD = """
 import sys

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mycel.engine.prepared import Binder
+from mycel.engine.plan_cache import Binder
 from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast, parse
@@ -14,9 +14,9 @@ from mycel.plan.bind import Bound, bind_find
 from mycel.plan.catalog import Entries, PredicateFacts, PropertySlot, Spread
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
-from mycel.store.reader import Reader
-from mycel.store.statistics import StoreStatistics
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.reader import Reader
+from mycel.store.query.statistics import StoreStatistics
+from mycel.store.query.vocabulary import Vocabulary
 
 
 class Words:

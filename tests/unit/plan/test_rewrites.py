@@ -20,7 +20,7 @@ from mycel.plan.bind import bind_find
 from mycel.plan.catalog import Spread
 from mycel.plan.rewrites import PASSES, rewrite
 from mycel.plan.rewrites.order_joins import EXACT_MAX
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.vocabulary import Vocabulary
 from tests.golden.plan.harbour import harbour as filled_harbour
 from tests.properties.kip_commands import (
     CORE,

@@ -234,7 +234,7 @@ def test_types_and_properties_are_numbered_by_hashes_of_their_names() -> None:
 
 
 def test_names_whose_hashes_collide_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mycel.schema.building.type_id", lambda kind, name: 7)
+    monkeypatch.setattr("mycel.schema.builder.type_id", lambda kind, name: 7)
     with pytest.raises(SchemaError, match="Q and P have the same number") as caught:
         load("node P {} node Q {}")
     assert caught.value.data["column"] == 16
@@ -242,7 +242,7 @@ def test_names_whose_hashes_collide_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_properties_whose_hashes_collide_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mycel.schema.bodies.fnv1a", lambda text, start=0: 7)
+    monkeypatch.setattr("mycel.schema.declaration_bodies.fnv1a", lambda text, start=0: 7)
     with pytest.raises(SchemaError, match="b and a have the same number"):
         load("node P { a: I32 b: I32 }")
     with pytest.raises(SchemaError, match="b and a have the same number"):

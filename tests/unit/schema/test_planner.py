@@ -10,9 +10,9 @@ import pytest
 from mycel import schema
 from mycel.schema import ir
 from mycel.schema.catalog import Catalog, Dropped
-from mycel.schema.descriptions import describe
 from mycel.schema.model import Key, NodeType, Property, PropertyType
 from mycel.schema.planner import Plan, plan
+from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import AddProperty, RestoreType
 
 EMPTY = Catalog()

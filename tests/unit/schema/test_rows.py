@@ -17,7 +17,7 @@ from mycel.schema.model import (
     Scalar,
     Unique,
 )
-from mycel.schema.rows import RowRules, row_rules
+from mycel.schema.row_rules import RowRules, row_rules
 
 
 def prop(name: str, scalar: Scalar, default: str | None = None, **said: Any) -> Property:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.schema.slips import SLIPS_MAX, slips, undefined_ends
+from mycel.schema.definition_lint import SLIPS_MAX, slips, undefined_ends
 
 
 def of_type(**attributes: Any) -> list[str]:

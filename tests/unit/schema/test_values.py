@@ -11,7 +11,7 @@ import pytest
 
 from mycel.schema.float32 import SINGLE_MAX
 from mycel.schema.model import Annotation, Property, PropertyType, Scalar
-from mycel.schema.values import (
+from mycel.schema.property_values import (
     BadValue,
     UnknownEnumValue,
     canonical,

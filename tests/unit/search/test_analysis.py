@@ -20,7 +20,7 @@ from mycel.search.analysis import (
     prepare,
     terms_of,
 )
-from mycel.store import layout
+from mycel.store.file import layout
 
 
 def found(question: str, documents: Iterable[str]) -> list[str]:

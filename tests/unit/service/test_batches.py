@@ -12,8 +12,8 @@ import pytest
 
 import mycel
 from mycel.errors import CommitUncertain
-from mycel.store import writer
-from mycel.store.writer import GROUP_SIZE_MAX, Writer
+from mycel.store.write import writer
+from mycel.store.write.writer import GROUP_SIZE_MAX, Writer
 
 TYPES = 'UPSERT { CONCEPT { {type: "$ConceptType", name: "River"} } }'
 PUT = 'UPSERT { CONCEPT { {type: "River", name: :name} SET ATTRIBUTES { km: :km } } }'

@@ -17,7 +17,7 @@ from mycel.errors import ConstraintViolation, InvalidId, NotFound, ResourceExhau
 from mycel.kip import is_write, parse
 from mycel.model.limits import BATCH_COMMANDS_MAX, COMMAND_BYTES_MAX
 from mycel.service.envelope import Response, respond
-from mycel.store.writer import Member
+from mycel.store.write.writer import Member
 
 FIND = 'FIND(?x) WHERE { ?x {type: "Plant"} }'
 DESCRIBE = "DESCRIBE PRIMER"

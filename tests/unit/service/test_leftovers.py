@@ -5,22 +5,22 @@ from itertools import accumulate
 
 import pytest
 
-from mycel.service import leftovers
-from mycel.service.leftovers import TIDY_AFTER_S, Leftovers
+from mycel.service import malloc_trim
+from mycel.service.malloc_trim import TIDY_AFTER_S, Leftovers
 
 
 @pytest.fixture
 def given_back(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list that grows each time memory is given back."""
     times: list[int] = []
-    monkeypatch.setattr(leftovers, "_way_to_give_back", lambda: lambda: times.append(1))
+    monkeypatch.setattr(malloc_trim, "_way_to_give_back", lambda: lambda: times.append(1))
     return times
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, *took_s: float) -> None:
     """Calls that take so long, one after the other."""
     moments: Iterator[float] = accumulate(each for took in took_s for each in (0.0, took))
-    monkeypatch.setattr(leftovers, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(malloc_trim, "monotonic", lambda: next(moments))
 
 
 def test_short_calls_are_added_up_until_it_is_time(
@@ -50,9 +50,9 @@ def test_a_long_call_that_fails_leaves_nothing_behind_either(
 
 
 def test_giving_back_does_no_harm_on_this_machine() -> None:
-    leftovers._way_to_give_back()()
+    malloc_trim._way_to_give_back()()
 
 
 def test_where_the_library_cannot_do_it_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "elsewhere")
-    assert leftovers._way_to_give_back()() is None
+    assert malloc_trim._way_to_give_back()() is None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mycel.errors import DatabaseError
-from mycel.service.presence import Presence
+from mycel.service.file_presence import Presence
 
 
 def test_a_file_in_its_place_is_fine(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.sql.absence import FEW
+from mycel.sql.negation import FEW
 
 Links = set[tuple[int, int]]
 

@@ -10,7 +10,8 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, TypeMismatch
-from mycel.store import ledger, memory, properties
+from mycel.store.index import properties, write_cache
+from mycel.store.write import ledger
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -326,7 +327,7 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
-        (memory, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
+        (write_cache, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
         (ledger, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
         (properties, "HELD_MAX", 2_000),
         (properties, "PROBED_MAX", 500),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
-from mycel.store.functions import (
+from mycel.store.file.functions import (
     compare,
     digits,
     json_equal,

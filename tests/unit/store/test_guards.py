@@ -15,7 +15,7 @@ from mycel.errors import (
     VersionConflict,
 )
 from mycel.store.database import Store
-from mycel.store.purge import purge
+from mycel.store.write.purge import purge
 from tests.unit.store.given import EVENT, FACT, Clock, assert_sound, dump, number_of
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.store.layout import OBJECT_SIDE, SUBJECT_SIDE
+from mycel.store.file.layout import OBJECT_SIDE, SUBJECT_SIDE
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, raw
 
 

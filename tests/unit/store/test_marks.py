@@ -1,4 +1,4 @@
-from mycel.store.marks import LinkMarks, Marks
+from mycel.store.write.bitset import LinkMarks, Marks
 
 
 def test_only_what_was_added_is_in_it() -> None:

@@ -365,7 +365,7 @@ def test_concepts_that_move_together_move_in_their_order(db: mycel.Nexus) -> Non
 def test_many_links_are_settled_a_part_at_a_time_and_each_once(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mycel.store.rekey.CHUNK_LINKS", 3)
+    monkeypatch.setattr("mycel.store.write.rekey.CHUNK_LINKS", 3)
     made = a_ring(db, 20)
     first = next(db.edges_out(made[0])).id
     about = add(db, first, "caused_by", made[9])

@@ -7,7 +7,7 @@ import pytest
 import mycel
 from mycel.errors import DatabaseCorrupt, ResourceExhausted
 from mycel.model.limits import JSON_DEPTH_MAX
-from mycel.store.nested import inside_out
+from mycel.store.log.topological import inside_out
 from tests.unit.store.given import FACT, assert_sound, raw
 
 DEEP = 1_200

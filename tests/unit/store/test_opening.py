@@ -27,8 +27,8 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.store import opening
-from mycel.store.layout import FORMAT
-from mycel.store.locks import locked
+from mycel.store.file.layout import FORMAT
+from mycel.store.file.locks import locked
 from tests.unit.store import shapes
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, file_bytes, raw
 
@@ -333,7 +333,7 @@ def shared_folder() -> Iterator[Path]:
 AS_SOMEBODY_ELSE = """
 import os, sys
 import mycel, mycel.errors
-import mycel.store.verify
+import mycel.store.check.verify
 mycel.open  # Read while it may be read; what is imported late as well.
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

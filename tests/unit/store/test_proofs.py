@@ -12,7 +12,7 @@ import pytest
 
 import mycel
 from mycel.errors import InvalidIdentifier, MycelError, NotFound
-from mycel.store.journal import tx_bytes
+from mycel.store.log.journal import tx_bytes
 from tests.unit.store.given import (
     FACT,
     Clock,

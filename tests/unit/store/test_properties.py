@@ -21,17 +21,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mycel
-from mycel.engine.matching import targets
 from mycel.engine.values import Values
+from mycel.engine.where_targets import targets
 from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.parser import parse
 from mycel.schema.model import EdgeType, Index, Key, NodeType, Property, PropertyType, Unique
-from mycel.schema.stored import attributes_of
-from mycel.store import properties
+from mycel.schema.stored_declaration import attributes_of
 from mycel.store.database import Store
-from mycel.store.properties import Conflict, Properties, Slot, encode
-from mycel.store.purge import purge
+from mycel.store.index import properties
+from mycel.store.index.properties import Conflict, Properties, Slot, encode
+from mycel.store.write.purge import purge
 from tests.unit.store.damage import cells, changes, write
 from tests.unit.store.given import (
     EVENT,
@@ -682,7 +682,7 @@ EDGE = EdgeType(
 @pytest.fixture(scope="module")
 def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed graph with a declared type and a declared predicate, and the slots they ask for."""
-    from mycel.schema.slots import slots_of
+    from mycel.schema.index_slots import slots_of
 
     path = tmp_path_factory.mktemp("declared") / "graph.db"
     with mycel.Nexus(Store(path, durability="off")) as db:

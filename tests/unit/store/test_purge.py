@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
-from mycel.store.purge import purge
+from mycel.store.write.purge import purge
 from tests.unit.store.given import (
     FACT,
     Clock,

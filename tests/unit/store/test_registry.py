@@ -10,7 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import TypeMismatch
-from mycel.store.registry import Names, Registry
+from mycel.store.log.registry import Names, Registry
 from tests.unit.store.given import DeliberateError
 
 

@@ -13,7 +13,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, MycelError, NotFound
 from mycel.model.ids import parse_id
-from mycel.store.purge import purge_entry
+from mycel.store.write.purge import purge_entry
 from tests.unit.store.given import (
     FACT,
     Clock,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import mycel
-from mycel.store.statistics import SAMPLE, StoreStatistics
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.statistics import SAMPLE, StoreStatistics
+from mycel.store.query.vocabulary import Vocabulary
 
 MANY = SAMPLE * 3
 

@@ -7,8 +7,8 @@ import apsw
 import pytest
 
 import mycel
-from mycel.store import survey
 from mycel.store.database import Store
+from mycel.store.query import summary
 from tests.unit.store.given import define
 
 LARGE, SMALL = 600, 7
@@ -39,8 +39,8 @@ def connection(db: mycel.Nexus) -> Iterator[apsw.Connection]:
 
 @pytest.fixture
 def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "COUNTED_ROWS_MAX", 150)
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 200)
+    monkeypatch.setattr(summary, "COUNTED_ROWS_MAX", 150)
+    monkeypatch.setattr(summary, "SAMPLE_ROWS", 200)
 
 
 def number(connection: apsw.Connection, table: str, name: str) -> int:
@@ -50,10 +50,10 @@ def number(connection: apsw.Connection, table: str, name: str) -> int:
 
 
 def test_small_tables_are_counted_exactly(connection: apsw.Connection) -> None:
-    counts = {each.number: each for each in survey.concepts_by_type(connection)}
+    counts = {each.number: each for each in summary.concepts_by_type(connection)}
     assert counts[number(connection, "type", "Bead")][1:] == (LARGE, True)
     assert counts[number(connection, "type", "Knot")][1:] == (SMALL, True)
-    ordered = [each.rows for each in survey.links_by_predicate(connection)]
+    ordered = [each.rows for each in summary.links_by_predicate(connection)]
     assert ordered == [LARGE - 1, SMALL + 1]
 
 
@@ -61,7 +61,7 @@ def test_small_tables_are_counted_exactly(connection: apsw.Connection) -> None:
 def test_large_kinds_are_estimated_and_small_ones_among_them_still_counted(
     connection: apsw.Connection,
 ) -> None:
-    counts = {each.number: each for each in survey.concepts_by_type(connection)}
+    counts = {each.number: each for each in summary.concepts_by_type(connection)}
     beads = counts[number(connection, "type", "Bead")]
     assert not beads.exact
     assert beads.rows == pytest.approx(LARGE, rel=0.1)
@@ -72,7 +72,7 @@ def test_large_kinds_are_estimated_and_small_ones_among_them_still_counted(
 def test_a_sample_holds_no_row_twice_and_reaches_from_end_to_end(
     connection: apsw.Connection,
 ) -> None:
-    seen = survey.instances(connection, number(connection, "type", "Bead"), 50)
+    seen = summary.instances(connection, number(connection, "type", "Bead"), 50)
     numbers = [each.number for each in seen]
     assert len(set(numbers)) == len(numbers) == 50
     assert max(numbers) - min(numbers) > LARGE
@@ -81,7 +81,7 @@ def test_a_sample_holds_no_row_twice_and_reaches_from_end_to_end(
 def test_all_instances_are_seen_when_there_are_no_more_than_asked_for(
     connection: apsw.Connection,
 ) -> None:
-    seen = survey.instances(connection, number(connection, "type", "Knot"), SMALL)
+    seen = summary.instances(connection, number(connection, "type", "Knot"), SMALL)
     assert {each.name for each in seen} == {f"k{n}" for n in range(SMALL)}
     assert seen[0] == max(seen, key=lambda each: each.links)
 
@@ -89,7 +89,7 @@ def test_all_instances_are_seen_when_there_are_no_more_than_asked_for(
 def test_shapes_tell_what_is_joined_and_how_often(connection: apsw.Connection) -> None:
     bead, knot = (number(connection, "type", name) for name in ("Bead", "Knot"))
     beside, tied = (number(connection, "predicate", name) for name in ("next_to", "tied_to"))
-    assert survey.shapes(connection) == [
+    assert summary.shapes(connection) == [
         (beside, bead, bead, LARGE - 1),
         (tied, bead, knot, SMALL),
         (tied, knot, None, 1),
@@ -97,7 +97,7 @@ def test_shapes_tell_what_is_joined_and_how_often(connection: apsw.Connection) -
 
 
 def test_links_of_a_small_predicate_are_each_seen_once(connection: apsw.Connection) -> None:
-    seen = survey.links_of(connection, number(connection, "predicate", "tied_to"), 100)
+    seen = summary.links_of(connection, number(connection, "predicate", "tied_to"), 100)
     assert len(seen) == SMALL + 1
     assert len({each.number for each in seen}) == SMALL + 1
 
@@ -106,18 +106,18 @@ def test_relationships_look_at_so_many_links_of_one_element(connection: apsw.Con
     bead = number(connection, "concept", "b1")
     knot = number(connection, "type", "Knot")
     beside, tied = (number(connection, "predicate", name) for name in ("next_to", "tied_to"))
-    found = survey.relationships(connection, [bead], 10)
+    found = summary.relationships(connection, [bead], 10)
     assert {(way, predicate) for way, predicate, _, _ in found} == {
         ("out", beside),
         ("in", beside),
         ("out", tied),
     }
     assert ("out", tied, knot, 1) in found
-    assert sum(each[3] for each in survey.relationships(connection, [bead], 1)) == 2
+    assert sum(each[3] for each in summary.relationships(connection, [bead], 1)) == 2
 
 
 def test_names_of_definitions_come_in_order_from_where_they_are_asked_for(
     connection: apsw.Connection,
 ) -> None:
-    assert survey.definitions(connection, 1, after="$PropositionType") == ["Bead", "Knot"]
-    assert survey.definitions(connection, 1, after="Bead", limit=1) == ["Knot"]
+    assert summary.definitions(connection, 1, after="$PropositionType") == ["Bead", "Knot"]
+    assert summary.definitions(connection, 1, after="Bead", limit=1) == ["Knot"]

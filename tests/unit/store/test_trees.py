@@ -8,8 +8,8 @@ import pytest
 
 import mycel
 from mycel.merkle import sparse
-from mycel.store import trees
-from mycel.store.trees import StoredPages
+from mycel.store.log import trees
+from mycel.store.log.trees import StoredPages
 from tests.unit.merkle.test_sparse import grown
 from tests.unit.store.given import add_concepts, assert_sound
 

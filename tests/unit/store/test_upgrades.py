@@ -22,9 +22,9 @@ from mycel.errors import (
 from mycel.merkle import log
 from mycel.store import upgrades
 from mycel.store.database import Store
-from mycel.store.journal import Head, JournalNodes
-from mycel.store.layout import FORMAT, created
-from mycel.store.registry import Registry
+from mycel.store.file.layout import FORMAT, created
+from mycel.store.log.journal import Head, JournalNodes
+from mycel.store.log.registry import Registry
 from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,

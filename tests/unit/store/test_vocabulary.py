@@ -6,7 +6,7 @@ import pytest
 
 import mycel
 from mycel.errors import TypeMismatch
-from mycel.store.vocabulary import Vocabulary
+from mycel.store.query.vocabulary import Vocabulary
 
 
 @pytest.fixture

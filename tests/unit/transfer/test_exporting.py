@@ -16,8 +16,8 @@ import pytest
 
 import mycel
 from mycel.errors import DatabaseError, InvalidValueType, TypeMismatch
-from mycel.store import instances
-from mycel.transfer import exporting
+from mycel.store.query import instances
+from mycel.transfer import export
 from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person, refused
 
 ROWS: list[dict[str, Any]] = [
@@ -255,7 +255,7 @@ def test_an_export_that_fails_leaves_no_file(
 ) -> None:
     db.load(ROWS)
     (tmp_path / "there.jsonl").write_text("old")
-    monkeypatch.setattr("mycel.transfer.exporting.orjson.dumps", _fail, raising=True)
+    monkeypatch.setattr("mycel.transfer.export.orjson.dumps", _fail, raising=True)
     with pytest.raises(ZeroDivisionError):
         db.export(tmp_path / "there.jsonl")
     monkeypatch.undo()
@@ -477,9 +477,9 @@ def test_the_same_file_may_be_written_twice_at_the_same_time(
     db: mycel.Nexus, tmp_path: Path
 ) -> None:
     path = tmp_path / "all.jsonl"
-    with exporting._replacing(path) as one:
+    with export._replacing(path) as one:
         one.write(b"one")
-        with exporting._replacing(path) as other:
+        with export._replacing(path) as other:
             other.write(b"other")
         assert path.read_bytes() == b"other"
     assert path.read_bytes() == b"one"

@@ -15,7 +15,7 @@ from mycel.errors import (
     InvalidValueType,
     NotFound,
 )
-from mycel.transfer import loading, spool
+from mycel.transfer import load, row_spool
 from tests.unit.transfer.conftest import (
     SCHEMA,
     Write,
@@ -30,7 +30,7 @@ from tests.unit.transfer.conftest import (
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(load, "CHUNK_ROWS", 3)
 
 
 def people(count: int, start: int = 0) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def counts(loaded: Any) -> tuple[int, ...]:
 def test_edges_may_come_before_the_nodes_that_they_join(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, memory: int
 ) -> None:
-    monkeypatch.setattr(spool, "MEMORY_BYTES_MAX", memory)
+    monkeypatch.setattr(row_spool, "MEMORY_BYTES_MAX", memory)
     edges = [knows(f"p{at}", f"p{at + 1}", data={"since": "2020-01-01"}) for at in range(9)]
     loaded = db.load([*edges, *people(10), knows("p9", "p0", weight=0.2)])
     assert (loaded.concepts, loaded.links) == (10, 10)
@@ -406,7 +406,7 @@ def test_many_warnings_are_cut() -> None:
         db.write(lambda tx: tx.define_type("Plant", schema))
         rows = [{"type": "Plant", "name": f"p{at}"} for at in range(50)]
         warnings = db.load(rows).warnings
-        assert 1 < len(warnings) <= loading.WARNINGS_MAX + 1
+        assert 1 < len(warnings) <= load.WARNINGS_MAX + 1
 
 
 def test_the_actor_of_a_load_stands_in_the_journal(db: mycel.Nexus) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidValueType
-from mycel.transfer import ahead, loading, spool, vectors
+from mycel.transfer import load, pre_embed, row_spool, row_vectors
 from tests.unit.transfer.conftest import attributes, refused
 
 SCHEMA = """
@@ -67,8 +67,8 @@ def test_absent_vectors_are_made_and_given_ones_are_kept(db: mycel.Nexus) -> Non
 def test_the_embedder_of_the_graph_is_used_and_asked_in_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vectors, "TEXTS_TOGETHER_MAX", 2)
-    monkeypatch.setattr(ahead, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(row_vectors, "TEXTS_TOGETHER_MAX", 2)
+    monkeypatch.setattr(pre_embed, "CHUNK_ROWS", 3)
     embedder = Lengths()
     with mycel.open(bootstrap=False, embedder=embedder) as db:
         db.schema.apply(SCHEMA)
@@ -213,15 +213,15 @@ def test_rows_that_wait_for_their_vectors_keep_their_order_lines_and_ids(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     db.schema.apply(SCHEMA + "edge About: Note -> Must { at: F64? }")
-    monkeypatch.setattr(ahead, "CHUNK_ROWS", 2)
-    monkeypatch.setattr(spool, "MEMORY_BYTES_MAX", 10)
+    monkeypatch.setattr(pre_embed, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(row_spool, "MEMORY_BYTES_MAX", 10)
     rows: list[dict[str, Any]] = [
         {"edge": "About", "from": "a", "to": "m", "data": {"at": 1}},
         note("a", text="x"),
         {"type": "Must", "id": "m", "data": {"text": "abc"}},
         {"type": "Must", "data": {"text": "abcd"}},
     ]
-    seen: list[loading.Progress] = []
+    seen: list[load.Progress] = []
     loaded = db.load(rows, embedder=Lengths(), progress=seen.append)
     assert (loaded.concepts, loaded.links) == (3, 1)
     assert seen[-1].rows == 4

@@ -22,8 +22,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX
-from mycel.knowledge.bootstrap.running import Bootstrap
-from mycel.knowledge.bootstrap.summary import Progress, Report, Skipped, Summary
+from mycel.knowledge.bootstrap.run import Bootstrap
+from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Summary
 from mycel.knowledge.knowledge import Knowledge
 
 __all__ = ["Bootstrap", "Progress", "Report", "Skipped", "Summary", "bootstrap"]

@@ -19,10 +19,10 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from mycel.knowledge.bootstrap.graphing import Wanted
+from mycel.knowledge.bootstrap.project_graph import Wanted
 from mycel.knowledge.vocabulary import BOOKKEEPING
 from mycel.model.values import parse_object
-from mycel.store.holdings import Held, HeldLink
+from mycel.store.query.holdings import Held, HeldLink
 
 AUTHOR: Final = {"author": "bootstrap"}
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, require_type
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.store.transaction import Transaction
+from mycel.store.write.transaction import Transaction
 
 SYMBOL: Final = "Symbol"
 

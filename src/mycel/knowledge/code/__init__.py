@@ -3,25 +3,24 @@
 Modules, in the order in which a file passes through them:
 
 - `languages`  which language a file is in, and whether it is test code
-- `analysis`   from bytes to facts; loads tree-sitter when the first source comes
-- `syntax`     what the engine must know about a language
+- `file_analysis`   from bytes to facts; loads tree-sitter when the first source comes
+- `language_rules`     what the engine must know about a language
 - `python`, `javascript`, `go`, `rust`, `java`, `c_family`  the languages
 - `javascript_modules`  imports and exports of JavaScript
-- `extract`    the engine: from a syntax tree to facts
+- `fact_extraction`    the engine: from a syntax tree to facts
 - `scopes`     definitions as intervals of a source
 - `calls`      calls, variables and fields
 - `comments`   documentation above a definition
 - `markdown`, `manifests`  what is read without a grammar
-- `facts`      the facts themselves, and how they are stored
-- `places`     where the modules of a project are, by the rules of each language
-- `edges`      relations between files and symbols, and what they depend on
-- `names`      what a dotted name means in a place of a file
+- `source_facts`      the facts themselves, and how they are stored
+- `module_paths`     where the modules of a project are, by the rules of each language
+- `edge_values`      relations between files and symbols, and what they depend on
+- `name_resolution`      what a dotted name means in a place of a file
 - `receivers`  what a call means: the class of its object, or candidates by name
-- `resolve`    from files to edges
+- `project_edges`    from files to edges
 """
 
-from mycel.knowledge.code.analysis import LANGUAGES, analyse, missing_extra
-from mycel.knowledge.code.edges import (
+from mycel.knowledge.code.edge_values import (
     FileEdge,
     FileEdges,
     Place,
@@ -30,9 +29,10 @@ from mycel.knowledge.code.edges import (
     affected,
     outline,
 )
-from mycel.knowledge.code.facts import Call, FileFacts, Import, Link, Symbol, decode, encode
+from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, missing_extra
 from mycel.knowledge.code.languages import Kind, detect, is_binary
-from mycel.knowledge.code.resolve import Project, resolve
+from mycel.knowledge.code.project_edges import Project, resolve
+from mycel.knowledge.code.source_facts import Call, FileFacts, Import, Link, Symbol, decode, encode
 from mycel.search.names import is_test_path
 
 __all__ = [

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from mycel.knowledge.code.facts import LITERAL, RESULT, UNKNOWN, Call, Import
+from mycel.knowledge.code.language_rules import Syntax, short_text
 from mycel.knowledge.code.scopes import Captures, Lines, Scope, in_order, with_scopes
-from mycel.knowledge.code.syntax import Syntax, short_text
+from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN, Call, Import
 
 _PARTS_MAX: Final = 8
 _VARIABLES: Final = frozenset({"constant", "variable"})

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from mycel.knowledge.code.facts import Import
-from mycel.knowledge.code.syntax import identifier, short_text
+from mycel.knowledge.code.language_rules import identifier, short_text
+from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from mycel.knowledge.code.facts import FileFacts
+from mycel.knowledge.code.source_facts import FileFacts
 
 KEY_PARTS_MAX: Final = 200
 """Dots in one line of Cargo.toml; `tomllib` takes quadratic time for the parts of a key."""

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.facts import Link
+from mycel.knowledge.code.source_facts import Link
 
 LINKS_MAX: Final = 10_000
 TEXT_CHARS_MAX: Final = 200

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.edges import Place, family
-from mycel.knowledge.code.facts import LITERAL, RESULT, UNKNOWN
-from mycel.knowledge.code.names import Meaning, Names, chain
-from mycel.knowledge.code.places import Unit
+from mycel.knowledge.code.edge_values import Place, family
+from mycel.knowledge.code.module_paths import Unit
+from mycel.knowledge.code.name_resolution import Meaning, Names, chain
 from mycel.knowledge.code.scopes import CLASS_KINDS
+from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
 CANDIDATES_MAX: Final = 5
 """How many methods of one name a call may mean; of a name that more have, nothing is said."""

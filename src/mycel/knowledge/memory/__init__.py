@@ -6,6 +6,6 @@ there loses nothing and may go on from here.
 
 - `entities`     what entities and relations are, and which concepts and predicates they become
 - `substrings`   which entities may hold a text, without looking at all of them
-- `graph`        everything that can be done with them
-- `importing`    a file of that server, into the graph
+- `memory_server`        everything that can be done with them
+- `file_import`    a file of that server, into the graph
 """

@@ -23,13 +23,13 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
-from mycel.engine.healing import ENTITY, MISSING_ENTITY
+from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
 from mycel.errors import InvalidIdentifier
 from mycel.model.elements import Concept
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
-from mycel.store.bulk import ConceptRow
-from mycel.store.transaction import Transaction
+from mycel.store.write.bulk import ConceptRow
+from mycel.store.write.transaction import Transaction
 
 TYPE_KEY: Final = "entityType"
 OBSERVATIONS_KEY: Final = "observations"

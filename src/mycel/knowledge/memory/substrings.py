@@ -23,9 +23,9 @@ from contextlib import AbstractContextManager
 from typing import Final
 
 from mycel.errors import MycelError
-from mycel.store import members
-from mycel.store.members import Member
-from mycel.store.reader import Reader
+from mycel.store.query import members
+from mycel.store.query.members import Member
+from mycel.store.query.reader import Reader
 
 INDEXED_FROM: Final = 500
 """So many entities are looked through faster than one notices."""

@@ -13,7 +13,7 @@ from mycel.errors import ConstraintViolation, NotFound, TypeMismatch
 from mycel.kip import ast
 from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX
 from mycel.model.names import PROPOSITION_TYPE
-from mycel.store.layout import BUILT_IN_PREDICATES, FIRST_PREDICATE_NUMBER
+from mycel.store.file.layout import BUILT_IN_PREDICATES, FIRST_PREDICATE_NUMBER
 from mycel.testing.reference.graph import Concept, Graph, JsonObject, Link
 from mycel.testing.reference.parameters import Parameters
 from mycel.testing.reference.patterns import Patterns

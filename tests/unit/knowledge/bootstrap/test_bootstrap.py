@@ -9,8 +9,8 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.bootstrap import Bootstrap, Progress, Summary, bootstrap, limits
-from mycel.knowledge.bootstrap import writing as bootstrap_writing
-from mycel.knowledge.code import analysis
+from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
+from mycel.knowledge.code import file_analysis
 from tests.unit.knowledge.bootstrap.conftest import CART, Write, git, state
 
 
@@ -547,13 +547,13 @@ def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
 ) -> None:
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "tree_sitter_python", None)
-        analysis._tools.cache_clear()
+        file_analysis._tools.cache_clear()
         summary = bootstrap(shop)
         assert (summary.added, summary.symbols) == (6, 0)
         assert len(summary.notes) == 1
         assert "mycel[code]" in summary.notes[0]
         assert bootstrap(shop).is_nothing
-    analysis._tools.cache_clear()
+    file_analysis._tools.cache_clear()
     summary = bootstrap(shop)
     assert (summary.changed, summary.symbols) == (3, 6)
     assert "note" not in shop.get("file://shop/src/shop/cart.py").properties

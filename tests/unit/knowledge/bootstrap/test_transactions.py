@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mycel
-from mycel.knowledge.bootstrap import bootstrap, ownership, running, writing
+from mycel.knowledge.bootstrap import bootstrap, graph_writer, ownership, run
 from tests.unit.knowledge.bootstrap.conftest import Write, state
 
 NAMES = ("a", "b", "c", "d")
@@ -64,8 +64,8 @@ def test_any_split_into_transactions_gives_the_graph_of_one(
         for moment, project, (rows, group) in ((1, before, first), (2, after, second)):
             lay_out(root, project, moment)
             with (
-                mock.patch.object(writing, "ROWS_IN_TRANSACTION", rows),
-                mock.patch.object(writing, "_GROUP_ROWS", group),
+                mock.patch.object(graph_writer, "ROWS_IN_TRANSACTION", rows),
+                mock.patch.object(graph_writer, "_GROUP_ROWS", group),
             ):
                 summary = bootstrap(split)
             assert summary.relations_added == bootstrap(plain).relations_added
@@ -79,8 +79,8 @@ def test_a_first_run_of_many_transactions_keeps_every_relation(
     for number in range(8):
         lines = (f"def f{at}(): return f{at + 1}()" for at in range(20))
         write(f"many{number}.py", "\n".join(lines))
-    monkeypatch.setattr(writing, "ROWS_IN_TRANSACTION", 50)
-    monkeypatch.setattr(writing, "_GROUP_ROWS", 10)
+    monkeypatch.setattr(graph_writer, "ROWS_IN_TRANSACTION", 50)
+    monkeypatch.setattr(graph_writer, "_GROUP_ROWS", 10)
     summary = bootstrap(shop)
     assert summary.relations_removed == 0
     assert relations(shop) == {"contains": 8, "defines": 160, "calls": 8 * 19}
@@ -90,7 +90,7 @@ def test_a_graph_that_lost_its_definitions_is_repaired(
     shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as former:
-        former.setattr(running, "VERSION", 101)  # The last one that lost them.
+        former.setattr(run, "VERSION", 101)  # The last one that lost them.
         bootstrap(shop)
     whole = relations(shop)
     result = shop.db.execute('FIND(?l.id) WHERE { ?l (?a, "defines", ?b) }')

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mycel.errors import ConstraintViolation, MycelError, NotFound, ResourceExhausted
-from mycel.knowledge.bootstrap import walking
-from mycel.knowledge.bootstrap.walking import check_folder, walk
+from mycel.knowledge.bootstrap import file_walk
+from mycel.knowledge.bootstrap.file_walk import check_folder, walk
 from tests.unit.knowledge.bootstrap.conftest import Write, git
 
 
@@ -187,7 +187,7 @@ def test_a_folder_with_ten_thousand_files_is_walked(repository: Path) -> None:
 def test_more_files_than_a_project_has_are_refused(
     root: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walking, "FILES_MAX", 2)
+    monkeypatch.setattr(file_walk, "FILES_MAX", 2)
     for name in "abc":
         write(name)
     with pytest.raises(ResourceExhausted):

@@ -10,7 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, DatabaseError
 from mycel.knowledge.bootstrap import Bootstrap, Summary
-from mycel.knowledge.bootstrap.watching import watch
+from mycel.knowledge.bootstrap.watcher import watch
 from tests.unit.knowledge.bootstrap.conftest import Write
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, detect, encode, resolve
-from mycel.knowledge.code.analysis import SOURCE_BYTES_MAX
+from mycel.knowledge.code.file_analysis import SOURCE_BYTES_MAX
 from tests.unit.knowledge.code.given import facts
 from tests.unit.knowledge.code.test_other_languages import (
     CPP,

@@ -8,7 +8,7 @@ import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.entities import Entity, Relation
-from mycel.knowledge.memory.graph import Memory
+from mycel.knowledge.memory.memory_server import Memory
 
 ADA = Entity("Ada", "person", ("likes tea", "wrote the first program"))
 BABBAGE = Entity("Babbage", "person", ("designed an engine",))

@@ -10,10 +10,10 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation
-from mycel.knowledge.memory import importing
+from mycel.knowledge.memory import file_import
 from mycel.knowledge.memory.entities import Entity, Relation
-from mycel.knowledge.memory.graph import Memory
-from mycel.knowledge.memory.importing import import_memory
+from mycel.knowledge.memory.file_import import import_memory
+from mycel.knowledge.memory.memory_server import Memory
 
 ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 BOB = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
@@ -54,7 +54,7 @@ def test_everything_comes_over(db: mycel.Nexus, path: Path) -> None:
 def test_importing_twice_changes_nothing(
     db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(file_import, "BATCH", 2)
     itself = KNOWS | {"to": "Ada"}
     lines = [KNOWS, itself, ADA, BOB, KNOWS, ADA | {"observations": ["sings"]}, itself, KNOWS]
     first = import_memory(db, write(path, *lines))
@@ -128,13 +128,13 @@ def test_relations_of_entities_that_are_not_there_are_taken_in(db: mycel.Nexus, 
 def test_long_lists_of_skipped_lines_are_counted_and_not_told(db: mycel.Nexus, path: Path) -> None:
     done = import_memory(db, write(path, ADA, *(["nothing"] * 250)))
     assert done.skipped_count == 250
-    assert len(done.skipped) == importing.SKIPPED_TOLD
+    assert len(done.skipped) == file_import.SKIPPED_TOLD
 
 
 def test_a_line_that_is_too_long_is_skipped(
     db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "LINE_BYTES_MAX", 200)
+    monkeypatch.setattr(file_import, "LINE_BYTES_MAX", 200)
     done = import_memory(db, write(path, ADA, ADA | {"name": "x" * 1000}, BOB))
     assert done.entities_created == 2
     assert [each.place for each in done.skipped] == ["line 2"]
@@ -157,7 +157,7 @@ def test_an_empty_file_is_an_empty_memory(db: mycel.Nexus, path: Path) -> None:
 def test_a_failure_halfway_leaves_nothing(
     db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "BATCH", 1)
+    monkeypatch.setattr(file_import, "BATCH", 1)
 
     def fail(lines: int) -> None:
         if lines == 2:
@@ -180,8 +180,8 @@ def test_what_is_no_text_among_observations_survives_an_import(db: mycel.Nexus, 
 def test_a_first_line_that_never_ends_is_not_taken_into_memory(
     db: mycel.Nexus, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "LINE_BYTES_MAX", 1 << 12)
-    monkeypatch.setattr(importing, "OBJECT_BYTES_MAX", 1 << 12)
+    monkeypatch.setattr(file_import, "LINE_BYTES_MAX", 1 << 12)
+    monkeypatch.setattr(file_import, "OBJECT_BYTES_MAX", 1 << 12)
     path.write_bytes(b"\n" + b"x" * (8 << 20))
     tracemalloc.start()
     with pytest.raises(ConstraintViolation):

@@ -9,7 +9,7 @@ import pytest
 import mycel
 from mycel.knowledge.memory import substrings
 from mycel.knowledge.memory.entities import Entity
-from mycel.knowledge.memory.graph import Memory
+from mycel.knowledge.memory.memory_server import Memory
 from mycel.knowledge.memory.substrings import Words
 
 ALPHABET = ["a", "b", "A", " ", "  ", "\n", "-", "é", "ß", "Σ", "京", "都", "🎉", "ab"]
@@ -67,7 +67,7 @@ def test_nothing_but_white_space_says_nothing() -> None:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mycel.knowledge.memory.graph.INDEXED_FROM", 10)
+    monkeypatch.setattr("mycel.knowledge.memory.memory_server.INDEXED_FROM", 10)
     monkeypatch.setattr(substrings, "CHANGES_AT_ONCE", 5)
 
 
@@ -136,7 +136,7 @@ def test_after_many_changes_at_once_all_entities_are_looked_at(memory: Memory, p
 def test_more_candidates_than_an_answer_can_show_are_not_taken_for_all(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (substrings, "mycel.knowledge.memory.graph"):
+    for module in (substrings, "mycel.knowledge.memory.memory_server"):
         target = module if isinstance(module, str) else module.__name__
         monkeypatch.setattr(f"{target}.CANDIDATES_ENOUGH", 5)
     names(memory, "entity")

@@ -1,0 +1,18 @@
+"""The commands of `mycel`, one module for each group of them.
+
+- `databases`      init, doctor
+- `demo`           demo
+- `kip`            kip
+- `capsules`       capsule
+- `schema`         schema
+- `transfer`       load, export
+- `memory_import`  import
+- `bootstrap`      bootstrap
+- `concepts`       define, concept, search
+- `edges`          edge, find
+- `traversal`      traverse
+- `history`        log, history, snapshot, purge, scrub
+- `proofs`         prove, verify
+- `mcp`            mcp
+- `serve`          serve
+"""

@@ -1,0 +1,136 @@
+"""`mycel bootstrap`: a folder with its sources becomes part of the graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.commands.mcp import knowledge_of, open_or_create
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import Output, count
+
+if TYPE_CHECKING:
+    from mycel.knowledge.bootstrap import Bootstrap, Progress, Report, Skipped, Summary
+
+_SKIPPED_SHOWN = 10
+
+
+@click.command(cls=Command)
+@click.argument(
+    "path",
+    metavar="[PATH]",
+    type=click.Path(path_type=Path),
+    default=".",
+    help="The folder of a project; the current one unless said otherwise",
+)
+@click.option("--watch", is_flag=True, help="Go on, and follow every change until Ctrl-C")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    help="How many processes read files",
+)
+@click.option(
+    "--max-size",
+    "bytes_max",
+    type=click.IntRange(0, 64 << 20),
+    default=1 << 20,
+    metavar="BYTES",
+    help="Files larger than this get a node, but no symbols",
+)
+@pass_session
+def bootstrap(session: Session, *, path: Path, watch: bool, jobs: int, bytes_max: int) -> None:
+    """Bring a folder into the graph: files, folders, symbols, and how they are related.
+
+    Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++;
+    tests and links in Markdown are followed too. What .gitignore leaves out is left out. Run it
+    again whenever you like: only what changed is read and written, what is gone is removed, and
+    what others wrote stays. The database is created if it is not there.
+    """
+    # Late: see the package's docstring.
+    from mycel.knowledge.bootstrap import Bootstrap
+    from mycel.knowledge.bootstrap.file_walk import check_folder
+
+    folder = session.directory = check_folder(path)
+    out = session.out
+    with open_or_create(session) as db:
+        knowledge = knowledge_of(session, db, session.root())
+        work = Bootstrap(knowledge, folder, bytes_max=bytes_max, jobs=jobs)
+        with _progress(out) as report:
+            summary = work.run(report)
+        _tell(out, summary)
+        if watch:
+            _follow(out, work, db.path)
+
+
+def _follow(out: Output, work: Bootstrap, database: str) -> None:
+    # Late: see the package's docstring.
+    from mycel.knowledge.bootstrap.watcher import watch
+
+    out.note(f"Watching {work.folder} (Ctrl-C stops it).")
+    sys.stdout.flush()
+    # Ctrl-C is how it ends. A run that it meets is undone as far as it is not committed.
+    with suppress(KeyboardInterrupt):
+        for summary in watch(work, database):
+            now = datetime.now().astimezone()
+            if out.as_json or not summary.is_nothing:
+                out.say(f"{now:%H:%M:%S} {summary}", {"event": "changed"} | summary.to_dict())
+            if not out.as_json:
+                _warn(out, summary.skipped_anew, len(summary.skipped_anew))
+            sys.stdout.flush()
+    out.note("Stopped watching.")
+
+
+def _tell(out: Output, summary: Summary) -> None:
+    if out.as_json:
+        out.object(summary.to_dict())
+        return
+    out.line(f"{summary}.")
+    _warn(out, summary.skipped, summary.skipped_count)
+    out.warn(summary.notes)
+
+
+def _warn(out: Output, skipped: Sequence[Skipped], number: int) -> None:
+    """Name the first files that were skipped, and count the others."""
+    shown = skipped[:_SKIPPED_SHOWN]
+    out.warn(f"Skipped {each.path}: {each.why}." for each in shown)
+    more = number - len(shown)
+    if more:
+        out.warn([f"{count(more, 'more file')} skipped; --json names up to 100 of them."])
+
+
+@contextmanager
+def _progress(out: Output) -> Iterator[Report | None]:
+    """A bar on standard error while a person waits; nothing in a script."""
+    if out.as_json or not sys.stderr.isatty():
+        yield None
+        return
+    # Late: see `Output.render`.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    names = {"reading": "Reading files", "relating": "Finding relations", "writing": "Writing"}
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {
+            stage: bar.add_task(name, total=None, visible=False) for stage, name in names.items()
+        }
+
+        def show(progress: Progress) -> None:
+            task = tasks[progress.stage]
+            bar.update(task, total=progress.total, completed=progress.done, visible=True)
+
+        yield show

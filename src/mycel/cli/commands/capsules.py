@@ -1,0 +1,363 @@
+"""`mycel capsule`: knowledge as files, brought in and taken out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import rich_click as click
+
+from mycel.cli.commands.kip import apply_capsule, gathered, parameters_by, with_parameters
+from mycel.cli.frame.context import Group, Session, pass_session
+from mycel.cli.frame.kip_output import sizes, written
+from mycel.cli.frame.output import count, visible
+from mycel.cli.frame.parameters import read_text
+from mycel.errors import MycelError, NotFound
+
+if TYPE_CHECKING:
+    from mycel.capsules import CapsuleInfo
+    from mycel.engine.bootstrap import Applied
+    from mycel.nexus import Nexus
+
+_NAMES_SHOWN = 8
+_VARIABLE = re.compile(r"\?[A-Za-z_]\w*", re.ASCII)
+
+
+@click.group(cls=Group)
+def capsule() -> None:
+    """Apply, list and export capsules: knowledge as text, in UPSERT statements."""
+
+
+@capsule.command("apply")
+@click.argument(
+    "capsules",
+    metavar="FILE|NAME...",
+    nargs=-1,
+    required=True,
+    help="Files (- is standard input), or names of shipped ones; core is all of these",
+)
+@with_parameters
+@click.option("--dry-run", is_flag=True, help="Check them, and write nothing")
+@pass_session
+def apply(
+    session: Session,
+    *,
+    capsules: tuple[str, ...],
+    param: tuple[tuple[str, Any], ...],
+    params: dict[str, Any] | None,
+    dry_run: bool,
+) -> None:
+    """Apply capsules, each as a whole or not at all.
+
+    Those that are shipped come first, together. They add what is missing and change nothing that is
+    there. Files follow in their order, and set what they say. With --dry-run each is checked
+    against the graph as it is. A file whose name is that of a shipped capsule is written ./name.
+    """
+    # Late: see the package's docstring.
+    from mycel.capsules import NAMES
+    from mycel.engine.bootstrap import CORE
+
+    out = session.out
+    shipped = [name for name in capsules if name in (*NAMES, CORE)]
+    texts = {path: _text(path) for path in capsules if path not in shipped}
+    values = gathered(param, params)
+    would = "Valid. It would have done this: " if dry_run else ""
+    with session.open() as db:
+        if shipped:
+            applied = _apply_shipped(db, shipped, dry_run=dry_run)
+            out.say(
+                f"{', '.join(shipped)}: {would}{_changes(applied)}.",
+                {"capsules": shipped, "dry_run": dry_run} | applied._asdict(),
+            )
+        for path, text in texts.items():
+            with _naming(path), parameters_by("--param"):
+                result, changed = apply_capsule(db, text, values, dry_run=dry_run)
+            done = result.value["would"] if dry_run else result.value
+            told = {"capsules": [path], "dry_run": dry_run} | done | result.to_dict_beside()
+            out.say(f"{path}: {would}{written(done, changed=changed)}.", told)
+            if not out.as_json:
+                out.warn(result.warnings)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Say in an error which of the files it is about."""
+    try:
+        yield
+    except MycelError as error:
+        error.message = f"{path}: {error.message}"
+        raise
+
+
+class _RehearsedError(Exception):
+    """Ends a transaction that was only a rehearsal."""
+
+
+def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
+    # Late: see the package's docstring.
+    from mycel.engine.bootstrap import Applied
+    from mycel.engine.bootstrap import apply as apply_shipped
+    from mycel.model.names import SYSTEM_ACTOR
+
+    applied = Applied()
+    with (
+        suppress(_RehearsedError),
+        db.transaction(actor=SYSTEM_ACTOR, message="bootstrap") as tx,
+    ):
+        applied = apply_shipped(tx, names)
+        if dry_run:
+            raise _RehearsedError
+    return applied
+
+
+def _text(path: str) -> str:
+    try:
+        return read_text(path)
+    except click.UsageError as error:
+        raise click.UsageError(
+            f"{error.message} `mycel capsule list` shows those that are shipped."
+        ) from None
+
+
+def _changes(applied: Applied) -> str:
+    parts = (
+        (applied.concepts_created, "new concept"),
+        (applied.concepts_filled, "completed concept"),
+        (applied.links_created, "new link"),
+    )
+    said = ", ".join(count(number, noun) for number, noun in parts if number)
+    return said or "all of it was there"
+
+
+@capsule.command("list")
+@pass_session
+def list_(session: Session) -> None:
+    """List the capsules that are shipped, and whether the graph has them."""
+    # Late: see the package's docstring.
+    from mycel.capsules import list_capsules
+
+    shipped = list_capsules()
+    applied: dict[str, str] = {}
+    if session.place().path.exists():
+        with session.open(reading=True) as db:
+            applied = {each.name: presence(db, each.name) for each in shipped}
+    else:
+        creation = session.place().creation
+        session.out.note(f"There is no database yet; `{creation}` creates it with all of these.")
+    session.out.list(
+        shipped,
+        ("name", "title", "version", "applied", "description"),
+        lambda each: (
+            each.name,
+            each.title,
+            each.version,
+            applied.get(each.name),
+            each.description,
+        ),
+        lambda each: _listed(each, applied.get(each.name)),
+    )
+
+
+def _listed(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "title": info.title,
+        "version": info.version,
+        "description": info.description,
+        "applied": applied,
+    }
+
+
+def presence(db: Nexus, name: str) -> str:
+    """Whether the concepts that a shipped capsule says are there: yes, partly or no."""
+    # Late: see the package's docstring.
+    from mycel.capsules import read
+    from mycel.kip import ast, parse
+
+    command = parse(read(name))
+    found = {
+        _is_there(db, block.matcher)
+        for upsert in (command.upserts if isinstance(command, ast.Capsule) else ())
+        for block in upsert.blocks
+        if isinstance(block, ast.ConceptBlock)
+    }
+    return "partly" if len(found) > 1 else "yes" if True in found else "no"
+
+
+def _is_there(db: Nexus, matcher: Any) -> bool:
+    try:
+        found = db.get_concept(matcher.type.value, matcher.name.value)
+    except MycelError:  # Its type is not defined.
+        return False
+    # The store itself defines a few predicates, and says nothing about them.
+    return found is not None and bool(found.attributes)
+
+
+@capsule.command("export")
+@click.argument(
+    "where",
+    metavar="[WHERE...]",
+    nargs=-1,
+    help="Clauses of KIP; what their first variable matches is exported",
+)
+@click.option(
+    "--type", "types", metavar="T", multiple=True, help="All concepts of this type; may be repeated"
+)
+@click.option("--output", metavar="FILE", help="Write it there, whole or not at all")
+@click.option(
+    "--with-definitions/--without-definitions",
+    default=True,
+    help="Put the types and predicates that it uses in front, except those of a new graph",
+)
+@with_parameters
+@pass_session
+def export(
+    session: Session,
+    *,
+    where: tuple[str, ...],
+    types: tuple[str, ...],
+    output: str | None,
+    with_definitions: bool,
+    param: tuple[tuple[str, Any], ...],
+    params: dict[str, Any] | None,
+) -> None:
+    """Export a part of the graph as a capsule.
+
+    Matched concepts come with their links to each other, matched links by themselves. Ids, versions
+    and weights stay behind. The definitions of all types and predicates that are used come first,
+    so that a new graph can take the capsule; those that every new graph has are left out unless
+    they were changed. What links join outside the capsule has to be there already; a note tells.
+    """
+    if bool(where) == bool(types):
+        raise click.UsageError("Say what to export: clauses of KIP, or --type.")
+    command, values = _of_types(types) if types else (_of_clauses(" ".join(where)), {})
+    with session.open(reading=True) as db:
+        before = db.snapshot().entries
+        with parameters_by("--param"):
+            pages = _pages(db, command, gathered(param, params) | values, with_definitions)
+            if output is None:
+                _show(session, pages)
+            else:
+                _write(session, pages, output)
+        if db.snapshot().entries != before:
+            session.out.note("The graph was written to meanwhile: pages may be of different times.")
+
+
+def _show(session: Session, pages: Iterator[dict[str, Any]]) -> None:
+    totals = _Totals()
+    for page in pages:
+        session.out.say(page["capsule"], page)
+        totals.add(page)
+        _warn(session, page)
+    if not session.as_json:
+        session.out.note(f"{totals.told()}.")
+        _tell_outside(session, totals)
+
+
+def _write(session: Session, pages: Iterator[dict[str, Any]], output: str) -> None:
+    totals = _Totals()
+    with _replacing(Path(output)) as file:
+        for page in pages:
+            file.write(page["capsule"] + "\n")
+            totals.add(page)
+            _warn(session, page)
+    session.out.say(f"Wrote {output}: {totals.told()}.", {"path": output} | totals.wire())
+    if not session.as_json:
+        _tell_outside(session, totals)
+
+
+class _Totals:
+    """What all pages together hold and name."""
+
+    def __init__(self) -> None:
+        self._sizes = dict.fromkeys(("concepts", "propositions"), 0)
+        self._definitions: list[str] = []
+        self.outside: dict[str, None] = {}
+
+    def add(self, page: Mapping[str, Any]) -> None:
+        self._sizes = {key: self._sizes[key] + page[key] for key in self._sizes}
+        self._definitions += page["definitions"]
+        self.outside.update(dict.fromkeys(page.get("outside", ())))
+
+    def told(self) -> str:
+        said = sizes(self._sizes)
+        if not self._definitions:
+            return said
+        number = count(len(self._definitions), "definition")
+        return f"{said}, and {number} in front: {_listed_names(self._definitions)}"
+
+    def wire(self) -> dict[str, Any]:
+        outside = {"outside": list(self.outside)} if self.outside else {}
+        return {**self._sizes, "definitions": self._definitions, **outside}
+
+
+def _tell_outside(session: Session, totals: _Totals) -> None:
+    if totals.outside:
+        session.out.note(
+            f"It refers to {count(len(totals.outside), 'element')} that it does not hold and that a"
+            f" new graph does not have: {_listed_names(list(totals.outside))}. Export them as well,"
+            " or apply it where they are."
+        )
+
+
+def _listed_names(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return visible(", ".join(names[:_NAMES_SHOWN]) + more)
+
+
+def _warn(session: Session, page: Mapping[str, Any]) -> None:
+    if not session.as_json:
+        session.out.warn(page.get("warnings", ()))
+
+
+def _of_types(types: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """Types are values: nothing in their names can change the command."""
+    first, *others = (f"{{ ?it {{type: :type_{at}}} }}" for at in range(len(types)))
+    unions = " ".join(f"UNION {other}" for other in others)
+    values = {f"type_{at}": name for at, name in enumerate(types)}
+    return f"EXPORT ?it WHERE {{ {first[1:-1]} {unions} }}", values
+
+
+def _of_clauses(clauses: str) -> str:
+    target = _VARIABLE.search(clauses)
+    if target is None:
+        raise click.UsageError("The clauses have no variable, so they match nothing to export.")
+    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # They may end with a comment.
+
+
+def _pages(
+    db: Nexus, command: str, values: Mapping[str, Any], with_definitions: bool
+) -> Iterator[dict[str, Any]]:
+    # Late: see the package's docstring.
+    from mycel.cli.packing import Packing, exported
+
+    packing = Packing(db, with_definitions=with_definitions)
+    empty = True
+    for page in exported(db, command, values):
+        empty = False
+        yield packing.packed(page)
+    if empty:
+        raise NotFound(
+            "Nothing matches, so there is nothing to export.",
+            hint="Look with `mycel kip` which elements there are: FIND(?x) WHERE { … }.",
+        )
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[TextIO]:
+    """A file that takes its place when it is written in full, and not before."""
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with made.open("x", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except OSError as error:
+        raise click.UsageError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+    finally:
+        made.unlink(missing_ok=True)

@@ -1,0 +1,215 @@
+"""`mycel define`, `concept` and `search`: types and predicates, and the things that edges join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.labels import labels, readable
+from mycel.cli.frame.output import count, when, wire
+from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
+from mycel.errors import InvalidId
+
+if TYPE_CHECKING:
+    from mycel.graph.view import GraphView
+    from mycel.model.elements import Concept, Element
+    from mycel.nexus import Nexus
+    from mycel.store.write.transaction import Transaction
+
+_CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
+_STATEMENTS = {
+    "concept": "SEARCH CONCEPT :question LIMIT :limit",
+    "edge": "SEARCH PROPOSITION :question LIMIT :limit",
+}
+
+
+@click.group(cls=Group)
+def define() -> None:
+    """Define a type of concepts, or a predicate of edges.
+
+    Nothing can be written with a name that is not defined. Defining it again changes its
+    description, if one is given, and nothing else.
+    """
+
+
+@define.command("type")
+@click.argument("name", help="The type, such as Drug")
+@click.option("--description", metavar="TEXT", help="What the type means")
+@pass_session
+def define_type(session: Session, name: str, description: str | None) -> None:
+    """Define a type of concepts."""
+    _define(session, "type", name, description)
+
+
+@define.command("predicate")
+@click.argument("name", help="The predicate, such as treats")
+@click.option("--description", metavar="TEXT", help="What the predicate means")
+@pass_session
+def define_predicate(session: Session, name: str, description: str | None) -> None:
+    """Define a predicate of edges; it gets a number for good."""
+    _define(session, "predicate", name, description)
+
+
+def _define(session: Session, kind: str, name: str, description: str | None) -> None:
+    attributes = {} if description is None else {"description": description}
+    with session.open() as db, db.transaction(message=f"define_{kind}") as tx:
+        make = tx.define_type if kind == "type" else tx.define_predicate
+        made = make(name, attributes)
+        changed = not tx.is_empty
+    text = f"Defined the {kind} {name}." if changed else f"The {kind} {name} is defined already."
+    session.out.say(text, {"id": made, kind: name, "changed": changed})
+
+
+@click.group(cls=Group)
+def concept() -> None:
+    """Write, show and retire concepts."""
+
+
+@concept.command("put")
+@click.argument("type_name", metavar="TYPE", help="A defined type")
+@click.argument("name", help="The name, unique within its type")
+@click.option(
+    "--attributes", type=json_object, metavar="JSON", help="What is known of it; @FILE reads a file"
+)
+@click.option(
+    "--metadata", type=json_object, metavar="JSON", help="Where that comes from; @FILE too"
+)
+@pass_session
+def put(
+    session: Session,
+    *,
+    type_name: str,
+    name: str,
+    attributes: dict[str, Any] | None,
+    metadata: dict[str, Any] | None,
+) -> None:
+    """Create a concept, or merge keys into the one with this type and name."""
+    with session.open() as db, db.transaction(message="put_concept") as tx:
+        existed = tx.get_concept(type_name, name) is not None
+        made = tx.put_concept(type_name, name, attributes, metadata)
+        changed = not tx.is_empty
+    done = "Updated" if existed else "Created"
+    session.out.say(
+        f"{done} {made}." if changed else f"{made} is like that already.",
+        {"id": made, "created": changed and not existed, "changed": changed},
+    )
+
+
+@concept.command("get")
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+@pass_session
+def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
+    """Show a concept."""
+    exactly(words, 1, 2, form=f"mycel concept get {_CONCEPT}")
+    with session.open(reading=True) as db:
+        view: GraphView = db if as_of is None else db.as_of(as_of)
+        found = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
+    session.out.fields(
+        (
+            ("id", found.id),
+            ("type", found.type),
+            ("name", found.name),
+            ("attributes", readable(found).attributes),
+            ("metadata", found.metadata),
+            ("version", found.version),
+            ("created", f"{when(found.created_at)} by {found.created_by}"),
+            ("updated", found.updated_at),
+        ),
+        wire(found),
+    )
+
+
+@concept.command("retire")
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
+@click.option(
+    "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
+)
+@pass_session
+def retire(session: Session, words: tuple[str, ...], reason: str) -> None:
+    """Remove a concept with every edge that touches it; history keeps them."""
+    exactly(words, 1, 2, form=f"mycel concept retire {_CONCEPT}")
+    with session.open() as db, db.transaction(message="retire_concept") as tx:
+        found = find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0])
+        gone = tx.retire(found, reason=reason)
+    session.out.say(
+        f"Retired {found.id} and {count(gone.propositions, 'edge')}.",
+        {"id": found.id, "concepts": gone.concepts, "edges": gone.propositions},
+    )
+
+
+def _concept(graph: GraphView | Transaction, text: str) -> Concept:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Concept
+
+    found = graph.get(resolve(graph, text))
+    if not isinstance(found, Concept):
+        raise InvalidId(
+            f"{text!r} is an edge's id; a concept's is needed here.",
+            hint="For edges there is `mycel edge get`.",
+        )
+    return found
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, required=True, help="Words; any of them is enough")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(("concept", "edge")),
+    multiple=True,
+    help="Only these; without it concepts, and edges where there is room for more",
+)
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, help="At most so many")
+@pass_session
+def search(session: Session, words: tuple[str, ...], kinds: tuple[str, ...], limit: int) -> None:
+    """Find elements by the words in their names and attributes, best first.
+
+    It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
+    they come after the concepts.
+    """
+    with session.open(reading=True) as db:
+        found = _search(db, " ".join(words), kinds or tuple(_STATEMENTS), limit)
+        label = labels(db)
+        session.out.list(
+            found,
+            ("id", "score", "type", "text"),
+            lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0], label)),
+            lambda pair: wire(pair[0]) | {"score": pair[1]},
+            empty="No element has these words.",
+        )
+
+
+def _search(
+    db: Nexus, question: str, kinds: Sequence[str], limit: int
+) -> Iterator[tuple[Element, float]]:
+    room = limit
+    for kind, statement in _STATEMENTS.items():
+        if kind not in kinds or not room:
+            continue
+        hits = db.execute(statement, {"question": question, "limit": room}).value
+        room -= len(hits)
+        yield from ((db.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits)
+
+
+def _kind(element: Element) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Concept
+
+    return element.type if isinstance(element, Concept) else element.predicate
+
+
+def _text(element: Element, label: Callable[[str], str]) -> str:
+    # Late: see the package's docstring.
+    from mycel.graph.walk import Memory
+    from mycel.model.elements import Concept
+
+    text = Memory(readable(element), "short").text
+    if isinstance(element, Concept):
+        return text
+    subject, predicate, object_ = element.subject, element.predicate, element.object
+    bare, named = f"{subject} {predicate} {object_}", (label(subject), predicate, label(object_))
+    return text.replace(bare, " ".join(named), 1)

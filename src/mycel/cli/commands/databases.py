@@ -1,0 +1,421 @@
+"""`mycel init` and `mycel doctor`: a new database; is all here that it needs, and is it well?
+
+`init` also tells clients about the database, and the doctor looks whether that still holds.
+
+The doctor looks below the engine, because it has to say something useful about a database that the
+engine refuses to open. `mycel verify` is the thorough check.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import rich_click as click
+
+from mycel.cli import clients, registering
+from mycel.cli.commands.capsules import presence
+from mycel.cli.frame.context import Command, Place, Session, pass_session
+from mycel.cli.frame.output import count
+from mycel.errors import MycelError
+
+if TYPE_CHECKING:
+    import apsw
+
+    from mycel.nexus import Nexus
+
+APSW_MIN = (3, 54)
+"""As in pyproject.toml."""
+
+EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas", "polars": "polars"}
+"""As in pyproject.toml, each with what it brings."""
+
+Status = Literal["ok", "warn", "fail"]
+
+_COLOURS: dict[Status, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+class Finding(NamedTuple):
+    """One line of the examination."""
+
+    status: Status
+    check: str
+    detail: str
+
+
+def _entry_name(text: str) -> str:
+    """A name that every client takes."""
+    most = clients.NAME_CHARACTERS_MAX
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", text, re.ASCII) or len(text) > most:
+        raise click.BadParameter(f"use up to {most} letters, digits, '_' and '-'.")
+    return text
+
+
+@click.command(cls=Command)
+@click.option("--bare", is_flag=True, help="Without the core capsules: no types, nobody, nothing")
+@click.option(
+    "--client",
+    "client_names",
+    multiple=True,
+    type=click.Choice(clients.CLIENTS),
+    help="Tell this program about the database, so that it starts `mycel mcp`; may be repeated",
+)
+@click.option(
+    "--name",
+    type=_entry_name,
+    metavar="NAME",
+    help="What the client calls it; mycel, or mycel-WORKSPACE where all projects share one file",
+)
+@click.option(
+    "--compat",
+    type=click.Choice(("memory", "none")),
+    help="Let the client offer the tools of the official memory server, or ours again (none)",
+)
+@click.option(
+    "--replace", is_flag=True, help="Take over an entry of this name that leads elsewhere"
+)
+@click.option(
+    "--print", "only_print", is_flag=True, help="Show what --client would write; write nothing"
+)
+@pass_session
+def init(
+    session: Session,
+    *,
+    bare: bool,
+    client_names: tuple[clients.ClientName, ...],
+    name: str | None,
+    compat: str | None,
+    replace: bool,
+    only_print: bool,
+) -> None:
+    """Create the database; one that is there stays as it is.
+
+    A new graph knows the core capsules: types such as Person and Event, predicates, domains, and
+    who it is itself. `mycel capsule list` shows them.
+
+    With --client, a program that speaks MCP is told to use it. Its file keeps all its other
+    entries, and a copy of how it was before is left beside it. Options that our entry has had
+    stay, unless you say otherwise.
+    """
+    about = {"--name": name, "--compat": compat, "--replace": replace, "--print": only_print}
+    needy = [option for option, given in about.items() if given]
+    if needy and not client_names:
+        raise click.UsageError(f"{needy[0]} needs a --client.")
+    place = session.own_place()
+    named = [clients.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
+    mode = "" if compat == "none" else compat
+    server = clients.Server(clients.own_program(), place, Path.cwd(), mode, name)
+    if only_print:
+        for client in named:
+            _print(session, client, server)
+        return
+    # First, so that where one of them has to be refused nothing has happened yet.
+    drafts = [registering.draft(client, server, replace=replace) for client in named]
+    _create(session, place, bare=bare)
+    for draft in drafts:
+        _say_told(session, draft.client, registering.tell(draft))
+
+
+def _create(session: Session, place: Place, *, bare: bool) -> None:
+    # Late: see the package's docstring.
+    import mycel
+
+    if place.is_default:
+        # What an agent remembers is nobody else's business.
+        place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    existed = place.path.exists() and place.path.stat().st_size > 0
+    candidates = "" if existed else session.candidates(namesakes=True)
+    with mycel.open(place.path, bootstrap=not (bare or existed)) as db:
+        entries = db.snapshot().entries
+    session.claim(place)
+    if candidates:
+        session.out.note(candidates)
+    path = str(place.path.absolute())
+    session.out.say(
+        f"There is a database already: {path}" if existed else f"Created {path}",
+        {"path": path, "workspace": place.workspace, "created": not existed, "entries": entries},
+    )
+
+
+def _say_told(session: Session, client: clients.Client, told: registering.Told) -> None:
+    if told.changed:
+        done = f"{client.title} knows it as {told.name}: {told.path}. {client.afterwards}"
+    else:
+        done = f"{client.title} knows it already, as {told.name}: {told.path}"
+    if told.replaced is not None:
+        done += f" That entry led to {told.replaced} before."
+    if told.backup is not None:
+        done += f" What was there before is in {told.backup.name}."
+    wire = {
+        "client": client.name,
+        "path": str(told.path),
+        "name": told.name,
+        "changed": told.changed,
+        "replaced": told.replaced,
+        "backup": None if told.backup is None else str(told.backup),
+    }
+    session.out.say(done, wire)
+
+
+def _print(session: Session, client: clients.Client, server: clients.Server) -> None:
+    name, command = registering.shown(client, server)
+    snippet, typed = client.snippet(name, command), clients.typed(client, name, command)
+    text = f"{client.title}, in {client.path}:\n\n{snippet}"
+    if typed is not None:
+        text += f"\nOr type:\n\n  {typed}\n"
+    wire = {"client": client.name, "path": str(client.path), "name": name}
+    session.out.say(text, wire | {"content": snippet, "command": command})
+
+
+@click.command(cls=Command)
+@pass_session
+def doctor(session: Session) -> int:
+    """Check the installation and the database; exit status 1 if something is broken."""
+    out = session.out
+    worst = 0
+    for finding in examine(session.place(), session.root()):
+        worst |= finding.status == "fail"
+        mark = out.style(finding.status.ljust(4), fg=_COLOURS[finding.status])
+        out.say(f"{mark}  {finding.check}: {finding.detail}", finding._asdict())
+    return worst
+
+
+def examine(place: Place, folder: Path) -> Iterator[Finding]:
+    """Everything there is to say, most basic first; `folder` is the project's."""
+    yield from _installation()
+    try:
+        # Late: see the package's docstring; and an installation without it is what we look for.
+        import apsw
+    except ImportError as error:
+        yield Finding("fail", "SQLite", f"apsw cannot be loaded: {error}")
+        return
+    yield from _engine(apsw.apsw_version(), apsw.sqlite_lib_version())
+    yield from _features()
+    yield _extras()
+    yield _port()
+    yield from _location(place)
+    if place.path.exists():
+        yield from _database(place.path)
+    yield from _clients(folder)
+
+
+def _installation() -> Iterator[Finding]:
+    # Late: see the package's docstring.
+    import mycel
+
+    good = sys.version_info >= (3, 11)
+    found = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
+    yield Finding("ok" if good else "fail", "Python", found if good else f"{found}; 3.11 is needed")
+    yield Finding("ok", "Mycel", f"{mycel.__version__} in {Path(mycel.__file__).parent}")
+
+
+def _engine(apsw_version: str, sqlite_version: str) -> Iterator[Finding]:
+    parts = tuple(int(part) for part in apsw_version.split(".")[:2])
+    needed = ".".join(str(part) for part in APSW_MIN)
+    found = f"{sqlite_version} through apsw {apsw_version}"
+    if parts >= APSW_MIN:
+        yield Finding("ok", "SQLite", found)
+    else:
+        yield Finding("fail", "SQLite", f"{found}; apsw {needed} is needed")
+
+
+def _features() -> Iterator[Finding]:
+    # Late: see the package's docstring.
+    import apsw
+
+    def runs(statement: str) -> Callable[[], object]:
+        return lambda: apsw.Connection(":memory:").execute(statement).fetchall()
+
+    needed: dict[str, Callable[[], object]] = {
+        "FTS5": runs("CREATE VIRTUAL TABLE t USING fts5(body, tokenize = 'porter unicode61')"),
+        "JSON": runs("SELECT json_extract('{\"a\":1}', '$.a'), '[1]' ->> 0"),
+        "STRICT": runs("CREATE TABLE t (a INTEGER) STRICT"),
+        "VFS": lambda: apsw.Connection("/mycel-doctor", vfs="memdb"),
+    }
+    for name, attempt in needed.items():
+        try:
+            attempt()
+        except apsw.Error as error:
+            yield Finding("fail", name, f"SQLite was built without it ({error})")
+        else:
+            yield Finding("ok", name, "there")
+
+
+def _extras() -> Finding:
+    # Late: see the package's docstring.
+    from importlib.util import find_spec
+
+    lacking = [name for name, module in EXTRAS.items() if find_spec(module) is None]
+    there = ", ".join(name for name in EXTRAS if name not in lacking) or "none"
+    if not lacking:
+        return Finding("ok", "extras", there)
+    # Nobody needs them to be well.
+    names = ",".join(lacking)
+    return Finding("ok", "extras", f"{there}; `pip install 'mycel[{names}]'` adds {names}")
+
+
+def _port() -> Finding:
+    # Late: see the package's docstring; only `mycel serve` listens anywhere.
+    import socket
+
+    from mycel.cli.commands.serve import HOST, PORT
+
+    with socket.socket() as attempt:
+        if os.name == "posix":
+            # Connections that ended a moment ago are nobody's.
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((HOST, PORT))
+        except OSError as error:
+            said = f"{PORT} cannot be used: {error.strerror}. `mycel serve --port N` takes another"
+            return Finding("warn", "port", said)
+    return Finding("ok", "port", f"{PORT} is free")
+
+
+def _clients(folder: Path) -> Iterator[Finding]:
+    """Whether those that were told of us could start us."""
+    known = [
+        each for client in clients.known_clients(folder) for each in registering.registered(client)
+    ]
+    for each in known:
+        trouble = each.trouble or (_startable(each.command) if each.url is None else None)
+        entry = f"{each.client.path}, {each.name}," if each.name else str(each.client.path)
+        well = f"asks {each.url}" if each.url else f"starts {shlex.join(each.command)}"
+        status: Status = "ok" if trouble is None else "warn"
+        yield Finding(status, each.client.title, f"{entry} {trouble or well}")
+    if not known:
+        yield Finding("ok", "clients", "none knows of it; `mycel init --client NAME` tells one")
+
+
+def _startable(command: tuple[str, ...]) -> str | None:
+    """Why a client could not start us, if it could not."""
+    if shutil.which(command[0]) is None:
+        return f"starts {command[0]}, which is not there; `mycel init --client` mends it"
+    try:
+        place = clients.place_of(command)
+    except click.UsageError as error:
+        return f"names no database: {error.message}"
+    roots = [value[0] for name, value in clients.options_of(command) if name == "--root" and value]
+    if roots and not Path(roots[-1]).is_dir():
+        return f"reads files below {roots[-1]}, which is not there; `mycel init --client` mends it"
+    if place is None or place.path.exists():
+        return None
+    return f"leads to {place.path}, which is not there (yet)"
+
+
+def _location(place: Place) -> Iterator[Finding]:
+    named = f"workspace {place.workspace}, " if place.workspace else ""
+    yield Finding("ok", "path", f"{place.path.absolute()} ({named}from {place.chosen_by})")
+    if place.path.exists():
+        writable = os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK)
+        yield (
+            Finding("ok", "writable", "yes")
+            if writable
+            else Finding("warn", "writable", "no: it can be read only")
+        )
+        return
+    yield Finding("warn", "database", f"not there yet; `{place.creation}` creates it")
+    near = next(folder for folder in place.path.absolute().parents if folder.exists())
+    if not place.is_default and near != place.path.absolute().parent:
+        yield Finding("fail", "writable", f"there is no directory {str(place.path.parent)!r}")
+    elif not os.access(near, os.W_OK):
+        yield Finding("fail", "writable", f"the directory {str(near)!r} may not be written")
+    else:
+        yield Finding("ok", "writable", "yes")
+
+
+def _database(path: Path) -> Iterator[Finding]:
+    # Late: see the package's docstring.
+    import apsw
+
+    try:
+        yield Finding("ok", "size", _size(path))
+        connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            yield _format(connection)
+            yield _quick_check(connection)
+        finally:
+            connection.close()
+    except (apsw.Error, OSError) as error:
+        yield Finding("fail", "database", f"{path} cannot be read: {error}")
+        return
+    yield from _contents(path)
+
+
+def _size(path: Path) -> str:
+    log = path.with_name(f"{path.name}-wal")
+    log_size = log.stat().st_size if log.exists() else 0
+    more = f", and {_bytes(log_size)} not yet moved in from the log" if log_size else ""
+    return _bytes(path.stat().st_size) + more
+
+
+def _format(connection: apsw.Connection) -> Finding:
+    # Late: see the package's docstring.
+    from mycel.store.file.layout import APPLICATION_ID, FORMAT
+
+    application, version = (
+        _one(connection, f"PRAGMA {name}") for name in ("application_id", "user_version")
+    )
+    if application != APPLICATION_ID:
+        return Finding("fail", "format", "this is no database of Mycel")
+    if version > FORMAT:
+        return Finding("fail", "format", f"{version}; this Mycel reads up to {FORMAT}: upgrade it")
+    return Finding("ok", "format", str(version))
+
+
+def _quick_check(connection: apsw.Connection) -> Finding:
+    said = _one(connection, "PRAGMA quick_check(1)")
+    if said == "ok":
+        return Finding("ok", "quick check", "sound; `mycel verify` checks everything")
+    return Finding("fail", "quick check", f"{said}; see `mycel verify`")
+
+
+def _contents(path: Path) -> Iterator[Finding]:
+    # Late: see the package's docstring.
+    import mycel
+
+    try:
+        # Not read-only where that can be avoided: see `Session.open`.
+        readonly = not os.access(path, os.W_OK)
+        with mycel.open(path, create=False, readonly=readonly, bootstrap=False) as db:
+            yield Finding("ok", "opens", count(db.snapshot().entries, "journal entry"))
+            yield _core(db)
+    except MycelError as error:
+        yield Finding("fail", "opens", error.message)
+
+
+def _core(db: Nexus) -> Finding:
+    # Late: see the package's docstring.
+    from mycel.capsules import NAMES
+
+    # A graph may do without them, so that is nothing to warn of; half of them is.
+    lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
+    if not lacking:
+        return Finding("ok", "core capsules", "applied")
+    if set(lacking) == set(NAMES) and set(lacking.values()) == {"no"}:
+        return Finding("ok", "core capsules", "none; `mycel capsule apply core` adds them")
+    detail = f"{', '.join(lacking)} not in full; `mycel capsule apply core` completes them"
+    return Finding("warn", "core capsules", detail)
+
+
+def _one(connection: apsw.Connection, query: str) -> Any:
+    return connection.execute(query).get
+
+
+def _bytes(size: int) -> str:
+    """A size for people.
+
+    >>> _bytes(512), _bytes(4096), _bytes(5 << 20)
+    ('512 bytes', '4.0 KiB', '5.0 MiB')
+    """
+    if size < 1024:
+        return f"{size} bytes"
+    power = min((size.bit_length() - 1) // 10, 4)
+    return f"{size / 1024**power:.1f} {' KMGT'[power]}iB"

@@ -1,0 +1,275 @@
+"""`mycel edge` and `mycel find`: typed, directed edges, and what can be reached along them."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Group, Session, pass_session
+from mycel.cli.frame.labels import labels, readable_text
+from mycel.cli.frame.output import when, wire
+from mycel.cli.frame.parameters import ELEMENT, exactly, json_object, moment, resolve
+from mycel.errors import InvalidId, NotFound
+
+if TYPE_CHECKING:
+    from mycel.graph.view import GraphView
+    from mycel.model.elements import Proposition
+    from mycel.nexus import Nexus
+    from mycel.store.write.transaction import Transaction
+
+_LIMIT = 100
+_EDGE = "SRC PREDICATE DST"
+
+_src = click.argument("src", metavar="SRC", help=f"Where the edge starts: {ELEMENT}")
+_predicate = click.argument("predicate", help="A defined predicate")
+_dst = click.argument("dst", metavar="DST", help=f"Where the edge ends: {ELEMENT}")
+_as_of = click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+
+
+@click.group(cls=Group)
+def edge() -> None:
+    """Add, remove and show edges.
+
+    The two ends of an edge are given as ids (C:12, P:13:treats) or as Type:name.
+    """
+
+
+@edge.command("add")
+@_src
+@_predicate
+@_dst
+@click.option("--weight", type=float, default=1.0, metavar="W", help="Traversal cost, from 0 to 1")
+@click.option(
+    "--data", type=json_object, metavar="JSON", help="The edge's attributes; @FILE reads a file"
+)
+@pass_session
+def add(
+    session: Session,
+    *,
+    src: str,
+    predicate: str,
+    dst: str,
+    weight: float,
+    data: dict[str, Any] | None,
+) -> None:
+    """Add an edge. One that is there stays as it is; a removed one is revived."""
+
+    def work(tx: Transaction) -> tuple[str, bool]:
+        ends = resolve(tx, src), predicate, resolve(tx, dst)
+        made = tx.add_edge(*ends, weight=weight, data=data)
+        return made, not tx.is_empty
+
+    with session.open() as db:
+        made, added = db.write(work, message="add_edge")
+    session.out.say(
+        f"Added {made}." if added else f"{made} is there already; its weight and data stay.",
+        {"id": made, "added": added},
+    )
+
+
+@edge.command("remove")
+@_src
+@_predicate
+@_dst
+@click.option(
+    "--reason", default="", show_default=False, metavar="TEXT", help="Why, for the journal"
+)
+@pass_session
+def remove(session: Session, src: str, predicate: str, dst: str, reason: str) -> None:
+    """Remove an edge; history and `edge get` still show it."""
+    with session.open() as db:
+        removed = db.write(
+            lambda tx: tx.remove_edge(resolve(tx, src), predicate, resolve(tx, dst), reason=reason),
+            message="remove_edge",
+        )
+    session.out.say(
+        "Removed." if removed else "There is no such live edge; nothing changed.",
+        {"removed": removed},
+    )
+
+
+@edge.command("get")
+@click.argument("words", metavar=f"{_EDGE}|ID", nargs=-1, required=True, help="The edge")
+@_as_of
+@pass_session
+def get(session: Session, words: tuple[str, ...], as_of: int | str | None) -> None:
+    """Show an edge, even one that was removed."""
+    exactly(words, 1, 3, form=f"mycel edge get {_EDGE}, or with the edge's id")
+    with session.open(reading=True) as db:
+        view = _view(db, as_of)
+        if len(words) == 3:
+            src, predicate, dst = words
+            found = view.get_edge(resolve(view, src), predicate, resolve(view, dst))
+        else:
+            found = _by_id(view, words[0])
+        label = labels(view)
+        session.out.fields(
+            (
+                ("id", found.id),
+                ("source", label(found.src)),
+                ("predicate", found.predicate),
+                ("target", label(found.dst)),
+                ("weight", found.weight),
+                ("data", found.data),
+                ("metadata", found.metadata),
+                ("version", found.version),
+                ("created", f"{when(found.created_at)} by {found.created_by}"),
+                ("removed", _removal(found)),
+                ("reason", found.tombstoned_reason),
+            ),
+            wire(found),
+        )
+
+
+@edge.command("out")
+@click.argument("end", metavar=ELEMENT, help="Where the edges start")
+@click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
+@click.option("--tombstoned", is_flag=True, help="Removed edges too")
+@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="At most so many")
+@_as_of
+@pass_session
+def edges_out(session: Session, /, **options: Any) -> None:
+    """List the edges that leave an element."""
+    _list(session, "out", **options)
+
+
+@edge.command("in")
+@click.argument("end", metavar=ELEMENT, help="Where the edges end")
+@click.option("--type", "types", multiple=True, metavar="P", help="Only this predicate; repeatable")
+@click.option("--tombstoned", is_flag=True, help="Removed edges too")
+@click.option("--limit", type=click.IntRange(min=1), default=_LIMIT, help="At most so many")
+@_as_of
+@pass_session
+def edges_in(session: Session, /, **options: Any) -> None:
+    """List the edges that reach an element."""
+    _list(session, "in", **options)
+
+
+def _list(
+    session: Session,
+    direction: Literal["out", "in"],
+    *,
+    end: str,
+    types: tuple[str, ...],
+    tombstoned: bool,
+    limit: int,
+    as_of: int | str | None,
+) -> None:
+    with session.open(reading=True) as db:
+        view = _view(db, as_of)
+        edges = (view.edges_out if direction == "out" else view.edges_in)(
+            resolve(view, end), types or None, include_tombstoned=tombstoned
+        )
+        label = labels(view)
+        state = ("removed",) if tombstoned else ()
+        session.out.list(
+            islice(edges, limit),
+            ("id", "source", "predicate", "target", "weight", "data", *state),
+            lambda found: (
+                found.id,
+                label(found.src),
+                found.predicate,
+                label(found.dst),
+                found.weight,
+                found.data or None,
+                *((_removal(found),) if tombstoned else ()),
+            ),
+            wire,
+            empty="No edges.",
+        )
+        if next(edges, None) is not None:
+            session.out.note(f"There are more than {limit} edges: raise --limit to see them.")
+
+
+@click.command(cls=Command)
+@click.argument("start", metavar=ELEMENT, help="Where to start")
+@click.option("--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable")
+@click.option("--hops", type=int, default=1, help="At most so many hops away, up to 6")
+@click.option("--min-hops", type=int, default=1, help="At least so many hops away")
+@click.option(
+    "--direction",
+    type=click.Choice(["out", "in", "both"]),
+    default="out",
+    help="Along edges, or against them",
+)
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="T",
+    help="Show only concepts of this type; repeatable",
+)
+@click.option("--limit", type=int, default=_LIMIT, help="At most so many")
+@click.option(
+    "--form",
+    type=click.Choice(["short", "medium", "full"]),
+    default="medium",
+    help="How much of each: 50 tokens, 200, or everything",
+)
+@click.option("--tombstoned", is_flag=True, help="Along and to removed ones too")
+@_as_of
+@pass_session
+def find(
+    session: Session,
+    *,
+    start: str,
+    follow: tuple[str, ...],
+    hops: int,
+    min_hops: int,
+    direction: Literal["out", "in", "both"],
+    types: tuple[str, ...],
+    limit: int,
+    form: Literal["short", "medium", "full"],
+    tombstoned: bool,
+    as_of: int | str | None,
+) -> None:
+    """Find what can be reached from an element, nearest first."""
+    # Late: see the package's docstring.
+    from mycel.graph.walk import Follow
+
+    along = Follow(
+        types=follow or None,
+        max_hops=hops,
+        min_hops=min_hops,
+        direction=direction,
+        include_tombstoned=tombstoned,
+    )
+    with session.open(reading=True) as db:
+        view = _view(db, as_of)
+        found = view.find(resolve(view, start), along, types=types or None, limit=limit, form=form)
+    session.out.list(
+        zip(found.memories, found.hop_distances, strict=True),
+        ("id", "hops", "type", "text"),
+        lambda pair: (pair[0].id, pair[1], pair[0].type, readable_text(pair[0])),
+        lambda pair: pair[0].to_dict() | {"hops": pair[1]},
+        empty="Nothing can be reached that way.",
+    )
+    if found.more:
+        session.out.note(f"There is more than {limit}: raise --limit to see it.")
+
+
+def _view(db: Nexus, as_of: int | str | None) -> GraphView:
+    return db if as_of is None else db.as_of(as_of)
+
+
+def _by_id(view: GraphView, text: str) -> Proposition:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Proposition
+
+    try:
+        found = view.get(text)
+    except NotFound as error:
+        raise NotFound(error.message, hint=f"`mycel history {text}` shows removed ones.") from None
+    if not isinstance(found, Proposition):
+        raise InvalidId(
+            f"{text!r} is a concept's id; an edge's is needed here.",
+            hint="For concepts there is `mycel concept get`.",
+        )
+    return found
+
+
+def _removal(found: Proposition) -> str | None:
+    at = found.tombstoned_at
+    return None if at is None else f"{when(at)} by {found.tombstoned_by}"

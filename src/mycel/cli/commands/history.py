@@ -1,0 +1,166 @@
+"""`mycel log`, `history`, `snapshot`, `purge`, `scrub`: what happened, and forgetting it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.labels import readable
+from mycel.cli.frame.output import count
+from mycel.cli.frame.parameters import ELEMENT, confirmed, moment, resolve
+
+if TYPE_CHECKING:
+    from mycel.store.write.scrub import Scrubbed
+
+_BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
+
+
+@click.command(cls=Command)
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="At most so many")
+@click.option("--before", type=int, metavar="SEQ", help="Only transactions before this entry")
+@pass_session
+def log(session: Session, limit: int, before: int | None) -> None:
+    """List transactions, newest first."""
+    with session.open(reading=True) as db:
+        entries = list(db.log(limit=limit + 1, before=before))
+    session.out.list(
+        islice(entries, limit),
+        ("seq", "time", "actor", "changes", "message"),
+        lambda entry: (
+            entry.seq,
+            entry.time,
+            entry.actor,
+            entry.changes,
+            entry.message,
+        ),
+        lambda entry: entry.to_dict(),
+        empty="No transactions.",
+    )
+    if len(entries) > limit:
+        session.out.note(f"Older ones: mycel log --before {entries[limit - 1].seq}")
+
+
+@click.command(cls=Command)
+@click.argument("element", metavar=ELEMENT, help="The element")
+@pass_session
+def history(session: Session, element: str) -> None:
+    """List every version of an element, oldest first."""
+    with session.open(reading=True) as db:
+        versions = db.history(resolve(db, element))
+    session.out.list(
+        versions,
+        ("seq", "time", "actor", "what", "reason", "content"),
+        lambda version: (
+            version.seq,
+            version.transaction.time,
+            version.transaction.actor,
+            version.kind,
+            version.reason,
+            None if version.element is None else readable(version.element).attributes or None,
+        ),
+        lambda version: version.to_dict(),
+    )
+
+
+@click.command(cls=Command)
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="Of that moment instead")
+@pass_session
+def snapshot(session: Session, as_of: int | str | None) -> None:
+    """Show all roots of this moment.
+
+    Whoever writes down the overall root can check any proof of this moment against it, offline.
+    """
+    with session.open(reading=True) as db:
+        wire = (db if as_of is None else db.as_of(as_of)).snapshot().to_dict()
+    session.out.fields(_with_time(wire), wire)
+
+
+def _with_time(wire: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    # Late: see the package's docstring.
+    from mycel.model.times import to_datetime
+
+    for name, value in wire.items():
+        yield name, value
+        if name == "time_us":
+            yield "time", to_datetime(value)
+
+
+@click.command(cls=Command)
+@click.argument("element", metavar=ELEMENT, help="The element")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for the journal")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def purge(session: Session, element: str, reason: str, yes: bool) -> int:
+    """Forget an element for good, with every edge that ever touched it.
+
+    Its content goes from history and journal too; only hashes stay, so that the journal can still
+    be verified. This cannot be undone.
+    """
+    with session.open() as db:
+        id_ = resolve(db, element)
+        question = f"Forget {id_} and all that refers to it, for good?"
+        if not yes and not confirmed(session, question):
+            session.out.note("Nothing was purged.")
+            return 1
+        gone = db.purge(id_, reason)
+    parts = (gone.concepts, "concept"), (gone.propositions, "edge"), (gone.entries, "journal entry")
+    said = ", ".join(count(number, noun) for number, noun in parts)
+    session.out.say(f"Purged {id_}: {said}.", {"id": id_} | gone._asdict())
+    return _traces(session, gone.scrubbed)
+
+
+@click.command(cls=Command)
+@click.option("--before", type=moment, metavar="SEQ|TIME", help="What was gone by that moment")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the journal")
+@click.option("--dry-run", is_flag=True, help="Only count what would be forgotten")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def scrub(
+    session: Session, before: int | str | None, reason: str, *, dry_run: bool, yes: bool
+) -> int:
+    """Forget for good what was removed, superseded or hidden before a moment.
+
+    The state at the moment and all later ones stay; earlier ones cannot be asked for any more. Only
+    hashes stay of what goes, so that the journal can still be verified. Without --before, only the
+    file is written anew, to remove traces that a purge had to leave.
+    """
+    with session.open() as db:
+        if before is None:
+            done = db.scrub(dry_run=dry_run)
+            session.out.say("The file was written anew." if done.scrubbed else "", done._asdict())
+            return _traces(session, done.scrubbed or dry_run)
+        counted = db.scrub(before, dry_run=True)
+        said = _forgotten(counted)
+        if dry_run:
+            session.out.say(f"Would forget {said}.", counted._asdict())
+            return 0
+        if not reason:
+            raise click.UsageError("Say why, for the journal: --reason TEXT.")
+        if not yes and not confirmed(session, f"Forget {said}, for good?"):
+            session.out.note("Nothing was forgotten.")
+            return 1
+        with session.out.waiting("Forgetting"):
+            done = db.scrub(before, reason)
+    session.out.say(f"Forgot {_forgotten(done)}.", done._asdict())
+    return _traces(session, done.scrubbed)
+
+
+def _forgotten(scrubbed: Scrubbed) -> str:
+    parts = (
+        (scrubbed.concepts, "removed concept"),
+        (scrubbed.propositions, "removed edge"),
+        (scrubbed.versions, "superseded version"),
+    )
+    said = ", ".join(count(number, noun) for number, noun in parts)
+    hidden = f", and hidden {', '.join(scrubbed.hidden)}" if scrubbed.hidden else ""
+    return f"{said}{hidden}, from before entry {scrubbed.until}"
+
+
+def _traces(session: Session, is_clean: bool) -> int:
+    if not is_clean:
+        session.out.note(_BUSY)
+    return 0

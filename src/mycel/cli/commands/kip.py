@@ -1,0 +1,239 @@
+"""`mycel kip`: one command of the language, from wherever it comes, or a session of them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.kip_output import answer, first_word
+from mycel.cli.frame.labels import labels
+from mycel.cli.frame.output import is_terminal
+from mycel.cli.frame.parameters import json_object, read_text
+from mycel.errors import ImmutableTarget, InvalidSyntax, UnknownReference
+from mycel.model.json_text import read_json
+
+if TYPE_CHECKING:
+    from mycel.engine.result import Result
+    from mycel.nexus import Nexus
+
+READS = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def named_value(text: str) -> tuple[str, Any]:
+    """`name=value`, where the value is JSON, or else a text.
+
+    >>> named_value("dose=5"), named_value("name=Aspirin"), named_value('name="5"')
+    (('dose', 5), ('name', 'Aspirin'), ('name', '5'))
+
+    Raises:
+        click.BadParameter: there is no equals sign, or no name before it.
+    """
+    name, sign, value = text.removeprefix(":").partition("=")
+    if not (sign and name):
+        raise click.BadParameter("write it as name=value.")
+    try:
+        return name, read_json(value)
+    except InvalidSyntax as error:
+        raise click.BadParameter(f"{error.message} {error.hint}") from None
+    except ValueError:
+        return name, value
+
+
+def _object_or_file(text: str) -> dict[str, Any]:
+    return json_object(text if text.lstrip()[:1] in ("{", "[", "@") else f"@{text}")
+
+
+def with_parameters(command: Decorated) -> Decorated:
+    """Give a command the options for placeholders: `param` and `params`."""
+    one = click.option(
+        "--param",
+        type=named_value,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="The value of a placeholder, as JSON or else as text; may be repeated",
+    )
+    many = click.option(
+        "--params",
+        type=_object_or_file,
+        metavar="JSON|FILE",
+        help="Values of placeholders: an object, or a file that holds one",
+    )
+    return many(one(command))
+
+
+def gathered(
+    param: tuple[tuple[str, Any], ...], params: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """All values of placeholders; those that were named alone count more."""
+    return {**(params or {}), **dict(param)}
+
+
+@click.command(cls=Command)
+@click.argument(
+    "command",
+    metavar="[COMMAND]",
+    nargs=-1,
+    help="The command, best in single quotes; - reads standard input",
+)
+@click.option("--file", metavar="FILE", help="Read the command from there; - is standard input")
+@with_parameters
+@click.option("--readonly", is_flag=True, help="Refuse a command that writes")
+@click.option("--dry-run", is_flag=True, help="Check the command, and write nothing")
+@click.option("--strict", is_flag=True, help="Refuse elements that lack a required attribute")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Give up after so long; 30 unless said otherwise",
+)
+@pass_session
+def kip(
+    session: Session,
+    *,
+    command: tuple[str, ...],
+    file: str | None,
+    param: tuple[tuple[str, Any], ...],
+    params: dict[str, Any] | None,
+    readonly: bool,
+    dry_run: bool,
+    strict: bool,
+    timeout: float | None,
+) -> None:
+    """Run a command of KIP, or start a session.
+
+    The command stands on the command line, in a file, or comes through a pipe; without any of them,
+    on a terminal, a session begins. Several commands, with semicolons between them, run one after
+    the other until one fails. Several UPSERT statements one after another are one command, a
+    capsule: it is applied as a whole or not at all, and may have 64 MiB where other commands have
+    256 KiB.
+
+    With --json the answer is the response of KIP: result, and next_cursor and warnings if there are
+    any.
+    """
+    if command and file is not None:
+        raise click.UsageError("Give a command or --file, not both.")
+    values = gathered(param, params)
+    how: dict[str, Any] = {"strict": strict}
+    if timeout is not None:
+        how["timeout_s"] = timeout
+    if not command and file is None and sys.stdin.isatty():
+        _session(session, how, values, readonly=readonly, dry_run=dry_run)
+        return
+    is_typed = bool(command) and command != ("-",)
+    text = " ".join(command) if is_typed else read_text(file or "-")
+    each = _separated(text)
+    asks = readonly or all(first_word(one) in READS for one in each)
+    in_short = False
+    with session.open(reading=asks, **how) as db:
+        for one in each:
+            with parameters_by("--param"), _as_typed_here(text if is_typed else ""):
+                done = execute(db, one, values, readonly=readonly, dry_run=dry_run)
+            in_short |= answer(session.out, one, done.result, labels(db), changed=done.changed)
+    if in_short and is_terminal():
+        session.out.note("Elements are shown in short; --json shows everything.")
+
+
+def _separated(text: str) -> list[str]:
+    """The commands of a text, each in its place, so that errors name its lines; at least one."""
+    if ";" not in text:
+        return [text]
+    # Late: see the package's docstring.
+    from mycel.cli.session.line_editor import split_at_semicolons
+
+    return split_at_semicolons(text)
+
+
+@contextmanager
+def _as_typed_here(typed: str) -> Iterator[None]:
+    """Say how several commands are given here, and how a file is whose name somebody typed."""
+    try:
+        yield
+    except InvalidSyntax as error:
+        if error.hint.startswith("One statement per command"):
+            error.hint = "Put a semicolon between commands; UPSERT statements need none."
+        if typed and _is_file(typed):
+            error.hint = f"This is the name of a file: use --file {shlex.quote(typed)}"
+        raise
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # No file can have such a name.
+        return False
+
+
+@contextmanager
+def parameters_by(way: str) -> Iterator[None]:
+    """Say how a parameter that is missing is given here."""
+    try:
+        yield
+    except UnknownReference as error:
+        name = error.data.get("parameter")
+        if isinstance(name, str):
+            rest = error.hint.removeprefix(f"Add {name!r} to the parameters.")
+            error.hint = f"Give it a value: {way} {name}=… {rest}".rstrip()
+        raise
+
+
+def _session(
+    session: Session, how: dict[str, Any], values: dict[str, Any], *, readonly: bool, dry_run: bool
+) -> None:
+    if not is_terminal():
+        raise click.UsageError("Give a command: a session needs a terminal to write to.")
+    # Late: see the package's docstring.
+    from mycel.cli.session.shell import Shell
+
+    with session.open(reading=True, **how) as db:
+        shell = Shell(db, as_json=session.as_json, readonly=readonly, dry_run=dry_run)
+        shell.parameters |= values
+        shell.run(session.place().path)
+
+
+class Done(NamedTuple):
+    """What a command gave back."""
+
+    result: Result
+    changed: bool
+    """False if the journal is as it was; others may have written to it, too."""
+
+
+def execute(
+    db: Nexus, command: str, values: Mapping[str, Any], *, readonly: bool, dry_run: bool
+) -> Done:
+    """Run one command; a capsule may be larger than others.
+
+    Raises:
+        MycelError: it failed, or writes although it must not; nothing was written then.
+    """
+    # Late: see the package's docstring.
+    from mycel.engine.result import Result
+    from mycel.kip import is_write, parse
+
+    is_capsule = first_word(command) == "UPSERT"
+    if readonly and (is_capsule or is_write(parse(command))):
+        raise ImmutableTarget(
+            "This command writes, and only reading is allowed here.",
+            hint="Leave --readonly out, or say .readonly in a session, if it should write.",
+        )
+    if is_capsule:
+        return apply_capsule(db, command, values, dry_run=dry_run)
+    if dry_run:
+        return Done(Result.of(*db.run(command, values, readonly=readonly, dry_run=True)), True)
+    return Done(db.execute(command, values), True)
+
+
+def apply_capsule(db: Nexus, capsule: str, values: Mapping[str, Any], *, dry_run: bool) -> Done:
+    """Apply a capsule, and look whether it said anything new."""
+    before = db.snapshot().seq
+    result = db.apply_capsule(capsule, values, dry_run=dry_run)
+    return Done(result, dry_run or db.snapshot().seq != before)

@@ -1,0 +1,133 @@
+"""`mycel mcp`: the graph as a server of the Model Context Protocol, on stdin and stdout."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.exit_status import INTERRUPTED
+from mycel.errors import NotADatabase
+
+if TYPE_CHECKING:
+    from mycel.knowledge.knowledge import Knowledge
+    from mycel.nexus import Nexus
+
+COMPATIBLE = ("memory",)
+
+context_option = click.option(
+    "--context-size",
+    type=int,
+    metavar="NODES",
+    help="How many nodes the active context holds; 100 unless said otherwise",
+)
+"""The option of every command that serves active contexts."""
+
+
+@click.command(cls=Command)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The folder that file:// URIs are relative to; the project's unless said otherwise",
+)
+@click.option("--readonly", is_flag=True, help="Offer no tool that writes")
+@click.option(
+    "--compat",
+    type=click.Choice(COMPATIBLE),
+    help="Offer the tools of another server under their own names: memory is the official one",
+)
+@context_option
+@pass_session
+def mcp(
+    session: Session,
+    *,
+    root: Path | None,
+    readonly: bool,
+    compat: str | None,
+    context_size: int | None,
+) -> int:
+    """Serve the graph to an agent over MCP, on standard input and output.
+
+    A client starts this command by itself; docs/mcp.md shows how to tell it. The database is
+    created if it is not there, unless nothing may be written. The server ends when its input does.
+    """
+    # Late: see the package's docstring.
+    from mycel.syntax.gc_pause import collector_paused
+
+    with ExitStack() as closing:
+        # Much is made now and nothing thrown away: looking for garbage would only take time.
+        with collector_paused(True):
+            from mycel.mcp.stdio import serve
+
+            db = closing.enter_context(open_served(session, readonly=readonly))
+            folder = (session.root() if root is None else root).resolve()
+            if compat == "memory":
+                from mycel.mcp import memory_tools as memory
+
+                server = memory.build_server(db, readonly=readonly)
+            else:
+                from mycel.mcp.server import build_server
+
+                knowledge = knowledge_of(session, db, folder, context_size=context_size)
+                server = build_server(db, knowledge, readonly=readonly)
+            gc.freeze()  # What was loaded stays, and need not be looked through later either.
+        stopped_by = serve(server)
+    return INTERRUPTED if stopped_by == signal.SIGINT else 0
+
+
+def open_served(session: Session, *, readonly: bool, **how: Any) -> Nexus:
+    """The database that is served. Whoever only reads creates none: it would stay empty.
+
+    `how` goes to `mycel.open`.
+
+    Raises:
+        NotADatabase: nothing may be written, and there is none.
+    """
+    if readonly:
+        return session.open(reading=True, memory="modest", **how)
+    return open_or_create(session, **how)
+
+
+def open_or_create(session: Session, **how: Any) -> Nexus:
+    """The database of a session; if it is not there it is created, with the core capsules.
+
+    `how` goes to `mycel.open`.
+    """
+    # Late: see the package's docstring.
+    import mycel
+
+    try:
+        return session.open(memory="modest", **how)
+    except NotADatabase:
+        place = session.place()
+        if place.is_default:
+            # What an agent remembers is nobody else's business.
+            place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if candidates := session.candidates(namesakes=True):
+            session.out.note(f"A new graph is made for this folder. {candidates}")
+        # Also where somebody was interrupted while making one. Another file is refused here too.
+        mycel.open(place.path).close()
+        session.claim(place)
+    return session.open(memory="modest", **how)
+
+
+def knowledge_of(
+    session: Session, db: Nexus, root: Path, *, context_size: int | None = None
+) -> Knowledge:
+    """The knowledge of a session's workspace, with its files below a folder.
+
+    Raises:
+        ConstraintViolation: there is no context of this size.
+    """
+    # Late: see the package's docstring.
+    from mycel.knowledge.active_context import ActiveContext
+    from mycel.knowledge.knowledge import Knowledge
+
+    context = None if context_size is None else ActiveContext(context_size)
+    return Knowledge(db, workspace=session.workspace(root), root=root, context=context)

@@ -1,0 +1,305 @@
+"""`mycel schema`: the schema of a graph, and schemas as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Group, Session, pass_session
+from mycel.cli.frame.output import count
+from mycel.cli.frame.parameters import confirmed, moment, read_text
+
+if TYPE_CHECKING:
+    from mycel.migration.apply import ApplyResult
+    from mycel.schema import Catalog
+    from mycel.schema.steps import Step
+
+FILE = "FILE"
+_HIDDEN = "What is hidden: Team, or Person.city"
+_VIOLATIONS_SHOWN = 10
+
+
+@click.group(cls=Group)
+def schema() -> None:
+    """Show, check, plan and apply schemas: types, properties and constraints, in .pg files."""
+
+
+@schema.command()
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The one in force at that moment")
+@click.option("--ir", is_flag=True, help="As schema IR, in JSON")
+@pass_session
+def show(session: Session, as_of: int | str | None, ir: bool) -> None:
+    """Show the schema in force, in its canonical form."""
+    with session.open(reading=True) as db:
+        catalog = db.schema.catalog if as_of is None else db.schema.at(as_of)
+    if ir:
+        session.out.object(catalog.ir())
+        return
+    text = catalog.format()
+    if session.as_json:
+        session.out.object({"ir_hash": catalog.ir_hash, "schema": text})
+    elif text:
+        session.out.write(text)
+    else:
+        session.out.note("No schema is in force: every type is flexible.")
+
+
+@schema.command()
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
+)
+@pass_session
+def check(session: Session, files: tuple[str, ...]) -> None:
+    """Check schemas against the rules of the language, without a graph."""
+    for path in files:
+        catalog = _load(path)
+        sizes = {
+            "interfaces": len(catalog.interfaces),
+            "nodes": len(catalog.nodes),
+            "edges": len(catalog.edges),
+        }
+        session.out.say(
+            f"{path}: valid. {_sizes(sizes)}; {catalog.ir_hash}",
+            {"file": path, "ir_hash": catalog.ir_hash} | sizes,
+        )
+
+
+@schema.command()
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, help="Schemas (- is standard input)"
+)
+@click.option("--write", is_flag=True, help="Write the files anew instead of printing them")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Only say which would change; exit 1 if any"
+)
+@pass_session
+def fmt(session: Session, files: tuple[str, ...], write: bool, only_check: bool) -> int:
+    """Format schemas the one canonical way. Comments stay."""
+    # Late: see the package's docstring.
+    from mycel.schema import tidy
+
+    differs = False
+    for path in files:
+        _load(path)  # What breaks a rule is not formatted either.
+        text = read_text(path)
+        formatted = tidy(text)
+        differs |= formatted != text
+        if only_check or (write and path != "-"):
+            if write and formatted != text and not only_check:
+                Path(path).write_text(formatted, encoding="utf-8")
+            said = "as it should be" if formatted == text else "not formatted"
+            done = "formatted" if write and not only_check and formatted != text else said
+            session.out.say(f"{path}: {done}", {"file": path, "changed": formatted != text})
+        elif session.as_json:
+            session.out.object({"file": path, "changed": formatted != text, "schema": formatted})
+        else:
+            session.out.write(formatted)
+    return int(only_check and differs)
+
+
+@schema.command()
+@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
+@click.option("--allow-data-loss", is_flag=True, help="Drop what goes, instead of hiding it")
+@pass_session
+def plan(session: Session, file: str, no_data: bool, allow_data_loss: bool) -> int:
+    """Show what applying a schema would do, and whether it can be done.
+
+    Constraints that are added, and properties that become required, are checked against the data in
+    a transaction that is rolled back, and rows that go or come back are counted. What is hidden can
+    be restored, what is dropped cannot. Exits with 1 if the plan is not supported.
+    """
+    catalog = _load(file)
+    with session.open() as db, session.out.waiting("Planning"):
+        planned = db.schema.plan(catalog, check_data=not no_data, allow_data_loss=allow_data_loss)
+    _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
+    if not session.as_json and planned.changes:
+        asked = " with --allow-removals, because types go" if planned.removals else ""
+        said = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
+        session.out.note(said)
+    return int(not planned.supported)
+
+
+@schema.command()
+@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@click.option("--allow-removals", is_flag=True, help="Let types go that are no longer declared")
+@click.option(
+    "--allow-data-loss",
+    is_flag=True,
+    help="Drop what goes, instead of hiding it: it cannot be restored",
+)
+@pass_session
+def apply(session: Session, file: str, allow_removals: bool, allow_data_loss: bool) -> int:
+    """Put a schema in force: definitions, data and indexes, as one transaction.
+
+    Properties that are no longer declared are hidden, and with --allow-removals types, too; they
+    come back when they are declared again. If the plan is not supported, or the data does not
+    satisfy the schema, nothing changes; the status is then 1.
+    """
+    catalog = _load(file)
+    with session.open() as db, session.out.waiting("Applying"):
+        result = db.schema.apply(
+            catalog, allow_removals=allow_removals, allow_data_loss=allow_data_loss
+        )
+    return _show_result(session, result)
+
+
+@schema.command()
+@pass_session
+def hidden(session: Session) -> None:
+    """List types and properties that are hidden, with the number of their rows.
+
+    They come back when they are declared again, by `schema apply` or `schema restore`.
+    """
+    with session.open(reading=True) as db:
+        found = db.schema.hidden()
+    session.out.list(
+        found,
+        ("name", "rows", "last seen at", "declaration"),
+        lambda each: (each.name, each.rows, each.seq, " ".join(each.declaration.split())),
+        lambda each: each.to_dict(),
+        empty="Nothing is hidden.",
+    )
+
+
+@schema.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
+@pass_session
+def restore(session: Session, names: tuple[str, ...]) -> int:
+    """Declare hidden types and properties again, as they were, with their data."""
+    with session.open() as db, session.out.waiting("Applying"):
+        result = db.schema.restore(*names)
+    return _show_result(session, result)
+
+
+@schema.command()
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, help=_HIDDEN)
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def discard(session: Session, names: tuple[str, ...], yes: bool) -> int:
+    """Let hidden types and properties go: they cannot be restored any more.
+
+    Declared again, they are new and empty. Earlier states still show their data.
+    """
+    with session.open() as db:
+        if not yes and not confirmed(session, f"Discard {', '.join(names)}?"):
+            session.out.note("Nothing was discarded.")
+            return 1
+        gone = db.schema.discard(*names)
+    session.out.list(
+        gone,
+        ("discarded", "rows"),
+        lambda each: (each.name, each.rows),
+        lambda each: each.to_dict(),
+    )
+    return 0
+
+
+@schema.command()
+@click.argument("files", metavar="FILE [FILE]", nargs=-1, required=True, help="From, and to")
+@pass_session
+def diff(session: Session, files: tuple[str, ...]) -> int:
+    """Show how two schemas differ: of two files, or of the graph and a file.
+
+    The data is not looked at. Exits with 1 if they differ.
+    """
+    # Late: see the package's docstring.
+    from mycel.schema import plan as plan_between
+
+    if len(files) > 2:
+        raise click.UsageError("Give one file, to compare the graph with, or two.")
+    desired = _load(files[-1])
+    if len(files) == 2:
+        accepted = _load(files[0])
+    else:
+        with session.open(reading=True) as db:
+            accepted = db.schema.catalog
+    planned = plan_between(accepted, desired)
+    _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
+    return int(bool(planned.changes))
+
+
+@schema.command()
+@pass_session
+def history(session: Session) -> None:
+    """List every schema that was applied, oldest first."""
+    with session.open(reading=True) as db:
+        versions = db.schema.history()
+    session.out.list(
+        versions,
+        ("seq", "time", "actor", "changes", "schema"),
+        lambda each: (each.seq, each.time, each.actor, len(each.steps), each.ir_hash),
+        lambda each: each.to_dict(),
+        empty="No schema was ever applied.",
+    )
+
+
+@schema.command()
+@click.argument(
+    "types", metavar="[TYPE...]", nargs=-1, help="Only these types, and links between them"
+)
+@pass_session
+def infer(session: Session, types: tuple[str, ...]) -> None:
+    """Write a schema for types that grew without one.
+
+    It holds the schema in force, and declares what all instances of other types have in common, so
+    it can be applied as it is. What cannot be declared stands in comments.
+    """
+    with session.open(reading=True) as db, session.out.waiting("Looking at the data"):
+        text = db.schema.infer(types or None)
+    session.out.say(text.rstrip("\n"), {"schema": text})
+
+
+def _load(path: str) -> Catalog:
+    # Late: see the package's docstring.
+    from mycel.schema import load
+
+    return load(read_text(path), file=None if path == "-" else path)
+
+
+def _show_result(session: Session, result: ApplyResult) -> int:
+    """Show what became of a schema; the status is 1 if it is not supported."""
+    _show_steps(session, result.changes, result.to_dict(), result.warnings)
+    if not session.as_json and result.changes:
+        done = f"Applied; the schema is in force from entry {result.manifest_version} on."
+        session.out.note(done if result.applied else "Nothing was changed.")
+    return int(not result.supported)
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    return ", ".join(count(number, noun.removesuffix("s")) for noun, number in sizes.items())
+
+
+def _show_steps(
+    session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
+) -> None:
+    # Late: see the package's docstring.
+    from mycel.schema.step_descriptions import describe
+    from mycel.schema.steps import UnsupportedChange
+
+    if session.as_json:
+        session.out.object(wire)
+        return
+    session.out.list(
+        changes,
+        ("step", "what", "data"),
+        lambda step: (
+            step.kind,
+            describe(step),
+            "is checked" if step.needs_data else None,
+        ),
+        lambda step: step.to_dict(),
+        empty="Nothing to change.",
+    )
+    session.out.warn(warnings)
+    for step in changes:
+        if isinstance(step, UnsupportedChange) and step.violation_count > 1:
+            least = "more than " if step.has_more else ""
+            session.out.note(f"{step.entity}: {least}{count(step.violation_count, 'instance')}")
+            for each in step.violations[:_VIOLATIONS_SHOWN]:
+                session.out.note(f"  {each['instance']}: {each['message']}")
+            if step.violation_count > _VIOLATIONS_SHOWN:
+                session.out.note(f"  and {least}{step.violation_count - _VIOLATIONS_SHOWN} more")

@@ -1,0 +1,288 @@
+"""`mycel serve`: one graph over HTTP, for KIP and for MCP.
+
+The layers `http` and `mcp` know nothing of each other; here they come together. Without options
+the server is for this machine alone. Whoever opens it to others has to give it a token.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from mycel.cli.clients import Server, connection_help, own_program, server_name
+from mycel.cli.commands.mcp import context_option, knowledge_of, open_served
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import Output
+from mycel.errors import AccessDenied
+
+if TYPE_CHECKING:
+    from mycel.http.app import Door
+    from mycel.http.policy import Policy, Token
+    from mycel.http.request_guard import Guard
+    from mycel.nexus import Nexus
+
+HOST = "127.0.0.1"
+PORT = 6923
+"""The letters MYCE on a telephone. Nothing else is known to use it."""
+TOKEN_VARIABLE = "MYCEL_TOKEN"
+_TOKEN_BYTES_MAX = 4096
+
+
+@click.command(cls=Command)
+@click.option("--host", default=HOST, metavar="HOST", help="Where to listen")
+@click.option(
+    "--port",
+    default=PORT,
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="The port; 0 takes any that is free",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="PATH",
+    help="Ask for the token in this file (or MYCEL_TOKEN); needed unless only this machine can"
+    " reach the server",
+)
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="Another name under which it may be asked"
+)
+@click.option(
+    "--allow-origin",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Let pages of this origin ask, as in https://app.example.org",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=30.0,
+    type=click.FloatRange(0.05, 3600),
+    metavar="SECONDS",
+    help="How long a command may run, and a body may take to arrive",
+)
+@click.option(
+    "--concurrency",
+    default=64,
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="How many requests may be in progress at once",
+)
+@click.option(
+    "--grace",
+    "grace_s",
+    default=10.0,
+    type=click.FloatRange(1, 3600),
+    metavar="SECONDS",
+    help="How long requests in progress get to end when it is stopped",
+)
+@click.option(
+    "--bootstrap",
+    "project",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="PATH",
+    help="First bring what is in this directory into the graph",
+)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The folder that file:// URIs are relative to; that of --bootstrap, or else the"
+    " project's, unless said otherwise",
+)
+@click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
+@context_option
+@click.option("--verbose", is_flag=True, help="A line for each request, to standard error")
+@pass_session
+def serve(
+    session: Session,
+    *,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    allow_host: tuple[str, ...],
+    allow_origin: tuple[str, ...],
+    timeout_s: float,
+    concurrency: int,
+    grace_s: float,
+    project: Path | None,
+    root: Path | None,
+    readonly: bool,
+    context_size: int | None,
+    verbose: bool,
+) -> None:
+    """Serve the graph over HTTP until Ctrl-C or SIGTERM.
+
+    POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, GET / says what there
+    is. Unless told otherwise, only this machine can reach it. The database is created if it is not
+    there, unless nothing may be written to it: by --readonly without --bootstrap.
+    """
+    # Late: see the package's docstring.
+    from mycel.http.policy import Policy, names_of, origins_of
+    from mycel.http.server import bind, is_loopback, resolve, run, url_of
+
+    addresses = resolve(host, port)
+    token = _token(session.out, token_file)
+    if token is None and not is_loopback(addresses):
+        raise AccessDenied(
+            f"Others can reach {host}, so the server needs a token.",
+            hint=f"Name a file that holds one with --token-file, or set {TOKEN_VARIABLE}; or"
+            f" listen on {HOST}.",
+        )
+    policy = Policy(
+        hosts=names_of(host, allow_host),
+        origins=origins_of(allow_origin),
+        token=token,
+        readonly=readonly,
+        requests_max=concurrency,
+        timeout_s=timeout_s,
+    )
+    sockets = bind(addresses)
+    try:
+        folder = (root or project or session.root()).resolve()
+        # What --bootstrap brings in is written here, whatever others may do.
+        with _graph(session, policy, readonly=readonly and project is None) as db:
+            if project is not None:
+                _bring_in(session, db, folder, project.resolve())
+            _prepare_logs(verbose=verbose)
+            app = _application(session, db, policy, folder, context_size)
+            here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
+            url = here if session.as_json else there
+            run(
+                app,
+                sockets,
+                policy,
+                on_ready=lambda: _say_ready(session, db, url, folder, policy),
+                on_stop=lambda running: _say_stopping(session, running, grace_s),
+                grace_s=grace_s,
+            )
+    finally:
+        for each in sockets:
+            each.close()
+    session.out.say("Stopped.", {"event": "stopped"})
+
+
+def _token(out: Output, path: Path | None) -> Token | None:
+    # Late: see the package's docstring.
+    from mycel.http.policy import Token
+
+    if path is not None:
+        return Token(_secret(out, path))
+    given = os.environ.get(TOKEN_VARIABLE)
+    return None if given is None else Token(given.strip())
+
+
+def _secret(out: Output, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            secret = file.read(_TOKEN_BYTES_MAX).decode(errors="replace").strip()
+    except OSError as error:
+        said = f"{str(path)!r} cannot be read: {error.strerror}."
+        raise click.BadParameter(said, param_hint="'--token-file'") from None
+    if not secret:
+        raise click.BadParameter(f"{str(path)!r} holds no token.", param_hint="'--token-file'")
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRGRP | stat.S_IROTH):
+        out.warn([f"Others on this machine can read {path}: `chmod 600` keeps the token yours."])
+    return secret
+
+
+# The graph.
+
+
+def _graph(session: Session, policy: Policy, *, readonly: bool) -> Nexus:
+    return open_served(
+        session,
+        readonly=readonly,
+        timeout_s=policy.timeout_s,
+        busy_timeout_s=policy.timeout_s,
+    )
+
+
+def _bring_in(session: Session, db: Nexus, root: Path, project: Path) -> None:
+    # Late: see the package's docstring.
+    from mycel.knowledge.bootstrap import bootstrap
+
+    with session.out.waiting(f"Reading {project}"):
+        summary = bootstrap(knowledge_of(session, db, root), project)
+    session.out.note(f"{project}: {summary}")
+
+
+def _application(
+    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
+) -> Guard:
+    # Late: see the package's docstring.
+    from mycel.syntax.gc_pause import collector_paused
+
+    # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
+    # the time.
+    with collector_paused(True):
+        # Later still: these take longest to load.
+        from mycel.http.app import build_app
+
+        app = build_app(db, policy, doors=[_door(session, db, policy, root, context_size)])
+        gc.freeze()
+    return app
+
+
+def _door(
+    session: Session, db: Nexus, policy: Policy, root: Path, context_size: int | None
+) -> Door:
+    # Late: see the package's docstring.
+    from mycel.http.app import Door
+    from mycel.knowledge.active_context import Contexts
+    from mycel.mcp.web import BODY_BYTES_MAX, PATH, http_app
+
+    workspace = session.workspace(root)
+    contexts = Contexts() if context_size is None else Contexts(size_max=context_size)
+    app = http_app(db, workspace=workspace, root=root, readonly=policy.readonly, contexts=contexts)
+    return Door(PATH, "mcp", app, BODY_BYTES_MAX)
+
+
+# What people and scripts see.
+
+
+def _prepare_logs(*, verbose: bool) -> None:
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    # What strangers send is answered, and no reason to fill a log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
+
+
+def _say_ready(session: Session, db: Nexus, url: str, root: Path, policy: Policy) -> None:
+    path = str(Path(db.path).resolve())
+    out = session.out
+    if out.as_json:
+        told = {"event": "ready", "url": url, "kip": f"{url}/kip", "mcp": f"{url}/mcp"}
+        out.object(told | {"path": path, "pid": os.getpid()})
+    else:
+        place = session.place()
+        # The same graph, the same URIs and the same files, wherever a client starts it.
+        command = Server(own_program(), place, root).command()
+        command += ["--readonly"] if policy.readonly else []
+        variable = None if policy.token is None else TOKEN_VARIABLE
+        out.line(f"{connection_help(f'{url}/mcp', command, server_name(place), variable)}\n")
+        if variable is not None:
+            out.line(
+                "Those that ask over HTTP have to send the header Authorization: Bearer TOKEN: set"
+                f" {variable} to the token where you type these, and where clients start.\n"
+            )
+        out.line(out.style(f"Mycel serves {path} at {url} (Ctrl-C stops it)", bold=True))
+    sys.stdout.flush()
+
+
+def _say_stopping(session: Session, running: int, grace_s: float) -> None:
+    waits = f"; {running} in progress get up to {grace_s:g} s" if running else ""
+    session.out.say(
+        f"Stopping: no new requests{waits}.", {"event": "stopping", "in_progress": running}
+    )
+    sys.stdout.flush()

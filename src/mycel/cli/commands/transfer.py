@@ -1,0 +1,196 @@
+"""`mycel load` and `mycel export`: rows of files into the graph, and out of it again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import Output, count
+from mycel.cli.frame.parameters import moment
+
+if TYPE_CHECKING:
+    from mycel.transfer.load import Loaded, LoadedType, Progress
+
+# As in `mycel.transfer`, which is not loaded for `mycel --help`.
+_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow")
+_MODES = ("append", "merge", "overwrite")
+_STANDARD = "-"
+
+
+@click.command(cls=Command)
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    help="What to load; all of them are one load. - is standard input, as JSON Lines unless"
+    " --format says otherwise",
+)
+@click.option(
+    "--type",
+    "type_name",
+    metavar="T",
+    help="The node or edge that all rows are of; for tables by default the name of the file",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(_MODES),
+    default="append",
+    help="What happens to rows that exist: append refuses them, merge updates them, overwrite"
+    " replaces them and removes what is not among the rows",
+)
+@click.option("--format", "format_", type=click.Choice(_FORMATS), help="If the names do not tell")
+@click.option("--delimiter", metavar="C", help="What parts the cells of a line")
+@pass_session
+def load(
+    session: Session,
+    *,
+    files: tuple[str, ...],
+    type_name: str | None,
+    mode: Any,
+    format_: Any,
+    delimiter: str | None,
+) -> None:
+    """Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.
+
+    A line of JSON says what it is: {"type": "Person", "data": {…}} is a node, and {"edge": "Knows",
+    "from": key, "to": key, "data": {…}} an edge; edges may come before the nodes that they join.
+    Other files are tables of one type each, with a column for every property; edges have the
+    columns src and dst. Names that end with .gz are unpacked. Schema and constraints hold as for
+    every other write, and an error names the line.
+    """
+    sources = [_standard_input() if each == _STANDARD else each for each in files]
+    if format_ is None and _STANDARD in files:
+        format_ = "jsonl"
+    out = session.out
+    with session.open() as db, _progress(out) as progress:
+        loaded = db.load(
+            sources,
+            format=format_,
+            type=type_name,
+            mode=mode,
+            delimiter=delimiter,
+            progress=progress,
+        )
+    _tell(out, loaded)
+
+
+def _standard_input() -> Any:
+    return getattr(sys.stdin, "buffer", sys.stdin)
+
+
+def _tell(out: Output, loaded: Loaded) -> None:
+    if out.as_json:
+        out.object(loaded.to_dict())
+        return
+    out.list(
+        loaded.types,
+        ("type", "rows", "created", "updated", "unchanged", "removed"),
+        _row,
+        lambda each: each._asdict(),
+        empty="There were no rows.",
+    )
+    out.warn(loaded.warnings)
+
+
+def _row(each: LoadedType) -> tuple[object, ...]:
+    # Where nothing happened, nothing is said.
+    done = (each.created, each.updated, each.unchanged, each.removed)
+    return each.name, each.rows, *(number or None for number in done)
+
+
+@contextmanager
+def _progress(out: Output) -> Iterator[Callable[[Progress], object] | None]:
+    """A bar on standard error while a person waits; nothing in a script."""
+    if out.as_json or not sys.stderr.isatty():
+        yield None
+        return
+    # Late: see `Output.render`.
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("Loading"),
+        BarColumn(),
+        TextColumn("{task.fields[rows]:,} rows"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rows=0)
+
+        def show(progress: Progress) -> None:
+            bar.update(
+                task,
+                total=progress.bytes_total,
+                completed=progress.bytes_read or 0,
+                rows=progress.rows,
+            )
+
+        yield show
+
+
+@click.command(cls=Command)
+@click.argument(
+    "types",
+    metavar="[TYPE...]",
+    nargs=-1,
+    help="Nodes and edges to export; by default all that have rows",
+)
+@click.option(
+    "--output",
+    metavar="PATH",
+    help="A file, written whole or not at all; for several tables a directory",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(_FORMATS),
+    help="By default what the name of the output says, or else jsonl",
+)
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The rows as they were then")
+@pass_session
+def export(
+    session: Session,
+    *,
+    types: tuple[str, ...],
+    output: str | None,
+    format_: Any,
+    as_of: int | str | None,
+) -> None:
+    """Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.
+
+    All rows are of one moment, nodes first, and `mycel load` takes them back. What every new graph
+    begins with is left out unless its type is named. Types and predicates are no rows: `mycel
+    schema infer` and `mycel capsule export` give those.
+    """
+    out = session.out
+    if output is None and format_ in ("parquet", "arrow"):
+        raise click.UsageError("Tables of this format are no text: give an --output.")
+    target: Any = _StandardOutput(out) if output is None else output
+    with session.open(reading=True) as db:
+        state = db if as_of is None else db.as_of(as_of)
+        exported = state.export(target, types=types or None, format=format_)
+    told = f"{count(exported.concepts, 'concept')}, {count(exported.links, 'link')}"
+    if output is None:
+        if not out.as_json:
+            out.note(f"{told}.")
+    else:
+        out.say(f"Wrote {', '.join(exported.files)}: {told}.", exported.to_dict())
+    if not out.as_json:
+        out.warn(exported.warnings)
+
+
+class _StandardOutput:
+    """Standard output as a file that takes bytes, which notices when nobody reads any more."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+
+    def write(self, text: bytes) -> None:
+        self._out.write(text.decode())

@@ -1,0 +1,122 @@
+"""`mycel traverse`: what is near an element, drawn as a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import rich_click as click
+
+from mycel.cli.frame.context import Command, Session, pass_session
+from mycel.cli.frame.output import is_terminal, visible
+from mycel.cli.frame.parameters import ELEMENT, moment, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from mycel.graph.traversal import Reached
+
+MISSING = "Missing"
+"""The type of a concept that links lead to and that nobody has written yet."""
+
+
+@click.command(cls=Command)
+@click.argument("start", metavar=ELEMENT, help="Where to start")
+@click.option("--max-cost", type=float, default=1.0, metavar="COST", help="No farther than this")
+@click.option("--max-nodes", type=int, default=100, metavar="N", help="At most so many")
+@click.option("--max-tokens", type=int, metavar="N", help="At most so many tokens together")
+@click.option(
+    "--direction",
+    type=click.Choice(["out", "in", "both"]),
+    default="out",
+    help="Along edges, or against them",
+)
+@click.option("--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable")
+@click.option("--as-of", type=moment, metavar="SEQ|TIME", help="As it was then")
+@pass_session
+def traverse(
+    session: Session,
+    *,
+    start: str,
+    max_cost: float,
+    max_nodes: int,
+    max_tokens: int | None,
+    direction: Literal["out", "in", "both"],
+    follow: tuple[str, ...],
+    as_of: int | str | None,
+) -> None:
+    """Show what is near an element, nearest first: an edge costs its weight.
+
+    On a terminal it is drawn as a tree: each element stands under the one it was reached from. What
+    is only referred to, and not there yet, is red.
+    """
+    with session.open(reading=True) as db:
+        view = db if as_of is None else db.as_of(as_of)
+        found = view.traverse(
+            resolve(view, start),
+            max_cost=max_cost,
+            max_nodes=max_nodes,
+            max_tokens=max_tokens,
+            direction=direction,
+            relation_types=follow or None,
+        )
+    if is_terminal() and not session.as_json:
+        session.out.render(tree(found.nodes))
+    else:
+        session.out.list(
+            found.nodes,
+            ("cost", "hops", "id", "type", "name", "why"),
+            _row,
+            lambda each: each.to_dict(),
+            empty="Nothing is near.",
+        )
+    for cut in found.cut_off:
+        raised = {"nodes": "--max-nodes", "tokens": "--max-tokens"}[cut.budget]
+        session.out.note(visible(f"{cut.sentence} Raise {raised} to see more."))
+
+
+def _row(reached: Reached) -> tuple[Any, ...]:
+    type_, name = _named(reached)
+    return f"{reached.cost:g}", reached.hops, reached.element.id, type_, name, reached.reason
+
+
+def _named(reached: Reached) -> tuple[str, str]:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Concept
+
+    element = reached.element
+    if isinstance(element, Concept):
+        return element.type, element.name
+    return element.predicate, f"{element.subject} {element.predicate} {element.object}"
+
+
+def tree(nodes: Sequence[Reached]) -> RenderableType:
+    """Every element under the one that it was reached from."""
+    # Late: see `Output.render`.
+    from rich.tree import Tree
+
+    root, *others = nodes
+    drawn = {root.element.id: Tree(_label(root), guide_style="dim")}
+    for reached in others:
+        *before, step = reached.path
+        source = before[-1].node if before else root.element.id
+        drawn[step.node] = drawn[source].add(_label(reached))
+    return drawn[root.element.id]
+
+
+def _label(reached: Reached) -> RenderableType:
+    # Late: see `Output.render`.
+    from rich.text import Text
+
+    type_, name = _named(reached)
+    label = Text()
+    if reached.path:
+        step = reached.path[-1]
+        arrow = "→" if step.direction == "out" else "←"
+        label.append(f"{arrow} {visible(step.relation)} {step.weight:g}  ", style="dim")
+    label.append(visible(name), style="bold red" if type_ == MISSING else "bold")
+    label.append(f"  {visible(type_)}", style="red" if type_ == MISSING else "cyan")
+    if reached.path:
+        label.append(f"  {reached.cost:g}", style="dim")
+    return label

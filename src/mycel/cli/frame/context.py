@@ -1,0 +1,349 @@
+"""Options that stand before or after any command, and the database they lead to.
+
+`--db`, `--workspace`, `--actor` and `--json` belong to every command and to every group of them, so
+they may stand anywhere; the one nearest to the end counts. Environment variables count only where
+the command line says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click as bare_click
+import rich_click as click
+from click.core import ParameterSource
+
+from mycel.cli.frame import folders
+from mycel.cli.frame.output import Output
+from mycel.errors import NotADatabase
+
+if TYPE_CHECKING:
+    from mycel.nexus import Nexus
+
+EVERYWHERE = "Options of every command"
+
+CANDIDATES_NAMED = 3
+_NAMED = ("--workspace", "MYCEL_WORKSPACE")
+_WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the database is, and why there."""
+
+    path: Path
+    workspace: str | None
+    """None if the file itself was named."""
+    chosen_by: str
+    folder: Path | None = None
+    """The folder that the database belongs to, if that is known."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the file is at home, in our own folder."""
+        return self.workspace is not None
+
+    @property
+    def creation(self) -> str:
+        """The command that creates this database. What the environment says it hears too."""
+        named = {"--db": str(self.path), "--workspace": self.workspace}.get(self.chosen_by)
+        return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
+
+
+@dataclass(slots=True)
+class Session:
+    """One call of the command: what its options said."""
+
+    given: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    as_json: bool = False
+    directory: Path | None = None
+    """The folder that a command is about, if that is not the current one."""
+
+    @property
+    def out(self) -> Output:
+        return Output(as_json=self.as_json)
+
+    def place(self) -> Place:
+        """The database that the options, the environment or the current directory name.
+
+        Raises:
+            click.UsageError: `--db` and `--workspace` contradict each other, or name no file.
+        """
+        if {"db", "workspace"} <= self.given.keys():
+            raise click.UsageError("Give --db or --workspace, not both.")
+        for source, option, name in (
+            (self.given, "db", "--db"),
+            (self.given, "workspace", "--workspace"),
+            (self.environment, "db", "MYCEL_DB"),
+            (self.environment, "workspace", "MYCEL_WORKSPACE"),
+        ):
+            if option in source:
+                return _place(option, source[option], name)
+        return self._own_place(above=True)
+
+    def own_place(self) -> Place:
+        """The same for a command that makes a database: one of a folder above does not count."""
+        place = self.place()
+        is_above = place.folder is not None and place.chosen_by not in _NAMED
+        return self._own_place(above=False) if is_above else place
+
+    def _own_place(self, *, above: bool) -> Place:
+        """The database of the folder that the command is about, or else a new one for it."""
+        folder = self.directory or _current_directory()
+        home = _home()
+        owner = folders.found_from(home, folder, above=above)
+        if owner is None:
+            owner = folders.Owner(folders.new_name(home, folder), folder)
+        chosen_by = "the current directory" if self.directory is None else "the folder"
+        if owner.folder != folder:
+            chosen_by = f"the folder above, {owner.folder}"
+        path = folders.database_of(home, owner.workspace)
+        return Place(path, owner.workspace, chosen_by, owner.folder)
+
+    def root(self) -> Path:
+        """The folder that `file://` URIs are relative to, unless the command says otherwise.
+
+        That is the folder that the database belongs to, or else the current one.
+        """
+        current = self.directory or _current_directory()
+        folder = self.place().folder
+        return folder if folder is not None and current.is_relative_to(folder) else current
+
+    def workspace(self, root: Path) -> str:
+        """The workspace of URIs that name none: the name of the database, or of the folder.
+
+        A database that an earlier version has made for this folder has a hash in its name, and none
+        in its URIs.
+        """
+        # Late: see the package's docstring.
+        from mycel.knowledge.uris import workspace_named
+
+        place = self.place()
+        if place.workspace is None:
+            return workspace_named(root.name)
+        if place.workspace == folders.hashed_name(root):
+            owner = folders.owner_of(_home(), place.workspace)
+            return workspace_named(root.name if owner is None else place.workspace)
+        return workspace_named(place.workspace)
+
+    def claim(self, place: Place) -> None:
+        """Let a database at home that was made just now belong to its folder.
+
+        So does one that was named, if the folder that it belonged to is gone: it was moved here.
+        """
+        if place.workspace is None:
+            return
+        home, folder = _home(), place.folder
+        if place.chosen_by in _NAMED:
+            owner = folders.owner_of(home, place.workspace)
+            if owner is None or owner.folder.exists():
+                return
+            folder = self.directory or _current_directory()
+        if folder is not None:
+            folders.claim(home, folders.Owner(place.workspace, folder))
+
+    def candidates(self, *, namesakes: bool = False) -> str:
+        """A sentence that names databases whose folder is gone; empty if there is none.
+
+        With `namesakes`, only those of a folder that had the name of this one.
+        """
+        if self.place().folder is None:
+            return ""
+        folder = self.directory or _current_directory()
+        found = folders.left_behind(_home(), folder)
+        if namesakes:
+            found = [each for each in found if each.folder.name == folder.name]
+        named = [
+            f"`mycel init --workspace {each.workspace}` goes on with that of {each.folder}"
+            for each in found[:CANDIDATES_NAMED]
+        ]
+        return f"If the folder was moved here: {'; '.join(named)}." if named else ""
+
+    def open(self, *, reading: bool = False, **how: Any) -> Nexus:
+        """The database, which has to be there; for `reading`, one that may not be written will do.
+
+        Where it may be written it is opened so, for reading too: then the last one to close it puts
+        the log's content where it belongs, and no files lie about beside it. A graph that was made
+        without the core capsules stays without. `how` goes to `mycel.open`.
+
+        Raises:
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        """
+        # Late: this is where the engine is loaded.
+        import mycel
+
+        place = self.place()
+        path = place.path
+        readonly = reading and path.exists() and not os.access(path, os.W_OK)
+        actor = self.given.get("actor", self.environment.get("actor"))
+        if actor is not None:
+            how["actor"] = actor
+        try:
+            return mycel.open(path, create=False, readonly=readonly, bootstrap=False, **how)
+        except NotADatabase as error:
+            if not path.exists():
+                error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
+            raise
+
+
+def _place(option: str, value: str, chosen_by: str) -> Place:
+    if option == "db":
+        if value == ":memory:":
+            raise click.UsageError("A database in memory would be gone when the command ends.")
+        return Place(_expanded(value), None, chosen_by)
+    if not _WORKSPACE.fullmatch(value):
+        raise click.UsageError(
+            f"{value!r} cannot name a workspace: use up to 100 letters, digits, '.', '_' and '-'."
+        )
+    home = _home()
+    owner = folders.owner_of(home, value)
+    folder = None if owner is None else owner.folder
+    return Place(folders.database_of(home, value), value, chosen_by, folder)
+
+
+def _expanded(path: str) -> Path:
+    """A path whose leading `~` may come from a variable, where no shell has looked at it."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)  # A user who is not there; then it is a name like any other.
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise click.UsageError("There is no home directory: name a file with --db.") from None
+
+
+def _current_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise click.UsageError(
+            "The current directory is gone: name a file with --db, or a --workspace."
+        ) from None
+
+
+# The options themselves, and the classes that give them to every command.
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    session = ctx.find_object(Session)
+    if value is None or session is None or param.name is None:
+        return
+    typed = ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    (session.given if typed else session.environment)[param.name] = value
+
+
+def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    session = ctx.find_object(Session)
+    if value and session is not None:
+        session.as_json = True
+
+
+def shared_options(*, root: bool = False) -> list[click.Parameter]:
+    """Fresh options for one command. Only the root command's read the environment."""
+
+    def text_option(name: str, metavar: str, says: str) -> click.Option:
+        return click.RichOption(
+            [f"--{name}"],
+            metavar=metavar,
+            envvar=f"MYCEL_{name.upper()}" if root else None,
+            help=f"{says} (or MYCEL_{name.upper()})",
+            panel=EVERYWHERE,
+            callback=_remember,
+            expose_value=False,
+        )
+
+    as_json = click.RichOption(
+        ["--json"],
+        is_flag=True,
+        # Eager, so that an error in another option is already told as JSON.
+        is_eager=True,
+        help="One JSON object per line instead of tables; errors as JSON too",
+        panel=EVERYWHERE,
+        callback=_remember_json,
+        expose_value=False,
+    )
+    return [
+        text_option("db", "PATH", "The database file"),
+        text_option("workspace", "NAME", "A database by name; by default the current directory's"),
+        text_option("actor", "NAME", "Who writes, for the journal"),
+        as_json,
+    ]
+
+
+def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
+    """The order in which help shows commands, their own parameters, and those of all."""
+    options = ("Arguments", "Options", EVERYWHERE)
+    return [
+        *(click.RichCommandPanel(name) for name in commands),
+        *(click.RichOptionPanel(name) for name in options),
+    ]
+
+
+class Context(click.RichContext):
+    """What is known of one call; it makes help."""
+
+    def make_formatter(self, error_mode: bool = False) -> click.RichHelpFormatter:
+        _introduce_click()
+        return super().make_formatter(error_mode)
+
+
+def _introduce_click() -> None:
+    """Let rich-click know which click it works with.
+
+    It asks click itself, which loads all that can be known of installed packages to answer: a sixth
+    of the time that `mycel --help` takes. The name of a folder tells as much.
+    """
+    if "__version__" in vars(bare_click):
+        return
+    packages = Path(bare_click.__file__).parents[1]
+    found = [each.name for each in packages.glob("click-*.dist-info")]
+    if len(found) == 1:
+        bare_click.__version__ = found[0].removeprefix("click-").removesuffix(".dist-info")
+
+
+class Command(click.RichCommand):
+    """A command with the options that every command has."""
+
+    context_class = Context
+
+    def __init__(self, *, params: list[click.Parameter] | None = None, **more: Any) -> None:
+        super().__init__(params=[*(params or ()), *shared_options()], panels=_panels(), **more)
+
+
+class Group(click.RichGroup):
+    """A group of such commands; the options may stand before their names as well."""
+
+    command_class = Command
+    context_class = Context
+
+    def __init__(
+        self,
+        *,
+        params: list[click.Parameter] | None = None,
+        root: bool = False,
+        command_panels: Iterable[str] = ("Commands",),
+        **more: Any,
+    ) -> None:
+        super().__init__(
+            params=[*(params or ()), *shared_options(root=root)],
+            panels=_panels(*command_panels),
+            **more,
+        )
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """In the order of their definition, which is the order in which people need them."""
+        return list(self.commands)
+
+
+pass_session = click.make_pass_decorator(Session)

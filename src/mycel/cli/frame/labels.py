@@ -1,0 +1,77 @@
+"""What people call an element, whose id alone says nothing to them, and what they see of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from mycel.cli.frame.parameters import is_uri
+from mycel.errors import NotFound
+
+if TYPE_CHECKING:
+    from mycel.graph.view import GraphView
+    from mycel.graph.walk import Memory
+    from mycel.model.elements import Element
+
+    AnyElement = TypeVar("AnyElement", bound=Element)
+
+NAMES_MAX = 1000
+"""How many elements of one answer are looked up; those after them keep their ids."""
+
+
+def labels(view: GraphView) -> Callable[[str], str]:
+    """A function from an id to that id with the type and name of the concept that it is."""
+    known: dict[str, str] = {}
+
+    def label(id_: str) -> str:
+        if id_ not in known:
+            if len(known) >= NAMES_MAX:
+                return id_
+            known[id_] = _label(view, id_)
+        return known[id_]
+
+    return label
+
+
+def _label(view: GraphView, id_: str) -> str:
+    # Late: see the package's docstring.
+    from mycel.model.elements import Concept
+
+    try:
+        element = view.get(id_)
+    except NotFound:
+        return id_  # It was removed; its id still says which it was.
+    return f"{id_} {element.type}:{element.name}" if isinstance(element, Concept) else id_
+
+
+def readable(element: AnyElement) -> AnyElement:
+    """An element without what a bootstrap notes for itself; programs see that, as JSON."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.vocabulary import BOOKKEEPING, is_note
+    from mycel.model.elements import Concept
+
+    if not isinstance(element, Concept) or not is_uri(element.name):
+        return element
+    shown = element.attributes
+    if is_note(shown.get(BOOKKEEPING)):
+        del shown[BOOKKEEPING]
+    return element._replace(attributes_json=json.dumps(shown, ensure_ascii=False))
+
+
+def readable_text(memory: Memory) -> str:
+    """The text of what a search found, in the same way."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.vocabulary import BOOKKEEPING, is_note
+
+    if not is_uri(memory.name):
+        return memory.text
+
+    def is_noted(line: str) -> bool:
+        key, _, value = line.partition(": ")
+        with suppress(ValueError):
+            return key == BOOKKEEPING and is_note(json.loads(value))
+        return False
+
+    return "\n".join(line for line in memory.text.split("\n") if not is_noted(line))

@@ -1,0 +1,215 @@
+"""What people type: JSON, moments, hashes, and elements as ids, `Type:name`, URIs or paths."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import rich_click as click
+
+from mycel.cli.frame.context import Session
+from mycel.errors import InvalidId, InvalidSyntax, NotFound, TypeMismatch
+from mycel.model.json_text import read_json
+
+if TYPE_CHECKING:
+    from mycel.model.elements import Concept
+
+ELEMENT = "ID|TYPE:NAME|URI|PATH"
+"""How help shows an argument that `resolve` understands."""
+
+_ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
+_NODE_TYPES = ("Concept", "Resource", "Symbol", "Missing")
+"""What nodes of the knowledge engine are, whose names are URIs."""
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object: in place, or in a file as `@path` (`@-` is standard input).
+
+    Raises:
+        click.UsageError: it is something else, or cannot be read.
+    """
+    content = read_text(text[1:]) if text.startswith("@") else text
+    try:
+        parsed = read_json(content)
+    except InvalidSyntax as error:
+        raise click.BadParameter(f"{error.message} {error.hint}") from None
+    except ValueError as error:
+        raise click.BadParameter(f"it is no JSON: {error}.") from None
+    if not isinstance(parsed, dict):
+        raise click.BadParameter('it must be an object, such as {"key": "value"}.')
+    return parsed
+
+
+def moment(text: str) -> int | str:
+    """A moment of the past: the number of a journal entry, or else a time.
+
+    >>> moment("12"), moment("2026-01-31")
+    (12, '2026-01-31')
+    """
+    # Up to 18 digits fit the journal; more of them are no time either, and refused as such.
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII) else text
+
+
+def root_hash(text: str) -> bytes:
+    """A SHA-256 hash in hexadecimal digits.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    if not re.fullmatch(r"[0-9A-Fa-f]{64}", text, re.ASCII):
+        raise click.BadParameter("a root has 64 hexadecimal digits.")
+    return bytes.fromhex(text)
+
+
+def read_text(path: str) -> str:
+    """The text of a file; `-` is standard input.
+
+    Raises:
+        click.UsageError: it cannot be read, or is no text.
+    """
+    try:
+        # Some editors begin a file with a byte order mark.
+        if path == "-":
+            return sys.stdin.read().removeprefix("\ufeff")
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise click.UsageError(f"{path!r} cannot be read: {error.strerror}.") from None
+    except ValueError as error:  # No UTF-8, or a path that no file can have.
+        raise click.UsageError(f"{path!r} cannot be read: {error}.") from None
+
+
+class HasConcepts(Protocol):
+    """Where names are looked up: the graph, a state of its past, or a transaction."""
+
+    def get_concept(
+        self, type_name: str, name: str, *, tombstoned: bool = False
+    ) -> Concept | None: ...
+
+
+def is_uri(text: str) -> bool:
+    """Whether a text looks like a URI, as the names of nodes do.
+
+    >>> is_uri("concept://shop/cart"), is_uri("Drug:Aspirin")
+    (True, False)
+    """
+    return _URI.match(text) is not None
+
+
+def resolve(graph: HasConcepts, text: str) -> str:
+    """The id of the element that somebody typed.
+
+    Raises:
+        InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
+            URI that leads out of its workspace.
+        TypeMismatch: the type is not defined.
+        NotFound: there is no such concept.
+    """
+    if is_uri(text):
+        return _find_node(graph, text).id
+    if ":" not in text and (found := _at_path(graph, text)) is not None:
+        return found.id
+    named = type_and_name(text)
+    return text if named is None else find_concept(graph, *named, tombstoned=True).id
+
+
+def _find_node(graph: HasConcepts, uri: str) -> Concept:
+    # Late: see the package's docstring.
+    from mycel.knowledge.uris import normalise
+
+    # As it was typed first: KIP can write a name that is no URI in its normal form.
+    found = _node(graph, uri) or _node(graph, normalise(uri, ""))
+    if found is None:
+        raise NotFound(
+            f"There is no node {uri!r}.",
+            hint="`mycel search` finds nodes by words; concepts of other types are Type:name.",
+        )
+    return found
+
+
+def _node(graph: HasConcepts, uri: str) -> Concept | None:
+    """The node that a URI names: a concept of one of the types that nodes are of."""
+    for type_name in _NODE_TYPES:
+        with suppress(TypeMismatch):  # No node of this type was ever written.
+            found = graph.get_concept(type_name, uri, tombstoned=True)
+            if found is not None:
+                return found
+    return None
+
+
+def _at_path(graph: HasConcepts, path: str) -> Concept | None:
+    """The node at a path of the workspace: a concept, or else a file."""
+    # Late: see the package's docstring.
+    from mycel.knowledge.uris import parse
+
+    context = click.get_current_context(silent=True)
+    session = None if context is None else context.find_object(Session)
+    if session is None:
+        return None
+    workspace = session.workspace(session.root())
+    with suppress(InvalidId):
+        uris = (parse(path, workspace, kind=kind).text for kind in ("concept", "file"))
+        return next(filter(None, (_node(graph, uri) for uri in uris)), None)
+    return None
+
+
+def find_concept(
+    graph: HasConcepts, type_name: str, name: str, *, tombstoned: bool = False
+) -> Concept:
+    """The concept with this type and name; on request also one that was removed.
+
+    Raises:
+        TypeMismatch: the type is not defined.
+        NotFound: there is no such concept.
+    """
+    found = graph.get_concept(type_name, name, tombstoned=tombstoned)
+    if found is None:
+        hint = "`mycel search` finds elements by words."
+        if not tombstoned:
+            hint = f"If it was removed, `mycel history Type:name` tells when and why. {hint}"
+        raise NotFound(f"There is no {type_name} {name!r}.", hint=hint)
+    return found
+
+
+def type_and_name(text: str) -> tuple[str, str] | None:
+    """The two parts of `Type:name`, split at the first colon; None for an id.
+
+    >>> type_and_name("Page:https://example.org"), type_and_name("C:12")
+    (('Page', 'https://example.org'), None)
+    """
+    if _ID.fullmatch(text):
+        return None
+    if is_uri(text):
+        raise InvalidId(
+            f"{text!r} does not say of which type it is.",
+            hint=f"Write the type before it, as Resource:{text}.",
+        )
+    type_name, colon, name = text.partition(":")
+    if not (type_name and colon and name):
+        raise InvalidId(
+            f"{text!r} is neither an id nor Type:name, and no path of a node.",
+            hint="Write C:12, P:13:predicate, the type and name of a concept as Drug:Aspirin, or"
+            " the URI or path of a node as src/cart.py. `mycel search` finds them by words.",
+        )
+    return type_name, name
+
+
+def confirmed(session: Session, question: str) -> bool:
+    """Ask a person to agree to what cannot be undone; True if they do.
+
+    Raises:
+        click.UsageError: there is nobody to ask.
+    """
+    if session.as_json or not sys.stdin.isatty():
+        raise click.UsageError("This cannot be undone: say --yes if you mean it.")
+    return click.confirm(question, err=True)
+
+
+def exactly(words: Sequence[str], *counts: int, form: str) -> None:
+    """Refuse another number of words than a command understands."""
+    if len(words) not in counts:
+        raise click.UsageError(f"Write it as: {form}")

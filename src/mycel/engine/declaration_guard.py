@@ -1,0 +1,110 @@
+"""Rules on definitions that a schema wrote: KIP neither changes nor removes them.
+
+A definition that KIP makes under the name of a hidden type remembers that type, so that it can
+still be restored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.errors import ImmutableTarget
+from mycel.model.elements import Concept
+from mycel.model.names import META_TYPES
+from mycel.model.values import JsonObject
+from mycel.schema.definitions import is_unchanged
+from mycel.schema.model import DESCRIPTION, SchemaType
+from mycel.schema.stored_declaration import (
+    OWNED,
+    PG,
+    PG_DROPPED,
+    declaration,
+    remembered,
+    stated_description,
+    type_memory,
+)
+from mycel.store.query import history
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
+
+_APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `mycel schema apply`."
+
+
+def check_removal(concept: Concept) -> None:
+    """Refuse to remove what a schema declares.
+
+    The guard says the same, but only after the store has refused to remove a definition that is in
+    use. Whoever removes concepts for a caller asks here first, so that the caller does not set out
+    to remove every use of it.
+
+    Raises:
+        ImmutableTarget: a schema declares it.
+    """
+    declared = declaration(concept.attributes) if concept.type in META_TYPES else None
+    if declared is not None:
+        raise _declared(declared, concept.type, concept.name)
+
+
+def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
+    """Refuse to say of a flexible type what only applying a schema says."""
+    for key in (PG, PG_DROPPED):
+        is_said = change.attributes.get(key) is not None or remembered({key: before.get(key)})
+        if is_said and not is_unchanged(key, change.attributes, before):
+            raise _immutable(
+                f"The attribute {key!r} of {name!r} is written by applying a schema",
+                change.type_or_predicate,
+                name,
+            )
+
+
+def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject | None:
+    """Refuse to change what a schema says of a type, or to say it without a schema.
+
+    Returns the attributes to be written instead, for a definition that takes the name of a hidden
+    type: it remembers that type.
+
+    Raises:
+        ImmutableTarget: it does.
+    """
+    meta_type = change.type_or_predicate
+    before = {} if change.before is None else change.before.attributes
+    declared = declaration(before)
+    if declared is None:
+        if change.kind != "retire":
+            _check_undeclared(change, before, name)
+        memory = _hidden_type(tx, meta_type, name) if change.kind == "create" else None
+        return None if memory is None else {**change.attributes, PG_DROPPED: memory}
+    if change.kind == "retire":
+        raise _declared(declared, meta_type, name)
+    owned = (*OWNED, DESCRIPTION) if stated_description(declared) else OWNED
+    for key in owned:
+        is_there = key in before or key in change.attributes
+        if is_there and not is_unchanged(key, change.attributes, before):
+            raise _immutable(
+                f"{declared.name} is declared by the schema, and its {key!r} changes only with it",
+                meta_type,
+                name,
+            )
+    return None
+
+
+def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | None:
+    """What the tombstone of a definition remembers of a hidden type."""
+    left = tx.get_concept(meta_type, name, tombstoned=True)
+    if left is None:
+        return None
+    said = left.attributes
+    if declaration(said) is not None:
+        seq = history.seq_before(tx.ledger.connection, left.seq)
+        return type_memory(said[PG], seq, left.tombstoned_us or 0)
+    return said[PG_DROPPED] if remembered(said) is not None else None
+
+
+def _declared(declared: SchemaType, meta_type: str, name: str) -> ImmutableTarget:
+    return _immutable(
+        f"{declared.name} is declared by the schema and cannot be removed", meta_type, name
+    )
+
+
+def _immutable(message: str, meta_type: str, name: str) -> ImmutableTarget:
+    return ImmutableTarget(f"{message}.", hint=_APPLY, data={"type": meta_type, "name": name})

@@ -1,0 +1,339 @@
+"""The schema as a rule on every write, whatever door it came through.
+
+    a value of another JSON type than `instance_schema` says     KIP_2003, at the change
+    an end outside `subject_types` or `object_types`             KIP_2002, at the change
+    a required attribute that is missing, or a value outside     a warning, at the commit;
+    an `enum`                                                    KIP_2002 where the rules are strict
+    a definition with parts that mean nothing                    a warning, at the commit
+
+What is missing is looked at when the transaction is about to end, so that an element may be built
+in several steps. Strict is the whole nexus, or a type that says so.
+
+A list of types admits concepts by the name of their type, and links by the name of their predicate;
+`*` admits all of both. Changing a definition says nothing about what was written before: an element
+is held against the definition of the moment when it changes, and values that do not change stay.
+
+Definitions are read from the graph once in a transaction for each type or predicate that it uses,
+and again when one changes within it. Those that a schema declares are left alone: `typed` holds
+their instances to more than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.engine.definition_cache import Definition, Definitions
+from mycel.errors import ConstraintViolation
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import META_TYPES, PROPOSITION_TYPE
+from mycel.model.values import JsonObject
+from mycel.schema.definition_lint import slips, undefined_ends
+from mycel.schema.definitions import (
+    ANY,
+    ConceptDefinition,
+    PredicateDefinition,
+    check_values,
+    concept_definition,
+    missing,
+    predicate_definition,
+    quoted,
+    see,
+    unexpected,
+)
+from mycel.schema.stored_declaration import PG
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
+
+LINKS_COMPARED: Final = 10_000
+"""How many links of a predicate are held against a definition that admits less than before."""
+KINDS_SHOWN: Final = 3
+
+WARNINGS_MAX: Final = 20
+"""How many incomplete elements of one transaction are named; the others are counted."""
+
+
+class _Scope:
+    """What one transaction knows: the definitions it uses, and what it left incomplete."""
+
+    def __init__(self) -> None:
+        self.types: Final[dict[str, ConceptDefinition | None]] = {}
+        self.predicates: Final[dict[str, PredicateDefinition | None]] = {}
+        self.incomplete: Final[dict[tuple[str, str], None]] = {}
+        self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
+        """The definitions that it has written, by meta-type and name, each as it was before."""
+
+
+class _Complaint(NamedTuple):
+    """What is wrong with an element, in words and as data."""
+
+    message: str
+    data: JsonObject
+
+
+class SchemaGuard:
+    """Holds every change against the definitions in the graph."""
+
+    in_bulk = True  # A concept is held against its type alone, a link's ends are written.
+
+    def __init__(self, *, strict: bool = False) -> None:
+        self._strict = strict
+        self._types = Definitions(CONCEPT_TYPE_NUMBER, _flexible(concept_definition))
+        self._predicates = Definitions(PROPOSITION_TYPE_NUMBER, _flexible(predicate_definition))
+
+    # What the store asks.
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether the definition of this type or predicate demands anything.
+
+        The store asks again after each change of a definition; this is when it is read anew.
+        """
+        scope = self._scope(tx)
+        definition: ConceptDefinition | PredicateDefinition | None
+        if link:
+            definition = self._predicates.read(tx, type_or_predicate)
+            scope.predicates[type_or_predicate] = definition
+        else:
+            definition = self._types.read(tx, type_or_predicate)
+            scope.types[type_or_predicate] = definition
+        if not link and type_or_predicate in META_TYPES:
+            return True
+        return definition is not None and not definition.takes_anything
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Refuse values of the wrong JSON type, and links between the wrong types.
+
+        Raises:
+            InvalidValueType, ConstraintViolation: a value, or an end, is not what is expected.
+        """
+        if change.kind == "retire":
+            return
+        scope = self._scope(tx)
+        if isinstance(change.name_or_ends, str):
+            if change.type_or_predicate in META_TYPES:
+                before = change.before if isinstance(change.before, Concept) else None
+                named = change.type_or_predicate, change.name_or_ends
+                scope.definitions.setdefault(named, before)
+            definition = scope.types.get(change.type_or_predicate)
+            if definition is not None:
+                self._check_concept(scope, definition, change, change.name_or_ends)
+            return
+        predicate = scope.predicates.get(change.type_or_predicate)
+        if predicate is not None and not _keeps_its_kinds(tx, change, change.name_or_ends):
+            _check_ends(tx, predicate, *change.name_or_ends)
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Warn about what is incomplete in the end, or refuse it.
+
+        Raises:
+            ConstraintViolation: it is incomplete, and the rules are strict.
+        """
+        scope: _Scope | None = tx.memo.get(self)
+        if scope is None:
+            return
+        tx.warnings.extend(islice(_slips(tx, scope), WARNINGS_MAX))
+        count = 0
+        for definition, complaint in self._complaints(tx, scope):
+            if self._strict or definition.is_strict:
+                raise ConstraintViolation(
+                    complaint.message,
+                    hint=f"Complete or correct it; {see(definition)}",
+                    data=complaint.data,
+                )
+            count += 1
+            if count <= WARNINGS_MAX:
+                tx.warnings.append(complaint.message)
+        if count > WARNINGS_MAX:
+            tx.warnings.append(
+                f"{count - WARNINGS_MAX} more do not have all that their types expect."
+            )
+
+    # Concepts.
+
+    def _check_concept(
+        self, scope: _Scope, definition: ConceptDefinition, change: Change, name: str
+    ) -> None:
+        before = change.before
+        stays = isinstance(before, Concept) and before.type == definition.name
+        check_values(
+            definition, name, change.attributes, before.attributes if before and stays else None
+        )
+        if missing(definition, change.attributes) or unexpected(definition, change.attributes):
+            # It may be completed before the end, or removed; or this change may yet be refused.
+            scope.incomplete[definition.name, name] = None
+
+    def _complaints(
+        self, tx: Transaction, scope: _Scope
+    ) -> Iterator[tuple[ConceptDefinition, _Complaint]]:
+        for type_name, name in scope.incomplete:
+            definition = self._types.read(tx, type_name)
+            element = tx.get_concept(type_name, name) if definition is not None else None
+            if definition is None or element is None:
+                continue
+            for complaint in _shortcomings(definition, element):
+                yield definition, complaint
+
+    def _scope(self, tx: Transaction) -> _Scope:
+        scope: _Scope | None = tx.memo.get(self)
+        if scope is None:
+            scope = tx.memo[self] = _Scope()
+        return scope
+
+
+def _flexible(
+    parse: Callable[[str, Mapping[str, Any]], Definition],
+) -> Callable[[str, Mapping[str, Any]], Definition | None]:
+    """Reads only what no schema declares."""
+
+    def flexible(name: str, attributes: Mapping[str, Any]) -> Definition | None:
+        return None if PG in attributes else parse(name, attributes)
+
+    return flexible
+
+
+def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
+    """What means nothing in the definitions that a transaction has written."""
+    defined: set[str] = set()
+    for (meta_type, name), before in scope.definitions.items():
+        definition = tx.get_concept(meta_type, name)
+        attributes = {} if definition is None else definition.attributes
+        if PG in attributes:
+            continue  # A schema wrote it, and was checked as a whole.
+        if attributes:
+            yield from slips(meta_type, name, attributes)
+        if meta_type == PROPOSITION_TYPE and attributes:
+            defined = defined or _defined(tx)
+            yield from undefined_ends(name, attributes, defined)
+            if before is not None:
+                yield from _narrowed(tx, before, predicate_definition(name, attributes))
+
+
+def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Iterator[str]:
+    """The stored links at whose ends a predicate no longer admits what is there."""
+    was = predicate_definition(before.name, before.attributes)
+    ends: tuple[Literal["subject", "object"], ...] = ("subject", "object")
+    for end in ends:
+        old, new = set(was.types_at(end)), set(now.types_at(end))
+        if ANY in new or old <= new:
+            continue
+        ledger = tx.ledger
+        number = ledger.registry.predicate_number(ledger.connection, now.name)
+        kinds = summary.kinds_at(ledger.connection, number, end, LINKS_COMPARED)
+        outside = [(kind, count) for kind, count in kinds if kind not in new]
+        if outside:
+            listed = " or ".join(kind for kind, _ in outside[:KINDS_SHOWN])
+            count = sum(count for _, count in outside)
+            noun, stays = ("link has", "it stays") if count == 1 else ("links have", "they stay")
+            is_all = sum(count for _, count in kinds) < LINKS_COMPARED
+            yield (
+                f"{'' if is_all else 'At least '}{count} stored {noun} {listed} as {end}, which the"
+                f" {end}_types of {now.name} no longer name; {stays}, and new ones are refused."
+            )
+
+
+def _defined(tx: Transaction) -> set[str]:
+    """The names of all types, and of all predicates: a link may stand at an end as well."""
+    ledger = tx.ledger
+    types, predicates = ledger.registry.types, ledger.registry.predicates
+    return {*ledger.defined(types), *ledger.defined(predicates)}
+
+
+def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:
+    """Everything that a concept should have and has not."""
+    what = f"{definition.name} {quoted(element.name)}"
+    data: JsonObject = {"type": definition.name, "name": element.name}
+    attributes = element.attributes
+    if absent := missing(definition, attributes):
+        noun = "attribute" if len(absent) == 1 else "attributes"
+        listed = ", ".join(map(quoted, absent))
+        yield _Complaint(
+            f"{what} lacks the required {noun} {listed}.", data | {"missing": list(absent)}
+        )
+    for name in unexpected(definition, attributes):
+        expected = next(rule.enum for rule in definition.rules if rule.name == name)
+        listed = ", ".join(orjson.dumps(each).decode() for each in expected)
+        yield _Complaint(
+            f"The attribute {quoted(name)} of {what} is none of {listed}.",
+            data | {"attribute": name, "expected": list(expected)},
+        )
+
+
+# Links.
+
+
+def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> bool:
+    """Whether a link leads where it led before, or is pointed to elements of the same kinds.
+
+    Then it is as right as it was, even if its predicate has been redefined in the meantime.
+    """
+    before = change.before
+    if not isinstance(before, Proposition) or before.predicate != change.type_or_predicate:
+        return False
+    pairs = zip((before.subject, before.object), ends, strict=True)
+    return all(old == new or kind_at(tx, old) == kind_at(tx, new) for old, new in pairs)
+
+
+def _check_ends(
+    tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
+) -> None:
+    if not _admits(tx, definition.subject_types, subject) or not _admits(
+        tx, definition.object_types, object_
+    ):
+        raise wrong_ends(tx, definition, subject, object_)
+
+
+def wrong_ends(
+    tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
+) -> ConstraintViolation:
+    """The error that says why a predicate cannot lead from the one to the other."""
+    subject_types, object_types = definition.subject_types, definition.object_types
+    wrong = [
+        f"its {place} must be {' or '.join(allowed)}, not {kind_at(tx, end)}"
+        for place, end, allowed in (
+            ("subject", subject, subject_types),
+            ("object", object_, object_types),
+        )
+        if not _admits(tx, allowed, end)
+    ]
+    fits_reversed = _admits(tx, subject_types, object_) and _admits(tx, object_types, subject)
+    turn = "Swap subject and object if you meant it the other way round; " if fits_reversed else ""
+    return ConstraintViolation(
+        f"{quoted(definition.name)} cannot lead from {shown_end(tx, subject)} to"
+        f" {shown_end(tx, object_)}: {'; '.join(wrong)}.",
+        hint=turn + see(definition),
+        data={
+            "predicate": definition.name,
+            "subject_type": kind_at(tx, subject),
+            "object_type": kind_at(tx, object_),
+            "subject_types": list(subject_types),
+            "object_types": list(object_types),
+        },
+    )
+
+
+def _admits(tx: Transaction, allowed: tuple[str, ...], end: str) -> bool:
+    return ANY in allowed or kind_at(tx, end) in allowed
+
+
+def kind_at(tx: Transaction, end: str) -> str:
+    """The type of a concept, or the predicate of a link, which stands in its id."""
+    number = ids.parse_id(end)
+    if not ids.is_concept(number):
+        return end.split(":", 2)[2]
+    ledger = tx.ledger
+    row = ledger.row("SELECT type FROM concept WHERE id = ?", (number,))
+    return "" if row is None else ledger.registry.types.name(ledger.connection, row[0])
+
+
+def shown_end(tx: Transaction, end: str) -> str:
+    """An end of a link as a message names it."""
+    element = tx.get(end)
+    if isinstance(element, Concept):
+        return f"{element.type} {quoted(element.name)}"
+    return f"the link {element.id}"

@@ -1,0 +1,80 @@
+"""A dry run of several commands: each sees what those before it would have written.
+
+All of them run in one transaction that is rolled back at the end. Reading commands are only
+checked, against the state that the transaction shows. Nothing is remembered: definitions that were
+only rehearsed must not be found in a plan later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mycel.engine.find import Finder
+from mycel.engine.outcome import Outcome
+from mycel.engine.plan_cache import Prepared
+from mycel.engine.planner import Planner
+from mycel.engine.statements import introspect, manipulate
+from mycel.engine.values import Values
+from mycel.errors import MycelError
+from mycel.kip import ast
+from mycel.kip.parser import parse
+from mycel.store.database import Store
+from mycel.store.write.transaction import Transaction
+from mycel.syntax.diagnostics import shown
+
+VALID: Final = {"valid": True}
+
+
+class Rehearsal:
+    """Checks commands one after the other on a transaction that will not be committed."""
+
+    def __init__(self, store: Store, tx: Transaction) -> None:
+        self._store: Final = store
+        self._tx: Final = tx
+
+    def run(
+        self, command: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
+    ) -> Outcome:
+        """Check one command; it implements the `Executor` of a request.
+
+        Raises:
+            MycelError: it cannot be parsed, means nothing here, or would fail.
+        """
+        del readonly, dry_run  # Whoever rehearses may write, and nothing is kept.
+        prepared = Prepared(command, parse(command))
+        try:
+            return self._check(prepared, prepared.command, Values(parameters))
+        except MycelError as error:
+            shown(error, command)
+            raise
+
+    def _check(self, prepared: Prepared, command: ast.Command, values: Values) -> Outcome:
+        reader = self._tx.ledger.reader
+        match command:
+            case ast.Explain(inner):
+                return self._check(prepared, inner, values)
+            case ast.Find():
+                plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
+                return Outcome(VALID, warnings=plan.warnings)
+            case (
+                ast.Capsule()
+                | ast.DeleteKeys()
+                | ast.DeletePropositions()
+                | ast.DeleteConcept()
+                | ast.Update()
+                | ast.Merge()
+            ):
+                return self._rehearse(command, values)
+            case _:
+                introspect(reader, command, values)
+                return Outcome(VALID)
+
+    def _rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
+        known = len(self._tx.warnings)
+        outcome = manipulate(self._tx, command, values)
+        self._tx.check()
+        return Outcome(
+            {**VALID, "would": outcome.result},
+            warnings=(*outcome.warnings, *self._tx.warnings[known:]),
+        )

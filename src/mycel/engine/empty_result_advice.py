@@ -1,0 +1,376 @@
+"""Why a FIND may have found nothing, or only nulls: what its text says against the graph.
+
+An empty answer is believed, and often it only says that a name was misspelled. So when there are no
+rows, and only then, the command is held against the graph once more: names that nobody has,
+attributes that a type does not declare, comparisons that its schema rules out, links that lead the
+other way. All of these are facts whatever the reason; what is never guessed is that a row is there.
+
+Only patterns that have to hold are looked at: what is in NOT or OPTIONAL empties no answer. It
+takes a few look-ups by index, a bounded list of names, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Final
+
+from mycel.engine.values import Values, json_kind
+from mycel.kip import ast
+from mycel.kip.fragments import path_text, quoted_key
+from mycel.model.ids import parse_concept_id, parse_proposition_id
+from mycel.model.names import shorten
+from mycel.schema.definitions import (
+    ANY,
+    AttributeRule,
+    ConceptDefinition,
+    PredicateDefinition,
+    concept_definition,
+    json_type,
+    predicate_definition,
+)
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+
+ADVICE_MAX: Final = 3
+LOOKS_MAX: Final = 30
+"""How many names and definitions one command has looked up."""
+CLOSE_MAX: Final = 3
+NAMES_COMPARED_MAX: Final = 250
+"""How many names of a type, and how many that begin alike, a missing one is compared with."""
+_NAME_COMPARED_MAX: Final = 120
+INSTANCES_COMPARED: Final = 20
+"""How many instances of a type are looked at for an attribute."""
+_PREFIX: Final = 3
+_ATTRIBUTES_SHOWN_MAX: Final = 8
+
+_Types = Mapping[str, str]
+"""Of each variable whose type a clause says, that type."""
+
+
+def advice(
+    reader: Reader, find: ast.Find, values: Values, empty: Sequence[int] = ()
+) -> tuple[str, ...]:
+    """Hints for the author of a FIND without rows, or of one with rows and `empty` columns."""
+    found: dict[str, None] = {}
+    adviser = _Adviser(reader, values)
+    for sentence in adviser.columns(find, empty) if empty else adviser.block(find.where):
+        found[sentence] = None
+        if len(found) == ADVICE_MAX:
+            break
+    return tuple(found)
+
+
+class _Adviser:
+    """Holds one command against the graph."""
+
+    def __init__(self, reader: Reader, values: Values) -> None:
+        self._reader: Final = reader
+        self._connection: Final = reader.connection
+        self._values: Final = values
+        self._looks = 0
+        self._types: dict[str, ConceptDefinition | None] = {}
+        self._predicates: dict[str, PredicateDefinition | None] = {}
+
+    def block(self, block: ast.Block) -> Iterator[str]:
+        types = dict(self._said(block))
+        for clause in block:
+            match clause:
+                case ast.ConceptClause():
+                    yield from self._matcher(clause.matcher)
+                case ast.LinkClause(pattern=ast.LinkPattern() as pattern):
+                    yield from self._pattern(pattern, types)
+                case ast.LinkClause(pattern=ast.LinkById() as pattern):
+                    yield from self._link(pattern)
+                case ast.Filter():
+                    yield from self._condition(clause.condition, types)
+                case ast.Union():
+                    yield from self.block(clause.block)
+                case _:
+                    pass
+
+    def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
+        """Attributes that are null in every row: those that their type neither declares nor has."""
+        clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
+        types = dict(self._said(tuple(clauses)))
+        for at in empty:
+            path = find.expressions[at]
+            if isinstance(path, ast.Path) and path.variable.name in types:
+                yield from self._absent(path, types[path.variable.name])
+
+    def _absent(self, path: ast.Path, type_name: str) -> Iterator[str]:
+        definition = self._type(type_name)
+        known = {} if definition is None else {rule.name: None for rule in definition.rules}
+        if path.fields[1] in known or not self._may_look():
+            return
+        number = self._reader.registry.type_number(self._connection, type_name)
+        sample = lookup.attributes_of_type(self._connection, number, INSTANCES_COMPARED)
+        for attributes in sample:
+            known |= dict.fromkeys(attributes)
+        if path.fields[1] in known:
+            return
+        lacks = (
+            f"{path_text(path.variable.name, path.fields)} is null in every row: {type_name} does"
+            f" not declare {shorten(path.fields[1])!r}, and none of the {len(sample)} looked at"
+            " has it"
+        )
+        yield _with_others(lacks, path.fields[1], list(known), "there are")
+
+    def _said(self, block: ast.Block) -> Iterator[tuple[str, str]]:
+        """Which variables have a type that is said."""
+        for clause in block:
+            if isinstance(clause, ast.Optional):
+                yield from self._said(clause.block)
+            elif isinstance(clause, ast.ConceptClause) and clause.matcher.type is not None:
+                yield clause.variable.name, self._values.text(clause.matcher.type, "type")
+
+    # Names.
+
+    def _matcher(self, matcher: ast.ConceptMatcher) -> Iterator[str]:
+        if matcher.id is not None:
+            id_ = self._values.text(matcher.id, "id")
+            if self._may_look() and self._reader.concept(parse_concept_id(id_)) is None:
+                yield f"There is no concept with the id {shorten(id_)!r}."
+        elif matcher.name is not None:
+            name = self._values.text(matcher.name, "name")
+            if matcher.type is not None:
+                yield from self._named(self._values.text(matcher.type, "type"), name)
+            elif self._may_look() and not self._types_of(name):
+                yield f"There is no concept named {shorten(name)!r}."
+
+    def _named(self, type_name: str, name: str) -> Iterator[str]:
+        if not self._may_look():
+            return
+        number = self._reader.registry.type_number(self._connection, type_name)
+        if self._reader.concept_named(number, name) is not None:
+            return
+        missing = f"There is no {type_name} named {shorten(name)!r}"
+        if close := close_to(self._reader, number, name):
+            yield f"{missing}. Did you mean {quoted_names(close)}?"
+        elif elsewhere := self._types_of(name):
+            yield f"{missing}, but there is one of type {_either(elsewhere)}."
+        else:
+            yield f"{missing}."
+
+    def _types_of(self, name: str) -> list[str]:
+        types = lookup.types_named(self._connection, name, CLOSE_MAX)
+        return [self._reader.registry.types.name(self._connection, number) for number in types]
+
+    # Attributes.
+
+    def _condition(self, condition: ast.Condition, types: _Types) -> Iterator[str]:
+        match condition:
+            case ast.Conjunction() | ast.Disjunction():
+                for each in condition.conditions:
+                    yield from self._condition(each, types)
+            case ast.Comparison(operator, ast.Path() as path, other):
+                yield from self._compared(path, operator, other, types)
+            case ast.Comparison(operator, other, ast.Path() as path):
+                yield from self._compared(path, operator, other, types)
+            case ast.Membership(operand=ast.Path() as path):
+                listed = self._values.value(condition.values)
+                kinds = {json_type(each): json_kind(each) for each in listed}
+                yield from self._attribute(path, kinds, types)
+            case ast.TextTest(operand=ast.Path() as path):
+                with_arrays = {"array": "an array"} if condition.function == "CONTAINS" else {}
+                kinds = {"string": "a text"} | with_arrays
+                yield from self._attribute(path, kinds, types, condition.function)
+            case _:
+                pass
+
+    def _compared(
+        self, path: ast.Path, operator: str, other: ast.Operand, types: _Types
+    ) -> Iterator[str]:
+        kinds: dict[str, str] | None = None
+        if not isinstance(other, ast.Path):
+            value = self._values.value(other)
+            if operator != "!=":
+                kinds = {json_type(value): json_kind(value)}
+            if operator == "==" and path.fields == ("name",) and isinstance(value, str):
+                type_name = types.get(path.variable.name)
+                yield from () if type_name is None else self._named(type_name, value)
+        yield from self._attribute(path, kinds, types)
+
+    def _attribute(
+        self,
+        path: ast.Path,
+        kinds: Mapping[str, str] | None,
+        types: _Types,
+        function: str | None = None,
+    ) -> Iterator[str]:
+        """Whether the type of a variable declares an attribute, and as one of these JSON types."""
+        type_name = types.get(path.variable.name)
+        if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":
+            return
+        definition = self._type(type_name)
+        if definition is None or not definition.rules:
+            return
+        key = path.fields[1]
+        rule = next((each for each in definition.rules if each.name == key), None)
+        if rule is None:
+            yield _undeclared(definition, key)
+        elif kinds and len(path.fields) == 2 and not _may_be(rule, kinds):
+            declared = _either(sorted(rule.types - {"null"}) or ["null"])
+            test = function or f"comparing it with {_either(kinds.values())}"
+            never = "is never true of it" if function else "is never true"
+            yield f"{shorten(key)} is declared as {declared}; {test} {never}."
+
+    # Links.
+
+    def _link(self, pattern: ast.LinkById) -> Iterator[str]:
+        id_ = self._values.text(pattern.id, "id")
+        if not self._may_look():
+            return
+        found = self._reader.proposition(parse_proposition_id(id_))
+        if found is None or found.id != id_:
+            yield f"There is no link with the id {shorten(id_)!r}."
+
+    def _pattern(self, pattern: ast.LinkPattern, types: _Types) -> Iterator[str]:
+        ends = pattern.subject, pattern.object
+        for end in ends:
+            if isinstance(end, ast.ConceptMatcher):
+                yield from self._matcher(end)
+            elif isinstance(end, ast.LinkPattern):
+                yield from self._pattern(end, types)
+            elif isinstance(end, ast.LinkById):
+                yield from self._link(end)
+        definition = self._predicate(pattern.predicate)
+        if definition is not None:
+            yield from _against(definition, *(self._kind(end, types) for end in ends))
+
+    def _kind(self, end: ast.Endpoint, types: _Types) -> str | None:
+        """The type that an end is said to have."""
+        if isinstance(end, ast.Variable):
+            return types.get(end.name)
+        if isinstance(end, ast.ConceptMatcher) and end.type is not None:
+            return self._values.text(end.type, "type")
+        return None
+
+    # Definitions.
+
+    def _type(self, name: str) -> ConceptDefinition | None:
+        if name not in self._types:
+            attributes = self._defined(CONCEPT_TYPE_NUMBER, name)
+            self._types[name] = None if attributes is None else concept_definition(name, attributes)
+        return self._types[name]
+
+    def _predicate(self, predicate: ast.Predicate) -> PredicateDefinition | None:
+        """The definition of a single predicate that at least one link has to have."""
+        if isinstance(predicate, ast.PredicateHops) and predicate.minimum > 0:
+            predicate = predicate.name
+        if not isinstance(predicate, ast.Literal | ast.Placeholder):
+            return None
+        name = self._values.text(predicate, "predicate")
+        if name not in self._predicates:
+            attributes = self._defined(PROPOSITION_TYPE_NUMBER, name)
+            self._predicates[name] = (
+                None if attributes is None else predicate_definition(name, attributes)
+            )
+        return self._predicates[name]
+
+    def _defined(self, meta: int, name: str) -> Mapping[str, Any] | None:
+        found = self._reader.concept_named(meta, name) if self._may_look() else None
+        return None if found is None else found.attributes
+
+    def _may_look(self) -> bool:
+        self._looks += 1
+        return self._looks <= LOOKS_MAX
+
+
+def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
+    """Names of a type, or of any, that are like a name.
+
+    Compared are some of the type, and those that begin alike.
+    """
+    if not 0 < len(name) <= _NAME_COMPARED_MAX:
+        return []
+    connection = reader.connection
+    names = lookup.names_of_type(connection, type_number, NAMES_COMPARED_MAX)
+    if len(names) == NAMES_COMPARED_MAX:
+        start = name[:_PREFIX]
+        for begin in {start, start.lower(), start.upper(), start.capitalize()}:
+            names += lookup.names_from(connection, begin, type_number, NAMES_COMPARED_MAX)
+    return close_names(name, names)
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """The names most like a name: in other letters, as a part of it or of them, or with a slip.
+
+    >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
+    ['Wolfgang Amadeus Mozart']
+    """
+    folded = {each.casefold(): each for each in known if len(each) <= _NAME_COMPARED_MAX}
+    wanted = name.casefold()
+    if wanted in folded:
+        return [folded[wanted]]
+    slips = get_close_matches(wanted, list(folded), n=CLOSE_MAX)
+    parts = (each for each in folded if wanted in each) if len(wanted) >= _PREFIX else ()
+    close = dict.fromkeys((*slips, *islice(parts, CLOSE_MAX)))
+    return [folded[each] for each in islice(close, CLOSE_MAX)]
+
+
+def _undeclared(definition: ConceptDefinition, key: str) -> str:
+    names = [rule.name for rule in definition.rules]
+    lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
+    return _with_others(lacks, key, names, "it declares")
+
+
+def _with_others(lacks: str, key: str, names: Sequence[str], there_are: str) -> str:
+    """A sentence about an attribute that is missing, with those that there are."""
+    if close := close_names(key, names):
+        return f"{lacks}; did you mean {quoted_names(close)}?"
+    more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
+    shown = ", ".join(map(_key, names[:_ATTRIBUTES_SHOWN_MAX]))
+    return f"{lacks}; {there_are} {shown}{more}." if names else f"{lacks}."
+
+
+def _key(name: str) -> str:
+    return quoted_key(shorten(name))
+
+
+def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:
+    """Whether a value that keeps to its rule can be of one of these JSON types; absent is null."""
+    if not rule.types or "null" in kinds:
+        return True
+    allowed = rule.types | {"number"} if "integer" in rule.types else rule.types
+    return not allowed.isdisjoint(kinds)
+
+
+def _against(
+    definition: PredicateDefinition, subject: str | None, object_: str | None
+) -> Iterator[str]:
+    """What is wrong with the ends of a pattern, if their types cannot be linked like this."""
+    subjects, objects = definition.subject_types, definition.object_types
+
+    def fits(one: str | None, other: str | None) -> bool:
+        return _admits(subjects, one) and _admits(objects, other)
+
+    turned = fits(object_, subject)
+    if fits(subject, object_) or (definition.is_symmetric and turned):
+        return
+    leads = f"{definition.name} leads from {_ends(subjects)} to {_ends(objects)}"
+    if turned:
+        yield f"{leads}; here it is asked the other way round."
+    elif not _admits(subjects, subject):
+        yield f"{leads}; here it is asked from {subject}."
+    else:
+        yield f"{leads}; here it is asked to {object_}."
+
+
+def _admits(allowed: tuple[str, ...], kind: str | None) -> bool:
+    return kind is None or ANY in allowed or kind in allowed
+
+
+def _ends(allowed: tuple[str, ...]) -> str:
+    return "anything" if ANY in allowed else _either(allowed)
+
+
+def quoted_names(names: Iterable[str]) -> str:
+    """Names for a question: the one, or one of several."""
+    return " or ".join(repr(shorten(name)) for name in names)
+
+
+def _either(words: Iterable[str]) -> str:
+    return " or ".join(shorten(word) for word in words)

@@ -1,0 +1,196 @@
+"""What there is to tell about a graph as a whole: the material of the primer.
+
+A domain's types are those whose definitions belong to it, and those of the concepts that do.
+Everything is read at most once, and only when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.values import JsonObject
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+from mycel.store.query.reader import Reader
+
+MEMBERSHIP: Final = "belongs_to_domain"
+CORE_DOMAIN: Final = "CoreSchema"
+
+DOMAINS_READ_MAX: Final = 24
+"""How many domains the primer looks into."""
+
+MEMBERS_READ_MAX: Final = 200
+"""How many members of a domain are looked at to tell of which types they are."""
+
+KEY_MEMBERS_READ_MAX: Final = 50
+KEY_MEMBERS: Final = 5
+
+
+class Facts:
+    """What the primer is made of, read once and only when it is needed."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader: Final = reader
+        self._connection = reader.connection
+        self._definitions: dict[tuple[int, str], JsonObject] = {}
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        return summary.totals(self._connection)
+
+    @cached_property
+    def type_names(self) -> list[str]:
+        return summary.definitions(self._connection, CONCEPT_TYPE_NUMBER)
+
+    @cached_property
+    def predicate_names(self) -> list[str]:
+        return summary.definitions(self._connection, PROPOSITION_TYPE_NUMBER)
+
+    @cached_property
+    def concepts(self) -> dict[str, summary.Count]:
+        """How many concepts there are, by type."""
+        counts = summary.concepts_by_type(self._connection)
+        return {self.type_name(each.number): each for each in counts}
+
+    @cached_property
+    def links(self) -> dict[str, summary.Count]:
+        """How many links there are, by predicate."""
+        counts = summary.links_by_predicate(self._connection)
+        return {self.predicate_name(each.number): each for each in counts}
+
+    @cached_property
+    def shapes(self) -> list[summary.Shape]:
+        return summary.shapes(self._connection)
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[Counter[str], Counter[str]]]:
+        """Of each predicate the types that were seen at its two ends."""
+        found: dict[str, tuple[Counter[str], Counter[str]]] = {}
+        for shape in self.shapes:
+            pair = found.setdefault(self.predicate_name(shape.predicate), (Counter(), Counter()))
+            for side, number in zip(pair, (shape.subject_type, shape.object_type), strict=True):
+                if number is not None:
+                    side[self.type_name(number)] += shape.links
+        return found
+
+    def type_name(self, number: int) -> str:
+        return self.reader.registry.types.name(self._connection, number)
+
+    def predicate_name(self, number: int) -> str:
+        return self.reader.registry.predicates.name(self._connection, number)
+
+    def definition(self, meta: int, name: str) -> JsonObject:
+        """What a definition says: its attributes."""
+        key = meta, name
+        if key not in self._definitions:
+            found = self.reader.concept_named(meta, name)
+            self._definitions[key] = {} if found is None else found.attributes
+        return self._definitions[key]
+
+    # Domains.
+
+    @cached_property
+    def _domain_type(self) -> int | None:
+        return self.reader.registry.types.number(self._connection, "Domain")
+
+    @cached_property
+    def membership(self) -> int | None:
+        return self.reader.registry.predicates.number(self._connection, MEMBERSHIP)
+
+    @cached_property
+    def domain_count(self) -> int:
+        if self._domain_type is None:
+            return 0
+        return summary.count_up_to(self._connection, "concept", "type", self._domain_type, 1 << 62)
+
+    def domains(self, limit: int) -> list[summary.Domain]:
+        if self._domain_type is None:
+            return []
+        # Without the predicate nothing can belong to them; no predicate has the number 0.
+        return summary.domains(self._connection, self._domain_type, self.membership or 0, limit)
+
+    @cached_property
+    def _defined_in(self) -> list[tuple[int, int, str]]:
+        if self.membership is None:
+            return []
+        return summary.defined_in(self._connection, self.membership)
+
+    def defined_types(self, domain: int) -> list[str]:
+        return self._defined(domain, CONCEPT_TYPE_NUMBER)
+
+    def defined_predicates(self, domain: int) -> list[str]:
+        return self._defined(domain, PROPOSITION_TYPE_NUMBER)
+
+    def _defined(self, domain: int, meta: int) -> list[str]:
+        return [name for at, kind, name in self._defined_in if (at, kind) == (domain, meta)]
+
+    @cached_property
+    def core_types(self) -> frozenset[str]:
+        """The types that every graph has."""
+        number = self._domain_type
+        core = None if number is None else self.reader.concept_named(number, CORE_DOMAIN)
+        return frozenset(() if core is None else self.defined_types(core.number))
+
+    @cached_property
+    def territories(self) -> list[Territory]:
+        """The domains that the primer looks into, with all that was found in them."""
+        return [self.territory(domain) for domain in self.domains(DOMAINS_READ_MAX)]
+
+    def territory(self, domain: summary.Domain) -> Territory:
+        """A domain, with all that was found in it."""
+        membership = self.membership or 0
+        seen = summary.member_types(self._connection, membership, domain.number, MEMBERS_READ_MAX)
+        key = summary.key_members(
+            self._connection, membership, domain.number, KEY_MEMBERS_READ_MAX, KEY_MEMBERS
+        )
+        members = {self.type_name(number) for number, _ in seen}
+        types = by_size({*members, *self.defined_types(domain.number)}, self.concepts)
+        return Territory(
+            domain,
+            types,
+            by_size(
+                {*self.defined_predicates(domain.number), *self._predicates_of(members)}, self.links
+            ),
+            [(self.type_name(number), name) for number, name in key],
+        )
+
+    def _predicates_of(self, types: set[str]) -> set[str]:
+        """Predicates that mostly speak about concepts of these types."""
+        return {
+            predicate
+            for predicate, (subjects, _) in self.ends.items()
+            if predicate != MEMBERSHIP and subjects and subjects.most_common(1)[0][0] in types
+        }
+
+    @cached_property
+    def unclaimed(self) -> Territory:
+        """What no domain claims."""
+        claimed = {name for each in self.territories for name in (*each.types, *each.predicates)}
+        claimed |= {name for _, _, name in self._defined_in}
+        meta = {CONCEPT_TYPE, PROPOSITION_TYPE}
+        return Territory(
+            None,
+            by_size(set(self.type_names) - claimed - meta, self.concepts),
+            by_size(set(self.predicate_names) - claimed, self.links),
+            [],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Territory:
+    """A domain, or what lies outside all of them, and what is found there; the largest first."""
+
+    domain: summary.Domain | None
+    types: list[str]
+    predicates: list[str]
+    members: list[tuple[str, str]]
+
+
+def by_size(names: Iterable[str], counts: dict[str, summary.Count]) -> list[str]:
+    """Names, those of which there are most first."""
+    return sorted(names, key=lambda name: (-counts[name].rows if name in counts else 0, name))

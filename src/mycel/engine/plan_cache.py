@@ -1,0 +1,275 @@
+"""Commands that were seen before: parsed once, planned once for each shape of their parameters.
+
+Plans hold numbers of types and predicates, so each remembers the definitions it was made under and
+is made again when those have changed. Parameters are no part of a plan, except for what shapes it:
+names of types and predicates, and the kind of value that a filter compares with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.values import Values, json_kind
+from mycel.errors import InvalidValueType, MycelError
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.kip.facts import placeholders
+from mycel.model import ids
+from mycel.plan.bind import Role, list_kind, value_kind
+from mycel.plan.time_literals import as_moment
+from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
+from mycel.store.query.reader import Reader
+from mycel.syntax.diagnostics import located
+from mycel.syntax.regex import matcher
+
+COMMANDS_CACHED_MAX: Final = 512
+PLANS_PER_COMMAND_MAX: Final = 16
+
+_KEEPING: Final = Lock()
+"""Held to remember and to forget; what is remembered is looked up without it."""
+
+Shape = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class FindPlan:
+    """A planned FIND; its statements are compiled when they are first needed."""
+
+    query: ir.Query
+    columns: tuple[str, ...]
+    definitions: int
+    warnings: tuple[str, ...]
+    live: Statement
+    binder: Binder
+    outgrown_at: int
+    """The position of the journal from which on the graph is another one than was planned for."""
+    is_scalar: bool = False
+    """Whether there are only totals, and so one row of them."""
+    attribute_columns: tuple[int, ...] = ()
+    """The places of the columns that show an attribute, or a part of one."""
+    is_exact: bool = False
+    """Whether sums may go beyond 64 bits."""
+    others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
+        default_factory=dict
+    )
+
+    def fits(self, reader: Reader) -> bool:
+        """Whether the graph is still the one that was planned for, as far as the reader knows."""
+        return self.definitions == reader.definitions and reader.newest < self.outgrown_at
+
+    def variant(
+        self, *, limited: bool, past: bool, ties: tuple[str, ...]
+    ) -> tuple[Statement, Binder]:
+        """The statement about a past state, or in the order of another page."""
+        key = (past, ties)
+        found = self.others.get(key)
+        if found is None:
+            statement = compile_query(
+                self.query, limited=limited, past=past, ties=ties, exact=self.is_exact
+            )
+            found = self.others[key] = (statement, Binder(statement.bindings))
+        return found
+
+
+class Usual(NamedTuple):
+    """How a FIND is run whose parameters do not shape it, and whose page, if any, is the first."""
+
+    plan: FindPlan
+    binder: Binder
+    limit: int | None
+
+
+def usual_of(plan: FindPlan, limit: int | None) -> Usual:
+    """How a plan is run that gives all, or always the first so many."""
+    if limit is None:
+        return Usual(plan, plan.binder, None)
+    own: dict[ir.Value, ir.Value] = {
+        LIMIT: ir.Known(limit + 1, "number"),
+        OFFSET: ir.Known(0, "number"),
+    }
+    return Usual(plan, Binder([own.get(each, each) for each in plan.live.bindings]), limit)
+
+
+class Binder:
+    """Makes the values of one execution from constants, parameters and what the engine gives."""
+
+    __slots__ = ("_around", "_constant", "_fixed", "_given", "_own", "_text")
+
+    def __init__(self, values: Sequence[ir.Value]) -> None:
+        self._constant: Final = [
+            value.value if isinstance(value, ir.Known) else None for value in values
+        ]
+        given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Given)]
+        self._own: Final = [(at, each.parameter) for at, each in given if each.parameter[0] == "#"]
+        self._given: Final = [
+            (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"
+        ]
+        self._fixed: Final = None if given else tuple(self._constant)
+        self._text: str | None = None
+        """The parameter, if it is the only one and can be bound as it is when it is a text."""
+        if len(given) == len(self._given) == 1 and self._given[0][2] in _AS_THEY_ARE:
+            at, self._text, _ = self._given[0]
+            self._around = tuple(self._constant[:at]), tuple(self._constant[at + 1 :])
+
+    def at_once(self, parameters: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+        """What to bind where that takes no thought; None if it does."""
+        if self._text is None:
+            return self._fixed if parameters is None or parameters.__class__ is dict else None
+        if parameters is None or parameters.__class__ is not dict:
+            return None
+        value = parameters.get(self._text)
+        if value.__class__ is not str or not value.isascii():
+            return None
+        before, after = self._around
+        return (*before, value, *after)
+
+    def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
+        """What to bind, in order. `own` are the engine's own values, under names with `#`."""
+        if self._fixed is not None:
+            return self._fixed
+        bound = self._constant.copy()
+        for at, name in self._own:
+            bound[at] = own[name]
+        for at, name, conversion in self._given:
+            value = values.parameters.get(name)
+            if value.__class__ is str and value.isascii() and conversion in _AS_THEY_ARE:
+                bound[at] = value
+            else:
+                node = ast.Placeholder(name)
+                try:
+                    bound[at] = _converted(node, values.value(node), conversion)
+                except MycelError as error:
+                    error.data.setdefault("parameter", name)
+                    raise
+        return tuple(bound)
+
+
+_AS_THEY_ARE: Final = ("text", "plain")
+"""How texts are bound that need only be texts."""
+
+
+def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
+    if conversion == "plain":
+        return value
+    if conversion == "json":
+        return ir.canonical(value)
+    if conversion == "moments":
+        return ir.canonical([as_moment(each) for each in value])
+    if conversion == "real":
+        return float(value)
+    if value.__class__ is not str:
+        raise InvalidValueType(
+            f"The parameter :{node.name} must be a string, not {json_kind(value)}.",
+            hint="A name or an id stands at its place.",
+        )
+    match conversion:
+        case "pattern":
+            matcher(value)
+            return value
+        case "moment":
+            return as_moment(value)
+        case "concept_number":
+            return ids.parse_concept_id(value)
+        case "link_number":
+            return ids.parse_proposition_id(value)
+        case "link_predicate":
+            ids.parse_proposition_id(value)
+            return value.split(":", 2)[2]
+        case _:
+            return value
+
+
+def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
+    """The error with the place of the parameter that it is about, unless it has a place.
+
+    A plan binds parameters by name: their places are known to the command alone.
+    """
+    named = (each for each in placeholders(command) if each.name == error.data.get("parameter"))
+    return error if (found := next(named, None)) is None else located(error, found.span)
+
+
+@dataclass(slots=True)
+class Prepared:
+    """One command text: its tree, and the plans made for it so far."""
+
+    text: str
+    command: ast.Command
+    roles: frozenset[tuple[str, Role]] | None = None
+    plans: dict[Shape, FindPlan] = field(default_factory=dict)
+    is_exact: bool = False
+    """Whether its sums are made to go beyond 64 bits, which is slower, because one did."""
+
+    _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
+        None
+    )
+    """The parameters of these roles, in order."""
+    usual: Usual | None = None
+    """How it is run nearly always; None if that is not known yet, or differs."""
+    bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
+    """The command without its page, and what is given with it: what its cursors belong to."""
+
+    def make_exact(self) -> None:
+        """From now on plan with sums that do not overflow."""
+        with _KEEPING:
+            self.is_exact = True
+            self.plans.clear()
+            self.usual = None
+
+    def shape(self, values: Values, moment: int | None = None) -> Shape:
+        """What about the parameters, and the moment if it is past, shapes the plan."""
+        if not self.roles:
+            return () if moment is None else (moment,)
+        known = self._shaping
+        if known is None or known[0] is not self.roles:
+            nodes = [(ast.Placeholder(name), name, role) for name, role in sorted(self.roles)]
+            known = self._shaping = self.roles, nodes
+        shaping = tuple(
+            [(name, role, _shaping(values.value(node), role)) for node, name, role in known[1]]
+        )
+        return shaping if moment is None else (moment, *shaping)
+
+    def forget(self, plan: FindPlan) -> None:
+        """Forget a plan that did not do."""
+        with _KEEPING:
+            if self.usual is not None and self.usual.plan is plan:
+                self.usual = None
+            for shape in [shape for shape, each in self.plans.items() if each is plan]:
+                del self.plans[shape]
+
+    def keep(self, shape: Shape, plan: FindPlan, usual: Usual | None = None) -> None:
+        """Remember a plan, unless another thread has found meanwhile that it will not do."""
+        with _KEEPING:
+            while len(self.plans) >= PLANS_PER_COMMAND_MAX:
+                del self.plans[next(iter(self.plans))]
+            if plan.is_exact == self.is_exact:
+                self.plans[shape] = plan
+                self.usual = usual or self.usual  # A plan for the past changes nothing in it.
+
+
+def _shaping(value: Any, role: Role) -> str:
+    if role == "list" and isinstance(value, list):
+        kind = list_kind(value)
+        if kind != "values":
+            return kind
+    elif role == "kind":
+        kind = value_kind(value)
+        if kind in ("text", "number", "large"):
+            return kind
+    return ir.canonical(value)  # It is part of the plan itself.
+
+
+class Commands:
+    """The commands seen last."""
+
+    def __init__(self) -> None:
+        self.known: Final[dict[str, Prepared]] = {}
+
+    def keep(self, prepared: Prepared) -> None:
+        """Remember a command; the one that was remembered first is forgotten first."""
+        with _KEEPING:
+            while len(self.known) >= COMMANDS_CACHED_MAX:
+                del self.known[next(iter(self.known))]
+            self.known[prepared.text] = prepared

@@ -1,0 +1,92 @@
+"""From a parsed command to a plan: bind, rewrite, compile. Everything that is looked up is here."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mycel.engine.plan_cache import Binder, FindPlan
+from mycel.engine.values import Values
+from mycel.ir import query as ir
+from mycel.kip import ast
+from mycel.kip.fragments import path_text
+from mycel.plan.bind import Bound, bind_find
+from mycel.plan.rewrites import rewrite
+from mycel.sql.compiler import compile_query
+from mycel.store.query.reader import Reader
+from mycel.store.query.statistics import StoreStatistics
+from mycel.store.query.vocabulary import Vocabulary
+
+GROWTH_MAX: Final = 1.5
+SMALL: Final = 1000
+"""Plans and statistics are made anew when the journal has grown by so much."""
+
+
+class Planner:
+    """Plans commands; remembers the vocabulary and the statistics between them."""
+
+    def __init__(self) -> None:
+        self._known: tuple[int, Vocabulary] | None = None
+        """Under which definitions a vocabulary was read. One value: threads share it."""
+        self._counts: dict[tuple[str, int], Any] = {}
+        self._counted_at = 0
+
+    def find(
+        self,
+        reader: Reader,
+        find: ast.Find,
+        values: Values,
+        *,
+        exact: bool = False,
+        moment: int | None = None,
+    ) -> tuple[Bound, FindPlan]:
+        """Plan a FIND on what a reader sees now, or on what there was at a moment."""
+        definitions = reader.reread()
+        if moment is None:
+            vocabulary = self.vocabulary(reader, definitions)
+        else:
+            vocabulary = Vocabulary(reader.connection, moment)
+        bound = bind_find(find, vocabulary, values)
+        query = rewrite(bound.query, self._statistics(reader))
+        statement = compile_query(query, limited=find.limit is not None, exact=exact)
+        columns = tuple(expression_name(each) for each in find.expressions)
+        plan = FindPlan(
+            query,
+            columns,
+            definitions,
+            bound.warnings,
+            statement,
+            Binder(statement.bindings),
+            int(reader.newest * GROWTH_MAX) + SMALL,
+            is_scalar=all(isinstance(each, ir.Total) for each in query.outputs),
+            is_exact=exact,
+            attribute_columns=_attribute_columns(query),
+        )
+        return bound, plan
+
+    def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
+        """What is defined, read again when it has changed."""
+        known = self._known
+        if known is None or known[0] != definitions:
+            known = self._known = (definitions, Vocabulary(reader.connection).kept())
+        return known[1]
+
+    def _statistics(self, reader: Reader) -> StoreStatistics:
+        if reader.newest > self._counted_at * GROWTH_MAX + SMALL // 2:
+            self._counts, self._counted_at = {}, reader.newest
+        return StoreStatistics(reader.connection, self._counts)
+
+
+def _attribute_columns(query: ir.Query) -> tuple[int, ...]:
+    return tuple(
+        at
+        for at, output in enumerate(query.outputs)
+        if isinstance(output, ir.Field) and output.path[:1] == ("attributes",) and output.path[1:]
+    )
+
+
+def expression_name(expression: ast.Expression) -> str:
+    """An expression as a column is called: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
+    if isinstance(expression, ast.Path):
+        return path_text(expression.variable.name, expression.fields)
+    distinct = "DISTINCT " if expression.distinct else ""
+    return f"{expression.function}({distinct}{expression_name(expression.argument)})"

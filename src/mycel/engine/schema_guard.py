@@ -1,0 +1,547 @@
+"""What a schema declares, as a rule on every write, whatever door it came through.
+
+    undeclared names, kinds of values, enums, ranges, patterns,      at the change
+    keys, the types at both ends of a link, more edges than `@card`
+    required properties, `@unique`, fewer edges than `@card`,        at the commit
+    what a bulk put did to the number of edges
+
+`schema.rows` decides what concerns one element alone, and also says how it is stored: defaults and
+keys are filled in, values get their one spelling. Here is what takes a look at others. Whatever can
+be made whole in several steps is looked at in the end, and only for what the transaction touched:
+an index finds who holds a unique tuple, or how many edges leave a source.
+
+The declaration belongs to the schema. Its attributes on the definition change when a schema is
+applied, and not otherwise; who applies one says so in the memo of the transaction, and has this
+guard silent, because rows in between satisfy neither the old schema nor the new one.
+
+The two actors, `$self` and `$system`, are outside every schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+
+from mycel.engine.declaration_guard import check_definition
+from mycel.engine.definition_cache import Definitions
+from mycel.engine.definition_guard import kind_at, wrong_ends
+from mycel.engine.protection_guard import ACTORS
+from mycel.engine.violation_list import LISTED_MAX, together
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import META_TYPES
+from mycel.model.values import JsonObject
+from mycel.schema.definitions import PredicateDefinition, predicate_definition
+from mycel.schema.model import (
+    ENDS,
+    Cardinality,
+    EdgeType,
+    Interface,
+    SchemaType,
+)
+from mycel.schema.property_values import shown
+from mycel.schema.row_rules import RowRules, row_rules
+from mycel.schema.stored_declaration import (
+    declaration,
+)
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import every
+from mycel.store.index.properties import Conflict
+from mycel.store.query import instances
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
+
+APPLYING: Final = "mycel.engine.schema_guard.APPLYING"
+"""In the memo of a transaction: a schema is being applied, and holds rows to itself."""
+
+LOADING: Final = "mycel.engine.schema_guard.LOADING"
+"""In the memo of a transaction: edges come and go in it, and are counted at its end."""
+
+KINDS_MAX: Final = 1 << 17
+"""How many ends of links are remembered with their types, subjects and objects each."""
+AHEAD_MAX: Final = 1024
+"""How many of them are looked up at once."""
+PROBED_MAX: Final = 100_000
+"""Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
+CONFLICTS_MAX: Final = LISTED_MAX + 1
+
+_TYPES: Final = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
+_COUNT: Final = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
+
+_Identity = tuple[str, str | tuple[str, str]]
+"""Type and name, or predicate and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """A type or predicate that a schema declares, made ready."""
+
+    kip_name: str
+    declared: SchemaType
+    rules: RowRules | None
+    """None for an interface."""
+    predicate: PredicateDefinition | None = None
+    """Of an edge: what stands at its ends, by the names that KIP has for it."""
+    subject_type: str = ""
+    object_type: str = ""
+    card: Cardinality | None = None
+    """Of an edge, if it says anything."""
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+
+def _typed(name: str, attributes: Mapping[str, Any]) -> _Typed | None:
+    declared = declaration(attributes)
+    if declared is None:
+        return None
+    if isinstance(declared, Interface):
+        return _Typed(name, declared, None)
+    rules = row_rules(declared)
+    if not isinstance(declared, EdgeType):
+        return _Typed(name, declared, rules)
+    predicate = predicate_definition(name, attributes)
+    (subject_type, *_), (object_type, *_) = predicate.subject_types, predicate.object_types
+    card = None if declared.cardinality == Cardinality() else declared.cardinality
+    return _Typed(name, declared, rules, predicate, subject_type, object_type, card)
+
+
+class _Kinds:
+    """The types of the concepts at one end of links, by outer id.
+
+    A load tends to go through concepts in the order in which they were made. So each look that
+    follows on the one before it takes twice as many concepts.
+    """
+
+    __slots__ = ("_known", "_next", "_span")
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._next = 0
+        self._span = 1
+
+    def kind(self, tx: Transaction, end: str) -> str:
+        """The type of a concept; for a link, nothing that a type could be called."""
+        known = self._known.get(end)
+        return known if known is not None else self._look(tx, end)
+
+    def forget(self, number: int) -> None:
+        """A concept gets another type."""
+        self._known.pop(ids.concept_id(number), None)
+
+    def _look(self, tx: Transaction, end: str) -> str:
+        number = ids.parse_id(end)
+        if not ids.is_concept(number):
+            return ""
+        self._span = min(2 * self._span, AHEAD_MAX) if number == self._next else 1
+        self._next = number + self._span * ids.ID_STEP
+        if len(self._known) >= KINDS_MAX:
+            self._known.clear()
+        connection, types = tx.ledger.connection, tx.ledger.registry.types
+        for each, type_number in every(connection, _TYPES, (number, self._next)):
+            self._known[ids.concept_id(each)] = types.name(connection, type_number)
+        return self._known.get(end, "")
+
+
+class _Scope:
+    """What one transaction knows, and what it has to look at in the end."""
+
+    def __init__(self) -> None:
+        self.types: Final[dict[str, _Typed | None]] = {}
+        self.predicates: Final[dict[str, _Typed | None]] = {}
+        self.subjects: Final = _Kinds()
+        self.objects: Final = _Kinds()
+        self.incomplete: Final[dict[_Identity, None]] = {}
+        self.moved: Final[dict[int, None]] = {}
+        """Concepts that have another type now."""
+        self.sources: Final[dict[str, dict[str, None]]] = {}
+        """For each predicate with a cardinality, who got more edges."""
+        self.losers: Final[dict[str, dict[str, None]]] = {}
+        """And who got fewer."""
+        self.counted_at = -1
+        """The position of the journal when edges were last counted before a change."""
+
+
+class TypedGuard:
+    """Holds every change against the schema."""
+
+    in_bulk = True
+
+    def __init__(self) -> None:
+        self._types: Final = Definitions(CONCEPT_TYPE_NUMBER, _typed)
+        self._predicates: Final = Definitions(PROPOSITION_TYPE_NUMBER, _typed)
+
+    # What the store asks.
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether a schema declares this type or predicate; and definitions always."""
+        if not link and type_or_predicate in META_TYPES:
+            return True
+        definitions = self._predicates if link else self._types
+        return definitions.read(tx, type_or_predicate) is not None
+
+    def check(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Refuse what the schema does not allow; return the attributes as they are stored.
+
+        Raises:
+            InvalidValueType: a value is not of its property's type.
+            ConstraintViolation: anything else that the schema does not allow.
+            ImmutableTarget: it changes what the schema says, or removes it.
+        """
+        memo = tx.memo
+        if APPLYING in memo:
+            return None
+        scope: _Scope | None = memo.get(self)
+        if scope is None:
+            scope = memo[self] = _Scope()
+        name_or_ends = change.name_or_ends
+        if isinstance(name_or_ends, tuple):
+            return self._check_link(tx, scope, change, *name_or_ends)
+        if change.type_or_predicate in META_TYPES:
+            return check_definition(tx, change, name_or_ends)
+        return self._check_concept(tx, scope, change, name_or_ends)
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Refuse a transaction that leaves anything incomplete, repeated, or in wrong numbers.
+
+        Raises:
+            ConstraintViolation: it does.
+        """
+        scope: _Scope | None = tx.memo.get(self)
+        if scope is None or APPLYING in tx.memo:
+            return
+        found = list(islice(self._complaints(tx, scope), LISTED_MAX + 1))
+        if found:
+            raise together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
+
+    def _complaints(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        yield from self._missing(tx, scope)
+        yield from self._misled(tx, scope)
+        yield from self._repeated(tx, scope)
+        yield from self._miscounted(tx, scope)
+
+    def _type(self, tx: Transaction, scope: _Scope, name: str) -> _Typed | None:
+        if name not in scope.types:
+            scope.types[name] = self._types.read(tx, name)
+        return scope.types[name]
+
+    def _predicate(self, tx: Transaction, scope: _Scope, name: str) -> _Typed | None:
+        if name not in scope.predicates:
+            scope.predicates[name] = self._predicates.read(tx, name)
+        return scope.predicates[name]
+
+    # Concepts.
+
+    def _check_concept(
+        self, tx: Transaction, scope: _Scope, change: Change, name: str
+    ) -> JsonObject | None:
+        kind, before, type_name, _, attributes, _, number = change
+        if kind == "retire" or (type_name == "Person" and (type_name, name) in ACTORS):
+            return None
+        moves = isinstance(before, Concept) and before.type != type_name
+        if moves and number is not None:
+            scope.subjects.forget(number)
+            scope.objects.forget(number)
+            scope.moved[number] = None
+        typed = scope.types.get(type_name) or self._type(tx, scope, type_name)
+        if typed is None:  # It was moved out of the schema.
+            return None
+        rules = typed.rules
+        if rules is None:
+            raise _no_instances(typed)
+        if rules.accepts(attributes, name):
+            return None
+        creating = kind == "create" or moves
+        shaped = rules.shape(attributes, name=name, creating=creating)
+        if rules.missing(shaped):
+            # It may be completed before the end, or removed; or this change may yet be refused.
+            scope.incomplete[type_name, name] = None
+        return None if shaped is attributes else shaped
+
+    # Links.
+
+    def _check_link(
+        self, tx: Transaction, scope: _Scope, change: Change, subject: str, object_: str
+    ) -> JsonObject | None:
+        kind, before, predicate, _, attributes, _, _ = change
+        was = before if isinstance(before, Proposition) else None
+        leaves = was is not None and (was.predicate, was.subject) != (predicate, subject)
+        if was is not None and (leaves or kind == "retire"):
+            self._loses(tx, scope, was)
+        typed = scope.predicates.get(predicate) or self._predicate(tx, scope, predicate)
+        if typed is None or typed.rules is None or kind == "retire":
+            return None
+        if was is None or leaves or was.object != object_:
+            self._check_ends(tx, scope, typed, subject, object_)
+        if typed.card is not None and (was is None or leaves):
+            self._gains(tx, scope, typed, subject, alone=leaves)
+        if typed.rules.accepts(attributes, None):
+            return None
+        creating = was is None or was.predicate != predicate
+        try:
+            shaped = typed.rules.shape(attributes, name=None, creating=creating)
+        except MycelError as error:
+            raise _of_link(tx, error, subject, object_) from None
+        if typed.rules.missing(shaped):
+            scope.incomplete[predicate, (subject, object_)] = None
+        return None if shaped is attributes else shaped
+
+    def _check_ends(
+        self, tx: Transaction, scope: _Scope, typed: _Typed, subject: str, object_: str
+    ) -> None:
+        if (
+            scope.subjects.kind(tx, subject) != typed.subject_type
+            or scope.objects.kind(tx, object_) != typed.object_type
+        ):
+            raise _wrong_ends(tx, typed, subject, object_)
+
+    # How many edges leave a source.
+
+    def _gains(
+        self, tx: Transaction, scope: _Scope, typed: _Typed, source: str, *, alone: bool
+    ) -> None:
+        """A source is about to have one edge more."""
+        sources = scope.sources.get(typed.kip_name)
+        if sources is None:
+            sources = scope.sources[typed.kip_name] = {}
+        sources[source] = None
+        # Two changes at one position of the journal: a bulk put asks about rows of which none is
+        # written yet. Counting says little then, and the commit counts anyway.
+        at = tx.ledger.head.seq
+        together, scope.counted_at = scope.counted_at == at and not alone, at
+        is_load = LOADING in tx.memo
+        if together or is_load or typed.card is None or typed.card.maximum is None:
+            return
+        count = _count(tx, typed, ids.parse_id(source)) + 1
+        if count > typed.card.maximum:
+            raise card_violation(tx, typed.name, typed.card, ids.parse_id(source), count)
+
+    def _loses(self, tx: Transaction, scope: _Scope, link: Proposition) -> None:
+        """A source is about to have one edge less."""
+        typed = self._predicate(tx, scope, link.predicate)
+        if typed is not None and typed.card is not None and typed.card.minimum:
+            scope.losers.setdefault(typed.kip_name, {})[link.subject] = None
+
+    def _miscounted(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        for predicate in scope.sources | scope.losers:
+            typed = self._predicate(tx, scope, predicate)
+            if typed is None or typed.card is None:
+                continue
+            gained, lost = scope.sources.get(predicate, {}), scope.losers.get(predicate, {})
+            if len(gained) > PROBED_MAX:
+                yield from self._counted_together(tx, typed)
+                gained = {}
+            for source in gained | lost:
+                number = ids.parse_id(source)
+                count = _count(tx, typed, number)
+                if not _fits(typed.card, count) and tx.ledger.find_key(number) is not None:
+                    yield card_violation(tx, typed.name, typed.card, number, count)
+
+    def _counted_together(self, tx: Transaction, typed: _Typed) -> Iterator[MycelError]:
+        card = typed.card or Cardinality()
+        connection = tx.ledger.connection
+        number = tx.ledger.registry.predicate_number(connection, typed.kip_name)
+        beyond = instances.sources_beyond(connection, number, card.minimum, card.maximum)
+        for source, count in beyond:
+            yield card_violation(tx, typed.name, card, source, count)
+
+    # At the commit.
+
+    def _missing(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        """Elements that lack what is required, if they are still there."""
+        for type_or_predicate, name_or_ends in scope.incomplete:
+            element: Concept | Proposition | None
+            if isinstance(name_or_ends, str):
+                typed = self._type(tx, scope, type_or_predicate)
+                element = tx.get_concept(type_or_predicate, name_or_ends)
+            else:
+                typed = self._predicate(tx, scope, type_or_predicate)
+                subject, object_ = name_or_ends
+                element = tx.get_edge(subject, type_or_predicate, object_)
+            if typed is None or typed.rules is None or element is None:
+                continue
+            missing = typed.rules.missing(element.attributes)
+            if missing:
+                yield _lacks(tx, typed, element, missing)
+
+    def _misled(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        """Links whose ends have moved to a type where the links do not lead."""
+        reader = tx.ledger.reader
+        for number in scope.moved:
+            for each in reader.touching(number):
+                link = reader.proposition(each)
+                typed = link and self._predicate(tx, scope, link.predicate)
+                if link is None or typed is None or typed.predicate is None:
+                    continue
+                kinds = kind_at(tx, link.subject), kind_at(tx, link.object)
+                if kinds != (typed.subject_type, typed.object_type):
+                    yield _wrong_ends(tx, typed, link.subject, link.object)
+
+    def _repeated(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        """Tuples that must be unique, and are held by several."""
+        registry, connection = tx.ledger.registry, tx.ledger.connection
+        for conflict in tx.ledger.properties.conflicts(CONFLICTS_MAX):
+            slot = conflict.slot
+            names = registry.predicates if slot.is_link else registry.types
+            name = names.name(connection, slot.owner)
+            find = self._predicate if slot.is_link else self._type
+            typed = find(tx, scope, name)
+            holders = [each for each in conflict.elements if not is_actor(tx, each)]
+            if typed is not None and len(holders) > 1:
+                yield unique_violation(tx, typed.name, conflict, holders)
+
+
+def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bool:
+    """Whether concepts of a type may have this attribute; without a schema, they may have any."""
+    typed = Definitions(CONCEPT_TYPE_NUMBER, _typed).read(tx, type_name)
+    if typed is None or typed.rules is None:
+        return True
+    try:
+        typed.rules.shape({attribute: value}, name=None, creating=False)
+    except MycelError:
+        return False
+    return True
+
+
+# Complaints.
+
+
+def _no_instances(typed: _Typed) -> ConstraintViolation:
+    return ConstraintViolation(
+        f"{typed.name} is an interface and has no instances.",
+        hint=f"Use a type that implements {typed.name}, or declare one: `node Name implements"
+        f" {typed.name} {{ … }}`.",
+        data={"type": typed.name},
+    )
+
+
+def _wrong_ends(tx: Transaction, typed: _Typed, subject: str, object_: str) -> MycelError:
+    if typed.predicate is None:
+        return _no_instances(typed)
+    error = wrong_ends(tx, typed.predicate, subject, object_)
+    leads = f"edge {typed.name}: {typed.subject_type} -> {typed.object_type}"
+    error.data |= {"type": typed.name, "constraint": leads} | _ends(tx, subject, object_)
+    return error
+
+
+def _of_link(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
+    """A complaint about what a link says, with its ends, which are what it is known by."""
+    ends = _ends(tx, subject, object_)
+    error.data |= ends
+    leads = f"from {shown(ends['subject'])} to {shown(ends['object'])}"
+    error.hint = f"{error.hint} It is in the link {leads}."
+    return error
+
+
+def _ends(tx: Transaction, subject: str, object_: str) -> dict[str, str]:
+    return {
+        "subject": _name_of(tx, ids.parse_id(subject)),
+        "object": _name_of(tx, ids.parse_id(object_)),
+    }
+
+
+def _lacks(
+    tx: Transaction, typed: _Typed, element: Concept | Proposition, missing: tuple[str, ...]
+) -> ConstraintViolation:
+    places = [f"{typed.name}.{each}" for each in missing]
+    listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
+    whose = f"{typed.name} {shown_element(tx, element.number)}"
+    return ConstraintViolation(
+        f"{listed} {'is' if len(places) == 1 else 'are'} required: {whose}"
+        f" {'has none' if len(places) == 1 else 'has not got them'}.",
+        hint=f"Give {' and '.join(map(repr, missing))} a value in the same command or transaction.",
+        data={"type": typed.name, "property": missing[0], "missing": list(missing)}
+        | {"value": None, "constraint": "required"}
+        | {"id": element.id, "name": _name_of(tx, element.number)},
+    )
+
+
+def unique_violation(
+    tx: Transaction, type_name: str, conflict: Conflict, holders: list[int]
+) -> ConstraintViolation:
+    """Complains of values that several elements of a type hold."""
+    columns = conflict.slot.columns
+    values = [
+        _name_of(tx, value) if conflict.slot.is_link and column in ENDS else value
+        for column, value in zip(columns, conflict.values, strict=True)
+    ]
+    value = ", ".join(map(_plain, values))
+    one, other, *more = (shown_element(tx, each) for each in holders)
+    rest = f", and {len(more)} more" if more else ""
+    return ConstraintViolation(
+        f"@unique violation on {type_name}.({', '.join(columns)}): value {shown(value)} held by"
+        f" {one} and {other}{rest}.",
+        hint="Give one of them another value, or write to the one that is there already.",
+        data={
+            "type": type_name,
+            "property": columns[0],
+            "properties": list(columns),
+            "value": value,
+            "constraint": f"@unique({', '.join(columns)})",
+            "elements": [tx.ledger.reader.outer_id(each) for each in holders],
+        },
+    )
+
+
+def card_violation(
+    tx: Transaction, edge_name: str, card: Cardinality, source: int, count: int
+) -> ConstraintViolation:
+    """Complains of a source that has too many edges, or too few."""
+    too_few = count < card.minimum
+    bound = f"min {card.minimum}" if too_few else f"max {card.maximum}"
+    return ConstraintViolation(
+        f"@card violation on edge {edge_name}: source {shown_element(tx, source)} has {count}"
+        f" {'edge' if count == 1 else 'edges'} ({bound}).",
+        hint="Add what is missing in the same transaction, or remove the source as well."
+        if too_few
+        else "Remove one of its edges first, or change it instead of adding another.",
+        data={"type": edge_name, "id": ids.concept_id(source), "name": _name_of(tx, source)}
+        | {"count": count, "min": card.minimum, "max": card.maximum}
+        | {"constraint": f"@card({card})"},
+    )
+
+
+def shown_element(tx: Transaction, number: int) -> str:
+    """An element as people know it: a concept by its name, a link by those of its ends."""
+    link = None if ids.is_concept(number) else tx.ledger.reader.proposition(number)
+    if link is None:
+        return shown(_name_of(tx, number))
+    return shown(
+        " -> ".join(_name_of(tx, ids.parse_id(end)) for end in (link.subject, link.object))
+    )
+
+
+def _name_of(tx: Transaction, number: int) -> str:
+    reader = tx.ledger.reader
+    concept = reader.concept(number) if ids.is_concept(number) else None
+    return reader.outer_id(number) if concept is None else concept.name
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def is_actor(tx: Transaction, number: int) -> bool:
+    """Whether it is one of the two that are outside every schema."""
+    concept = tx.ledger.reader.concept(number) if ids.is_concept(number) else None
+    return concept is not None and (concept.type, concept.name) in ACTORS
+
+
+# Counting.
+
+
+def _count(tx: Transaction, typed: _Typed, source: int) -> int:
+    ledger = tx.ledger
+    predicate = ledger.registry.predicate_number(ledger.connection, typed.kip_name)
+    row = ledger.row(_COUNT, (source, predicate))
+    return 0 if row is None else int(row[0])
+
+
+def _fits(card: Cardinality, count: int) -> bool:
+    return card.minimum <= count and (card.maximum is None or count <= card.maximum)

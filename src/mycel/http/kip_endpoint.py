@@ -1,0 +1,182 @@
+"""From the body of a request to its answer.
+
+A body is the request of KIP §6.1 itself, or names a method and holds the request as its `params`:
+
+    {"method": "execute_kip" | "execute_kip_readonly" | "list_logs", "params": {…}}
+
+An `id` beside them comes back with the answer. Everything here runs in one of the worker threads,
+the parsing of JSON included: four megabytes of it take a while.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+from mycel.errors import (
+    InternalError,
+    InvalidSyntax,
+    InvalidValueType,
+    MycelError,
+    did_you_mean,
+)
+from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
+from mycel.http.responses import encode, status_of
+from mycel.model.json_text import read_json
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.names import json_kind, shorten
+from mycel.nexus import Nexus
+from mycel.service.file_presence import Presence
+
+METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
+
+GONE_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE
+"""While the file of the graph is gone. The request may be right, and succeed when it is back."""
+
+_ENVELOPE: Final = frozenset(("method", "params", "id", "jsonrpc"))
+_SHAPE_HINT: Final = (
+    'Send {"method": "execute_kip", "params": {"command": "…"}}, or the params alone.'
+)
+_CURSOR: Final = re.compile(r"log-([1-9][0-9]{0,18})", re.ASCII)
+
+_log = logging.getLogger(__name__)
+
+
+def respond(
+    db: Nexus, presence: Presence, body: bytes, *, readonly: bool = False
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a request, whatever it is.
+
+    With `readonly`, every method refuses commands that write.
+    """
+    told: dict[str, Any] = {}
+    try:
+        message = _parse(body)
+        if "method" in message and "id" in message:
+            told["id"] = message["id"]
+        told |= _dispatch(db, presence, message, readonly=readonly)
+    except _GoneError as gone:
+        return GONE_STATUS, encode(told | {"error": gone.error.to_dict()})
+    except MycelError as known:
+        told["error"] = known.to_dict()
+    except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
+        _log.exception("A request failed in a way that nobody has foreseen.")
+        told["error"] = InternalError(
+            "The request failed for a reason inside the server."
+        ).to_dict()
+    status = status_of(told["error"]) if "error" in told else 200
+    return status, encode(told)
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        message = read_json(body)
+    except ValueError as error:
+        raise InvalidSyntax(f"The body is no JSON: {error}.", hint=_SHAPE_HINT) from None
+    if not isinstance(message, dict):
+        raise InvalidSyntax(
+            f"The body is an object, not {json_kind(message)}.",
+            hint=f'{_SHAPE_HINT} Several commands go into "commands".',
+        )
+    return message
+
+
+def _dispatch(
+    db: Nexus, presence: Presence, message: dict[str, Any], *, readonly: bool
+) -> dict[str, Any]:
+    run, params = _asked(db, message, readonly=readonly)
+    try:
+        presence.check()
+    except MycelError as error:
+        raise _GoneError(error) from None
+    return run(params)
+
+
+class _GoneError(Exception):
+    """The file of the graph is not in its place: nothing is wrong with the request."""
+
+    def __init__(self, error: MycelError) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _asked(
+    db: Nexus, message: dict[str, Any], *, readonly: bool
+) -> tuple[Callable[[dict[str, Any]], dict[str, Any]], dict[str, Any]]:
+    """What is to be run, and with what.
+
+    Raises:
+        InvalidSyntax: the message asks for nothing that there is.
+    """
+    if "method" not in message:
+        return partial(db.request, readonly=readonly), message
+    method = message["method"]
+    if not isinstance(method, str) or method not in METHODS:
+        known = f"There are {', '.join(METHODS)}."
+        close = did_you_mean(method, list(METHODS)) if isinstance(method, str) else ""
+        raise InvalidSyntax(
+            f"There is no method {shorten(repr(method))}.", hint=f"{close} {known}".lstrip()
+        )
+    unknown = sorted(message.keys() - _ENVELOPE)
+    if unknown:
+        raise InvalidSyntax(
+            f"The key {shorten(unknown[0])!r} cannot stand beside `method`.",
+            hint='What belongs to the request goes into "params".',
+        )
+    params = message.get("params", {} if method == "list_logs" else None)
+    if not isinstance(params, dict):
+        raise InvalidSyntax(f"`params` is an object, not {json_kind(params)}.", hint=_SHAPE_HINT)
+    match method:
+        case "execute_kip":
+            return partial(db.request, readonly=readonly), params
+        case "execute_kip_readonly":
+            return partial(db.request, readonly=True), params
+        case _:
+            return partial(list_logs, db), params
+
+
+def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A page of the journal: transactions, newest first.
+
+    Raises:
+        InvalidSyntax, InvalidValueType: the parameters are not `limit` and `cursor`.
+    """
+    unknown = sorted(params.keys() - {"limit", "cursor"})
+    if unknown:
+        raise InvalidSyntax(
+            f"list_logs has no parameter {shorten(unknown[0])!r}.",
+            hint='It takes "limit" and "cursor".',
+        )
+    limit = _limit(params.get("limit"))
+    # One more than is asked for tells whether there is another page.
+    found = list(db.log(limit=limit + 1, before=_before(params.get("cursor"))))
+    told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
+    if len(found) > limit:
+        told["next_cursor"] = f"log-{found[limit - 1].seq}"
+    return told
+
+
+def _limit(given: object) -> int:
+    if given is None:
+        return LOG_PAGE
+    if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= LOG_PAGE_MAX:
+        raise InvalidValueType(
+            f"`limit` is a whole number from 1 to {LOG_PAGE_MAX}.",
+            hint="Page through more with the `next_cursor` of each answer.",
+        )
+    return given
+
+
+def _before(cursor: object) -> int | None:
+    if cursor is None:
+        return None
+    found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+    if found is None or int(found[1]) > INTEGER_MAX:
+        raise InvalidSyntax(
+            "This is no cursor of list_logs.", hint="Pass the `next_cursor` of an answer as it is."
+        )
+    return int(found[1])

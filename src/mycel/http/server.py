@@ -1,0 +1,229 @@
+"""Sockets, the server around the application, and how it stops.
+
+To stop is: take no new connections; end streams and bodies that are still coming; let requests that
+are in progress be answered, for as long as the grace lasts; then wait for what the threads have
+begun, whether or not somebody still waits for it. So what was acknowledged is durable, and what was
+begun is either done or has never happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+import uvicorn
+
+from mycel.errors import (
+    AccessDenied,
+    ConstraintViolation,
+    InternalError,
+    MycelError,
+    ResourceExhausted,
+)
+from mycel.http.connection_protocol import protocol_for
+from mycel.http.policy import GRACE_S, HEAD_BYTES_MAX, KEEP_ALIVE_S, Policy, host_name
+from mycel.http.request_guard import Guard
+
+_BACKLOG: Final = 128
+_ADDRESS_HINT: Final = "Give an address of this machine, or 0.0.0.0 for all of them."
+_SIGNALS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+)
+
+Address = tuple[int, tuple[Any, ...]]
+"""A family of addresses, and one of them as the operating system writes it: host, port, more."""
+
+
+def resolve(host: str, port: int) -> list[Address]:
+    """The addresses that a host means.
+
+    Raises:
+        ConstraintViolation: it means none.
+    """
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError):
+        raise ConstraintViolation(
+            f"There is no address for the host {host!r}.", hint=_ADDRESS_HINT
+        ) from None
+    return list(dict.fromkeys((int(family), address) for family, _, _, _, address in found))
+
+
+def is_loopback(addresses: Sequence[Address]) -> bool:
+    """Whether nobody but this machine can reach them."""
+    return all(
+        ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback
+        for _, address in addresses
+    )
+
+
+def bind(addresses: Sequence[Address]) -> list[socket.socket]:
+    """A socket for each address, all of them with one port. Nobody is answered yet.
+
+    Raises:
+        ResourceExhausted: the port is taken.
+        AccessDenied: it may not be used.
+        ConstraintViolation: the host is no address of this machine.
+    """
+    bound: list[socket.socket] = []
+    try:
+        for family, (host, port, *more) in addresses:
+            # Where any port will do, the first socket chooses for all.
+            shared = bound[0].getsockname()[1] if bound and not port else port
+            try:
+                bound.append(_bind(family, (host, shared, *more)))
+            except OSError as error:
+                if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) and len(addresses) > 1:
+                    continue  # `localhost` means an address of IPv6 where there may be none.
+                raise _cannot_listen(host, shared, error) from error
+    except BaseException:
+        for each in bound:
+            each.close()
+        raise
+    if not bound:
+        raise ConstraintViolation(
+            "None of the host's addresses is one of this machine.", hint=_ADDRESS_HINT
+        )
+    return bound
+
+
+def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
+    # The protocol by name: asyncio sends small answers at once only where it stands there.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
+    said = f"The server cannot listen on {host} port {port}: {error.strerror or error}."
+    another = "Choose another port with --port, or any free one with --port 0"
+    match error.errno:
+        case errno.EADDRINUSE:
+            return ResourceExhausted(
+                said,
+                hint=f"{another}; or stop the process that holds this one, which"
+                f" `lsof -i :{port}` names: it may be another `mycel serve`.",
+            )
+        case errno.EACCES | errno.EPERM:
+            return AccessDenied(said, hint=f"{another}. Those below 1024 need special rights.")
+        case errno.EADDRNOTAVAIL | errno.EAFNOSUPPORT:
+            return ConstraintViolation(said, hint=_ADDRESS_HINT)
+    return InternalError(said, hint=f"{another}.")
+
+
+def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
+    """Where clients find the server: from other machines, under the first name that is allowed.
+
+    A name that is allowed on this machine alone is a proxy's, whose port nobody knows here.
+    """
+    address, port = bound.getsockname()[:2]
+    listens = ipaddress.ip_address(address)
+    outside = host_name(allowed[0]) if allowed and not listens.is_loopback else None
+    if outside is not None:
+        name = outside
+    elif listens.is_unspecified:
+        name = "127.0.0.1" if bound.family == socket.AF_INET else "::1"
+    else:
+        name = host or address
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def run(
+    app: Guard,
+    sockets: Sequence[socket.socket],
+    policy: Policy,
+    *,
+    on_ready: Callable[[], object],
+    on_stop: Callable[[int], object],
+    grace_s: float = GRACE_S,
+) -> None:
+    """Serve until the process is told to stop, by SIGINT or SIGTERM.
+
+    `on_ready` is called when requests are answered, `on_stop` with the number of those in progress
+    when it begins to stop.
+    """
+    config = uvicorn.Config(
+        app,
+        http=protocol_for(policy),
+        ws="none",
+        lifespan="on",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        h11_max_incomplete_event_size=HEAD_BYTES_MAX,
+        # It counts whole seconds.
+        timeout_graceful_shutdown=max(1, round(grace_s)),
+    )
+    _Server(config, app, on_ready, on_stop).run(sockets=list(sockets))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says what it does and leaves quietly when it is told to stop."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: Guard,
+        on_ready: Callable[[], object],
+        on_stop: Callable[[int], object],
+    ) -> None:
+        super().__init__(config)
+        self._guard = app
+        self._on_ready = on_ready
+        self._on_stop = on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop(self._guard.in_progress)
+        self._guard.stop()
+        # Streams get a turn to send their end before their connections are closed.
+        await asyncio.sleep(0)
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Listen to signals while serving.
+
+        Unlike uvicorn's own, this does not raise them again afterwards: to be told to stop, and to
+        stop, is no failure.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {name: signal.signal(name, self.handle_exit) for name in _SIGNALS}
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(name, handler)
+
+    def handle_exit(self, sig: int, _frame: FrameType | None) -> None:
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True  # Asked twice: answers are not waited for, writes are.
+        self.should_exit = True

@@ -1,0 +1,241 @@
+"""What is wrong with a command, and what to write instead.
+
+The parser only says what it expected. Here, where speed no longer matters, the token it found is
+looked at: is it a misspelt keyword, a word of another language, a comma forgotten, a bracket left
+open? Every function returns the error, for the parser to raise.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from unicodedata import category
+from unicodedata import name as character_name
+
+from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
+from mycel.kip.foreign_idioms import subscript
+from mycel.kip.foreign_words import CHARACTERS, FUNCTIONS, KEYWORDS, WORDS
+from mycel.kip.lexer import Tokens
+from mycel.model.limits import NESTING_DEPTH_MAX
+from mycel.model.names import shorten
+from mycel.syntax import strings
+from mycel.syntax.diagnostics import locate
+from mycel.syntax.source import Source, Span
+from mycel.syntax.strings import is_broken
+from mycel.syntax.tokens import END
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OUTSIDE = frozenset(
+    ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
+)
+"""Keywords that never stand inside parentheses or values."""
+
+
+def fail(
+    tokens: Tokens,
+    message: str,
+    hint: str | None = None,
+    *,
+    error: type[MycelError] = InvalidSyntax,
+    at: int | None = None,
+    length: int = 1,
+) -> MycelError:
+    """An error at the next token, or at `length` tokens from `at` on."""
+    first = tokens.at if at is None else at
+    span = Span(tokens.starts[first], tokens.ends[first + length - 1])
+    return locate(error, message, tokens.text, _somewhere(span), hint)
+
+
+def _somewhere(span: Span) -> Span:
+    """The span, with a place for its caret even at the end of the text."""
+    return Span(span.start, max(span.end, span.start + 1))
+
+
+def too_deep(tokens: Tokens) -> MycelError:
+    """The next token opens one level too many."""
+    return fail(
+        tokens,
+        f"This nests deeper than {NESTING_DEPTH_MAX} levels.",
+        "Flatten it, split the command, or pass deep values as parameters.",
+        error=ResourceExhausted,
+    )
+
+
+# Something else was expected.
+
+
+def unexpected(
+    tokens: Tokens, *expected: str, hint: str | None = None, meant: str | None = None
+) -> MycelError:
+    """The next token is none of what was expected.
+
+    `expected` are keywords and signs, which may have been misspelt, and phrases that describe what
+    could stand here (a phrase has a space in it). `hint` is what the parser has to say about it;
+    it is used unless the token itself tells more. `meant` is used in any case: the parser has
+    recognised what was meant.
+    """
+    token = tokens.tokens[tokens.at]
+    if token[0] == '"' and is_broken(token):
+        return broken_string(tokens, tokens.at)
+    advice = (
+        meant
+        or subscript(tokens)
+        or _about_character(tokens, token)
+        or _about_end(tokens, token)
+        or _about_unclosed(tokens, token, expected)
+        or _about_date(tokens, token)
+        or _about_spelling(token, expected)
+        or hint
+        or _about_word(tokens, token, expected)
+        or _about_missing(tokens, token, expected)
+    )
+    return fail(tokens, f"Expected {listed(expected)}, found {_shown(token)}.", advice)
+
+
+def listed(expected: tuple[str, ...]) -> str:
+    """All that could stand here, for a message."""
+    names = [each if " " in each else f"`{each}`" for each in expected]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shown(token: str) -> str:
+    if token == END:
+        return "the end of the command"
+    return shorten(token, 40) if token[0] == '"' else f"`{shorten(token, 40)}`"
+
+
+def _about_character(tokens: Tokens, token: str) -> str | None:
+    """A sign that means nothing in KIP."""
+    start = tokens.starts[tokens.at]
+    if tokens.text.startswith("```", start):
+        return "Remove the Markdown fence, and send the command alone."
+    following = tokens.text[start : start + 2]
+    if following in {"/*", "--"} or token == "#":
+        return "Comments start with // and end with the line."
+    if following in {"->", "-[", "<-"}:
+        return 'A link is written (?a, "predicate", ?b).'
+    if token in CHARACTERS:
+        return CHARACTERS[token]
+    if len(token) == 1 and not token.isascii() and (category(token)[0] in "CZ"):
+        label = character_name(token, "no character")
+        return f"U+{ord(token):04X} ({label}) is no white space here; remove it."
+    return None
+
+
+def _open_brackets(tokens: Tokens) -> list[int]:
+    """The places of the brackets that are open before the next token, outermost first."""
+    open_at: list[int] = []
+    for at, each in enumerate(tokens.tokens[: tokens.at]):
+        if each in _CLOSING:
+            open_at.append(at)
+        elif each in _CLOSING.values() and open_at:
+            open_at.pop()
+    return open_at
+
+
+def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+    """A bracket that is still open before a keyword that cannot stand inside it."""
+    after = tokens.tokens[tokens.at + 1]
+    open_at = _open_brackets(tokens)
+    if not open_at or _CLOSING[tokens.tokens[open_at[-1]]] not in expected:
+        return None
+    is_find = open_at[0] == 1 and tokens.tokens[0] == "FIND"
+    if token == "{" and is_find:
+        token = "WHERE"  # Forgotten together with the parenthesis.
+    elif token not in _OUTSIDE or after == ":":
+        return None
+    if not is_find:
+        return f"{_place_of(tokens, open_at[-1])} before {token}."
+    written = tokens.text[tokens.starts[1] : tokens.ends[tokens.at - 1]]
+    closed = f"FIND{written}{')' * len(open_at)}" if len(written) <= 60 else "FIND(…)"
+    return f"{_place_of(tokens, open_at[-1])}: write {closed} {token} …"
+
+
+def _place_of(tokens: Tokens, opened: int) -> str:
+    bracket = tokens.tokens[opened]
+    line, column = Source(tokens.text).position(tokens.starts[opened])
+    return f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}`"
+
+
+def _about_end(tokens: Tokens, token: str) -> str | None:
+    """A bracket that is still open where the command ends, or where another one closes."""
+    if token != END and token not in _CLOSING.values():
+        return None
+    open_at = _open_brackets(tokens)
+    if not open_at:
+        return "There is no bracket left to close; remove it." if token != END else None
+    if token == _CLOSING[tokens.tokens[open_at[-1]]]:
+        return None
+    return f"{_place_of(tokens, open_at[-1])} first."
+
+
+def _about_date(tokens: Tokens, token: str) -> str | None:
+    """The rest of a date or a time that began like a number."""
+    before = tokens.at - 1
+    if (
+        before >= 0
+        and token[0] in ":-"
+        and tokens.tokens[before][0].isdigit()
+        and tokens.ends[before] == tokens.starts[tokens.at]
+    ):
+        return 'Dates and times are texts and stand in double quotes: "2026-01-31T10:30:00Z".'
+    return None
+
+
+def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
+    """A keyword that could stand here, in other letters."""
+    if not (token[0].isalpha() or token[0] == "_"):
+        return None
+    keywords = [each for each in expected if each.isidentifier()]
+    if token in KEYWORDS:
+        return None
+    if token.upper() in keywords:
+        return f"Keywords are upper case: write {token.upper()}."
+    close = get_close_matches(token.upper(), keywords, n=1, cutoff=0.7)
+    return f"Did you mean {close[0]}?" if close else None
+
+
+def _about_word(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+    """A word that is right elsewhere, in KIP or in another language."""
+    if not (token[0].isalpha() or token[0] == "_"):
+        return None
+    if token.upper() in WORDS:
+        return WORDS[token.upper()]
+    is_called = tokens.tokens[tokens.at + 1] == "("
+    if is_called and token.upper() in FUNCTIONS:
+        return FUNCTIONS[token.upper()]
+    if not is_called and any("double quotes" in each or "JSON value" in each for each in expected):
+        return f'Put text into double quotes: "{shorten(token, 40)}".'
+    if token in KEYWORDS:
+        return None
+    if token.upper() in KEYWORDS:
+        return f"Keywords are upper case: write {token.upper()}."
+    close = get_close_matches(token.upper(), sorted(KEYWORDS), n=1, cutoff=0.75)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return f"KIP has no function {shorten(token, 40)}." if is_called else None
+
+
+def _about_missing(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
+    """A sign that was left out before a token that would be right after it."""
+    if token == END or token in _CLOSING.values():
+        return None
+    for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
+        if sign in expected or f"`{sign}`" in expected[0]:
+            return f"A {what} is missing: put `{sign}` before {_shown(token)}."
+    if ")" in expected or "}" in expected:
+        sign = ")" if ")" in expected else "}"
+        return f"If a bracket should end here, put `{sign}` before {_shown(token)}."
+    return None
+
+
+def misplaced(tokens: Tokens, hint: str) -> str | None:
+    """The hint, when the next token is a keyword in the wrong place."""
+    return hint if tokens.tokens[tokens.at] in KEYWORDS else None
+
+
+# Strings.
+
+
+def broken_string(tokens: Tokens, at: int) -> MycelError:
+    """The string token at a place is no JSON string: say where it breaks."""
+    return strings.broken_string(InvalidSyntax, tokens, at)

@@ -1,0 +1,139 @@
+"""Hints about what follows a complete command: clauses that another statement has.
+
+A statement has the clauses of its grammar and no others. Whoever writes LIMIT behind a DELETE is
+told what to write instead, not only that it cannot stand there.
+"""
+
+from __future__ import annotations
+
+from mycel.errors import MycelError
+from mycel.kip import ast
+from mycel.kip.foreign_idioms import scalar
+from mycel.kip.foreign_words import BOUNDS, STATEMENTS
+from mycel.kip.fragments import inline
+from mycel.kip.lexer import Tokens
+from mycel.kip.syntax_errors import unexpected
+from mycel.model.names import shorten
+
+_INSIDE = {"FILTER": "(…)", "NOT": " { … }", "OPTIONAL": " { … }", "UNION": " { … }"}
+"""Clauses of WHERE, each with what follows its keyword."""
+_CLAUSES = frozenset(
+    ("AS", "WHERE", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE", *_INSIDE)
+)
+"""Keywords that begin a clause of some statement, in KIP or elsewhere."""
+
+_FIND_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
+_PAGE_ORDER = "LIMIT stands before CURSOR, each at most once."
+_ONE_BY_ONE = (
+    "One statement per command: send them one by one, or together as a batch."
+    " Only UPSERT statements may follow one another."
+)
+
+
+def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
+    """The error about a token that follows a complete command."""
+    token = tokens.tokens[tokens.at]
+    inner = found.command if isinstance(found, ast.Explain) else found
+    word, possible = token.upper(), _modifiers(inner)
+    meant = None
+    if isinstance(inner, ast.Traverse):
+        meant = BOUNDS.get(word)
+    elif word in _CLAUSES and (token == word or word not in possible):
+        meant = _instead(tokens, inner, word)
+    hint = _ONE_BY_ONE if token in STATEMENTS else None
+    return unexpected(tokens, "the end of the command", *possible, hint=hint, meant=meant)
+
+
+def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
+    """The command to write in the place of one with a clause that its statement does not have."""
+    if token in _INSIDE and not isinstance(found, ast.Capsule | ast.Describe | ast.Search):
+        return f"{token} stands inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
+    match found:
+        case ast.Find() if token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
+            return _FIND_ORDER
+        case ast.DeleteKeys() | ast.DeletePropositions() | ast.DeleteConcept():
+            return _delete(tokens, f"?{shorten(found.target.name)}", token)
+        case ast.Merge():
+            return f"MERGE takes one concept on each side and has no {token}; leave it out."
+        case ast.Update() if token != "LIMIT":
+            return f"UPDATE has LIMIT and no {token}; leave it out, or say more in WHERE."
+        case ast.Capsule():
+            return f"UPSERT has no {token}: it writes what its blocks say."
+        case ast.Export() if token == "LIMIT":
+            return _PAGE_ORDER
+        case ast.Export() if token in {"ORDER", "OFFSET", "SKIP"}:
+            return "EXPORT has its own order; its pages follow with LIMIT and CURSOR."
+        case ast.Search():
+            return _search(tokens, found, token)
+        case ast.DescribeTypes(kind) if token not in {"OFFSET", "SKIP", "LIMIT"}:
+            return (
+                f"DESCRIBE {kind} TYPES has LIMIT and CURSOR only. Definitions are concepts: "
+                f'FIND(?t.name) WHERE {{ ?t {{type: "{_META[kind]}"}} }} ORDER BY ?t.name.'
+            )
+        case ast.DescribeTypes() if token == "LIMIT":
+            return _PAGE_ORDER
+        case ast.DescribePrimer() | ast.DescribeDomains() | ast.DescribeType():
+            written = tokens.text[tokens.starts[0] : tokens.ends[tokens.at - 1]]
+            return (
+                f"This comes as a whole and has no {token}: write {shorten(written, 60)}. "
+                "DESCRIBE CONCEPT TYPES and DESCRIBE PROPOSITION TYPES have LIMIT and CURSOR."
+            )
+        case _:
+            return None
+
+
+_META = {"CONCEPT": "$ConceptType", "PROPOSITION": "$PropositionType"}
+
+
+def _delete(tokens: Tokens, target: str, token: str) -> str:
+    if token not in {"LIMIT", "ORDER", "OFFSET", "SKIP", "CURSOR"}:
+        return "A DELETE ends with its WHERE { … }, which stands once."
+    rows = scalar(tokens, tokens.at + 1) if token == "LIMIT" else "10"
+    return (
+        f"DELETE takes all that WHERE matches and has no {token}. To delete some, ask for them "
+        f"first, FIND({target}.id) WHERE {{ … }} LIMIT {rows}, then add "
+        f"FILTER(IN({target}.id, :ids)) to the WHERE of the DELETE."
+    )
+
+
+def _search(tokens: Tokens, found: ast.Search, token: str) -> str | None:
+    term = inline(found.term)
+    term = term if len(term) <= 40 else '"…"'
+    start = f"SEARCH {found.kind} {term}"
+    if token in {"CURSOR", "OFFSET", "SKIP"}:
+        return (
+            f"SEARCH has no pages; the best come first. Raise its LIMIT, {start} LIMIT 100, or "
+            f'narrow it: {start} WITH TYPE "…".'
+        )
+    if token == "TYPE":
+        return f"Write {start} WITH TYPE {scalar(tokens, tokens.at + 1)}."
+    if token in {"WHERE", "FILTER", "ORDER"}:
+        return (
+            f"SEARCH has no {token}; FIND has: "
+            f'FIND(?x) WHERE {{ ?x {{type: "…"}} FILTER(CONTAINS(?x.name, {term})) }}.'
+        )
+    return None
+
+
+def _modifiers(found: ast.Command) -> tuple[str, ...]:
+    """The keywords that could still follow."""
+    match found:
+        case ast.Find(cursor=None, limit=None, order_by=()):
+            return ("ORDER", "LIMIT", "CURSOR")
+        case ast.Find(cursor=None, limit=None, order_by=(*_, last)):
+            ended = last.descending
+            return ("LIMIT", "CURSOR") if ended else ("ASC", "DESC", "LIMIT", "CURSOR")
+        case ast.Export(cursor=None, limit=None) | ast.DescribeTypes(cursor=None, limit=None):
+            return ("LIMIT", "CURSOR")
+        case ast.Find(cursor=None) | ast.Export(cursor=None) | ast.DescribeTypes(cursor=None):
+            return ("CURSOR",)
+        case ast.Update(limit=None):
+            return ("LIMIT",)
+        case ast.Search():
+            return ("WITH", "MODE", "THRESHOLD", "LIMIT")
+        case ast.Traverse():
+            return ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+        case ast.Capsule():
+            return ("WITH", "UPSERT")
+        case _:
+            return ()

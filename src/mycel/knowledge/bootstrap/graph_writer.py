@@ -1,0 +1,447 @@
+"""The difference between what should be in the graph and what is, written in a few transactions.
+
+What is there is looked up inside the transaction that changes it, so nothing that others write in
+the meantime is overlooked. A small difference is one transaction. A large one is several, so that
+others have their turn; until the last of them the root of the workspace says that the relations are
+not complete, and a run that finds it saying so relates everything anew. A file and its symbols are
+always written together; their relations, `defines` among them, are compared and written by
+`relate` alone, so it makes no difference in which transaction a node was created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from math import inf
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+import orjson
+
+from mycel.engine.missing_concepts import MISSING
+from mycel.knowledge.bootstrap import ownership
+from mycel.knowledge.bootstrap import vocabulary as words
+from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
+from mycel.knowledge.bootstrap.ownership import AUTHOR, MISSING_SINCE, STAMP
+from mycel.knowledge.bootstrap.project_graph import (
+    FILE_KEYS,
+    FOLDER_KEYS,
+    SYMBOL_KEYS,
+    Edge,
+    Namer,
+    Wanted,
+)
+from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
+from mycel.model import ids
+from mycel.model.records import canonical_weight
+from mycel.model.values import parse_object
+from mycel.nexus import Nexus
+from mycel.store.query import holdings, lookup
+from mycel.store.query.holdings import Held, HeldLink
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.transaction import Transaction
+
+_GROUP_ROWS: Final = 4_000
+"""How many rows are prepared at a time."""
+_COMPLETE: Final = "complete"
+_LEAVING: Final = (
+    words.DEFINES,
+    words.IMPORTS,
+    words.CALLS,
+    words.MAY_CALL,
+    words.EXTENDS,
+    words.REFERENCES,
+)
+_REACHING: Final = (words.TESTED_BY, words.DOCUMENTED_BY)
+
+Place = tuple[int, int, int]
+
+
+class FileNodes(NamedTuple):
+    """A file that is new or has changed, with its symbols."""
+
+    path: str
+    file: Wanted
+    symbols: tuple[Wanted, ...]
+
+    @property
+    def rows(self) -> int:
+        return 1 + len(self.symbols)
+
+
+class Touch(NamedTuple):
+    """Attributes of a file that change although the file did not, and perhaps its stamp."""
+
+    attributes: Mapping[str, Any]
+    drop: tuple[str, ...] = ()
+    stamp: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What should be, where it may differ from what is."""
+
+    root: Wanted
+    folders: list[Wanted] = field(default_factory=list)
+    files: list[FileNodes] = field(default_factory=list)
+    touched: dict[str, Touch] = field(default_factory=dict)
+    """By URI."""
+    contains: list[Edge] = field(default_factory=list)
+    related: dict[str, list[Edge]] = field(default_factory=dict)
+    """For each file whose relations may differ, all relations that are written in it."""
+    gone: list[str] = field(default_factory=list)
+    gone_folders: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """About how much there is to write, or to compare."""
+        nodes = len(self.folders) + sum(each.rows for each in self.files)
+        edges = len(self.contains) + sum(map(len, self.related.values()))
+        return nodes + edges + len(self.touched) + len(self.gone)
+
+
+def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report | None) -> None:
+    """Bring the graph to what the plan says."""
+    total = plan.rows
+
+    def told(done: int) -> None:
+        if report is not None:
+            report(Progress("writing", min(done, total), total))
+
+    is_small = total <= ROWS_IN_TRANSACTION
+    with _Turns(db, inf if is_small else ROWS_IN_TRANSACTION, told) as turns:
+        words.require_vocabulary(turns.tx)
+        work = _Work(turns, namer, summary)
+        work.put_nodes([_marked(plan.root, is_complete=is_small)])
+        # First what is gone: a folder may be where a file was.
+        work.remove(plan.gone, plan.gone_folders)
+        work.put_nodes(plan.folders)
+        work.put_files(plan.files)
+        work.touch(plan.touched)
+        work.put_edges(plan.contains)
+        work.relate(plan.related)
+        if not is_small:
+            work.put_nodes([_marked(plan.root, is_complete=True)])
+
+
+def _marked(root: Wanted, *, is_complete: bool) -> Wanted:
+    return root._replace(stamp={_COMPLETE: is_complete})
+
+
+def is_complete(stamp: object) -> bool:
+    """Whether the root of a workspace says that all of it was written."""
+    if not isinstance(stamp, str):
+        return False
+    try:
+        read = orjson.loads(stamp)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(read, dict) and read.get(_COMPLETE) is True
+
+
+class _Turns:
+    """One transaction after the other, each ended when enough was written."""
+
+    def __init__(self, db: Nexus, rows_max: float, told: Callable[[int], object]) -> None:
+        self._db = db
+        self._rows_max = rows_max
+        self._told = told
+        self._stack = ExitStack()
+        self._rows = self._done = 0
+        self.tx: Transaction
+
+    def __enter__(self) -> Self:
+        self._begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _begin(self) -> None:
+        self.tx = self._stack.enter_context(self._db.transaction(message="bootstrap"))
+
+    def count(self, rows: int) -> bool:
+        """Some rows were written, and what is written so far can stand by itself.
+
+        Returns whether others may have written meanwhile.
+        """
+        self._rows += rows
+        self._done += rows
+        self._told(self._done)
+        if self._rows < self._rows_max:
+            return False
+        self._stack.close()
+        self._rows = 0
+        self._begin()
+        return True
+
+
+class _Work:
+    """The steps of one run."""
+
+    def __init__(self, turns: _Turns, namer: Namer, summary: Summary) -> None:
+        self._turns = turns
+        self._namer = namer
+        self._summary = summary
+        self._numbers: dict[str, int] = {}
+        self._fresh: set[int] = set()
+        """The nodes created in this transaction: they have no relations but those put here."""
+
+    @property
+    def _tx(self) -> Transaction:
+        return self._turns.tx
+
+    def _count(self, rows: int) -> None:
+        if self._turns.count(rows):
+            self._numbers.clear()
+            self._fresh.clear()
+
+    # Nodes.
+
+    def put_nodes(self, nodes: Sequence[Wanted]) -> None:
+        """Create nodes, or bring them up to date where that is ours to do."""
+        for group in _grouped(nodes, lambda _: 1):
+            self._put_group(group)
+            self._count(len(group))
+
+    def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
+        """Returns those that were there."""
+        tx = self._tx
+        connection = tx.ledger.connection
+        held: dict[str, Held] = {}
+        for each in holdings.named(connection, [node.uri for node in group]):
+            held.setdefault(each.name, each)
+        fresh = {node.uri: node for node in group if node.uri not in held}
+        made = tx.put_concepts(
+            ConceptRow(node.type, uri, ownership.new_attributes(node), AUTHOR)
+            for uri, node in fresh.items()
+        )
+        for uri, id_ in zip(fresh, made, strict=True):
+            number = self._numbers[uri] = ids.parse_id(id_)
+            self._fresh.add(number)
+        for node in group:
+            if node.uri in held:
+                self._update(held[node.uri], node)
+        return held
+
+    def _update(self, held: Held, wanted: Wanted) -> None:
+        tx = self._tx
+        self._numbers[wanted.uri] = held.number
+        outer = ids.concept_id(held.number)
+        if tx.ledger.registry.types.name(tx.ledger.connection, held.type) == MISSING:
+            # Others link to it already: now it is there.
+            tx.move(outer, type_name=wanted.type)
+        past = holdings.past_attributes(tx.ledger.connection, held.number)
+        change = ownership.change_of(held, wanted, past)
+        if change:
+            tx.update(outer, attributes=change.set, drop_attributes=change.drop)
+
+    def put_files(self, files: Sequence[FileNodes]) -> None:
+        """Write files with their symbols; symbols that they no longer have go."""
+        for group in _grouped(files, lambda each: each.rows):
+            nodes = [node for each in group for node in (each.file, *each.symbols)]
+            held = self._put_group(nodes)
+            known = [self._namer.folder(each.path) for each in group if each.file.uri in held]
+            if known:
+                wanted = {node.uri for node in nodes}
+                below = holdings.below(self._tx.ledger.connection, known)
+                self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
+            self._count(sum(each.rows for each in group))
+
+    def touch(self, touched: Mapping[str, Touch]) -> None:
+        """Change single attributes of files, where they are ours."""
+        for group in _grouped(list(touched), lambda _: 1):
+            for held in holdings.named(self._tx.ledger.connection, group):
+                self._touch(held, touched[held.name])
+            self._count(len(group))
+
+    def _touch(self, held: Held, touch: Touch) -> None:
+        self._numbers[held.name] = held.number
+        now = parse_object(held.attributes)
+        stamp = now.get(STAMP)
+        if not isinstance(stamp, dict):
+            return
+        ours = {k: v for k, v in now.items() if k in FILE_KEYS and k not in touch.drop}
+        kept = {k: stamp[k] for k in ("size", "mtime_ns", "hash", "version") if k in stamp}
+        wanted = Wanted(held.name, "", {**ours, **touch.attributes}, FILE_KEYS, touch.stamp or kept)
+        self._update(held, wanted)
+
+    # Removing.
+
+    def remove(self, paths: Sequence[str], folders: Sequence[str]) -> None:
+        """Remove the nodes of files and folders that are gone, or mark them."""
+        connection = self._tx.ledger.connection
+        for group in _grouped(paths, lambda _: 30):
+            uris = [self._namer.file(path) for path in group]
+            below = [self._namer.folder(path) for path in group]
+            self._discard(holdings.below(connection, below), SYMBOL_KEYS)
+            self._discard(holdings.named(connection, uris), FILE_KEYS)
+            self._count(len(group))
+            connection = self._tx.ledger.connection
+        uris = [self._namer.folder(path) for path in folders]
+        self._discard(holdings.named(connection, uris), FOLDER_KEYS)
+
+    def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
+        """Remove those of these nodes that are nobody else's; mark the others."""
+        ours = [each for each in nodes if STAMP in parse_object(each.attributes)]
+        if not ours:
+            return
+        tx = self._tx
+        needed = _needed_by_others(tx, [each.number for each in ours])
+        for each in ours:
+            if each.number not in needed and ownership.is_ours(each, keys):
+                retired = tx.retire(ids.concept_id(each.number), reason=ownership.GONE)
+                self._summary.relations_removed += retired.propositions
+            else:
+                self._mark(each)
+
+    def _mark(self, held: Held) -> None:
+        """Say that what a node stood for is gone, and take our relations from it."""
+        tx = self._tx
+        now = parse_object(held.attributes)
+        stamp = now[STAMP]
+        if isinstance(stamp, dict):
+            stamp = {k: v for k, v in stamp.items() if k in ("wrote", "kept")}
+        since = {} if MISSING_SINCE in now else {MISSING_SINCE: _moment(tx)}
+        tx.update(ids.concept_id(held.number), attributes={STAMP: stamp} | since)
+        self._retire(holdings.links_on(tx.ledger.connection, [held.number]))
+        self._summary.kept += 1
+
+    def _retire(self, links: Iterable[HeldLink]) -> None:
+        """Remove those of these links that are ours and that nobody speaks about."""
+        tx = self._tx
+        ours = [link for link in links if ownership.is_our_link(link)]
+        spoken = {
+            end
+            for link in holdings.links_on(tx.ledger.connection, [each.number for each in ours])
+            for end in (link.subject, link.object)
+        }
+        for link in ours:
+            if link.number in spoken:
+                continue
+            tx.retire(tx.ledger.reader.outer_id(link.number), reason=ownership.GONE)
+            self._summary.relations_removed += 1
+
+    # Relations.
+
+    def put_edges(self, edges: Sequence[Edge]) -> None:
+        """Relate nodes; relations that are there stay as they are."""
+        for group in _grouped(edges, lambda _: 1):
+            self._put_places(self._placed(group))
+            self._count(len(group))
+
+    def relate(self, related: Mapping[str, list[Edge]]) -> None:
+        """Bring all relations that are written in some files to what they should be."""
+        for group in _grouped(list(related), lambda path: 1 + len(related[path])):
+            edges = [edge for path in group for edge in related[path]]
+            wanted = self._placed(edges)
+            present = self._present(group)
+            stale = [link for place, link in present.items() if _is_stale(link, wanted.get(place))]
+            self._retire(stale)
+            for link in stale:
+                present.pop((link.subject, link.predicate, link.object))
+            self._put_places({k: v for k, v in wanted.items() if k not in present})
+            self._count(len(edges))
+
+    def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
+        """The stored relations that are written in these files."""
+        connection = self._tx.ledger.connection
+        uris = {path: self._namer.file(path) for path in paths}
+        numbers = self._find(uris.values())
+        old = {path: numbers.get(uri) for path, uri in uris.items()}
+        old = {path: number for path, number in old.items() if number not in self._fresh}
+        if not old:
+            return {}
+        files = [number for number in old.values() if number is not None]
+        below = holdings.numbers_below(connection, [self._namer.folder(path) for path in old])
+        leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
+        sources = [*files, *(number for _, number in below)]
+        links = holdings.links_leaving(connection, sources, leaving)
+        links += holdings.links_reaching(connection, files, reaching)
+        return {(link.subject, link.predicate, link.object): link for link in links}
+
+    def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
+        """Edges by the numbers of their ends and predicate; those without both ends are dropped."""
+        uris = {edge.source for edge in edges} | {edge.target for edge in edges}
+        numbers = self._find(uris)
+        names = {edge.relation for edge in edges}
+        predicates = dict(zip(names, self._predicates(names), strict=True))
+        return {
+            (source, predicates[relation], target): weight
+            for subject, relation, object_, weight in edges
+            if (source := numbers.get(subject)) is not None
+            and (target := numbers.get(object_)) is not None
+            and source != target
+        }
+
+    def _find(self, uris: Iterable[str]) -> dict[str, int]:
+        unknown = [uri for uri in uris if uri not in self._numbers]
+        if unknown:
+            found = holdings.numbers_named(self._tx.ledger.connection, unknown)
+            for name, number in reversed(found):
+                self._numbers[name] = number
+        return self._numbers
+
+    def _predicates(self, names: Iterable[str]) -> list[int]:
+        ledger = self._tx.ledger
+        number = ledger.registry.predicate_number
+        return [number(ledger.connection, name) for name in names]
+
+    def _put_places(self, places: Mapping[Place, float]) -> None:
+        tx, fresh = self._tx, self._fresh
+        old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
+        connection = tx.ledger.connection
+        there = {*lookup.links_between(connection, old)} if old else set()
+        there |= holdings.removed_links(connection, places.keys(), ownership.GONE)
+        names = tx.ledger.registry.predicates.names
+        rows = [
+            PropositionRow(f"C:{source}", names[predicate], f"C:{target}", None, AUTHOR, weight)
+            for (source, predicate, target), weight in places.items()
+            if (source, predicate, target) not in there
+        ]
+        self._summary.relations_added += tx.put_propositions(rows)
+
+
+def _is_stale(link: HeldLink, weight: float | None) -> bool:
+    """Whether a relation of ours is no longer what it should be."""
+    if not ownership.is_our_link(link):
+        return False
+    return weight is None or link.weight != canonical_weight(weight)
+
+
+def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
+    """Those of these nodes that somebody has linked, or whose links somebody speaks about."""
+    connection = tx.ledger.connection
+    links = holdings.links_on(connection, numbers)
+    foreign = {link.number for link in links if not ownership.is_our_link(link)}
+    about = holdings.links_on(connection, [link.number for link in links])
+    foreign |= {end for link in about for end in (link.subject, link.object)}
+    return {end for link in links if link.number in foreign for end in (link.subject, link.object)}
+
+
+def _moment(tx: Transaction) -> str:
+    # Late: only where something is marked.
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    moment = datetime.fromtimestamp(tx.time_us // 1_000_000, UTC)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _grouped(items: Sequence[Any], size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Items in groups that have about the same number of rows."""
+    group: list[Any] = []
+    rows = 0
+    for item in items:
+        group.append(item)
+        rows += size(item)
+        if rows >= _GROUP_ROWS:
+            yield group
+            group, rows = [], 0
+    if group:
+        yield group

@@ -1,0 +1,266 @@
+"""From files to the nodes and relations that should stand for them. Nothing is looked up.
+
+file://ws/src/a.py             a file, of the type Resource
+concept://ws/src               a folder, of the type Concept
+concept://ws/src/a.py/Cart.add a symbol, of the type Symbol
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import MycelError
+from mycel.knowledge.bootstrap import vocabulary as words
+from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme
+from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
+from mycel.knowledge.code import FileEdges, Symbol, detect
+from mycel.knowledge.uris import build
+from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
+from mycel.model.limits import NAME_BYTES_MAX
+
+EXTERNAL_KEYS: Final = frozenset({"external_imports", "external_links"})
+FILE_KEYS: Final = EXTERNAL_KEYS | {
+    "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified", "note",
+}  # fmt: skip
+FOLDER_KEYS: Final = frozenset(
+    ("name", "content", "node_type", "file_count", "total_size", "depth")
+)
+SYMBOL_KEYS: Final = frozenset(("name", "kind", "signature", "doc", "line", "end_line"))
+
+_PLAIN: Final = re.compile(r"[\w.$!@~-]+", re.ASCII)
+_DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
+
+
+class Wanted(NamedTuple):
+    """A node that should be there: what it is called, and what it should say."""
+
+    uri: str
+    type: str
+    attributes: dict[str, Any]
+    keys: frozenset[str]
+    """Which attributes are ours to write, here or not."""
+    stamp: dict[str, Any] | None = None
+    """What is kept of a file, to see next time whether it changed."""
+
+
+class Edge(NamedTuple):
+    """A relation that should be there, by the URIs of its ends."""
+
+    source: str
+    relation: str
+    target: str
+    weight: float
+
+
+class Totals(NamedTuple):
+    """How much there is below a folder."""
+
+    files: int = 0
+    size: int = 0
+
+
+class Namer:
+    """The URIs of one workspace. Each is made once."""
+
+    def __init__(self, workspace: str) -> None:
+        self._workspace = workspace
+        self._files: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+        self.files_root: Final = f"file://{workspace}"
+
+    def file(self, path: str) -> str:
+        """The URI of a file.
+
+        Raises:
+            InvalidId, ConstraintViolation: its path cannot be part of one.
+        """
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = build("file", self._workspace, path).text
+            _check_length(found)
+        return found
+
+    def folder(self, path: str) -> str:
+        """The URI of a folder, or of what is below a file."""
+        found = self._folders.get(path)
+        if found is None:
+            found = self._folders[path] = build("concept", self._workspace, path).text
+        return found
+
+    def symbol(self, path: str, qualified: str) -> str:
+        """The URI of a symbol; "" if it cannot have one."""
+        if not _PLAIN.fullmatch(qualified) or qualified in (".", ".."):
+            return self._odd_symbol(path, qualified)
+        uri = f"{self.folder(path)}/{qualified}"
+        return uri if len(uri) <= NAME_BYTES_MAX // 4 else self._odd_symbol(path, qualified)
+
+    def _odd_symbol(self, path: str, qualified: str) -> str:
+        try:
+            # `operator/` of C++: a slash would be a part of the path.
+            uri = build("concept", self._workspace, f"{path}/{qualified.replace('/', '∕')}").text
+            _check_length(uri)
+        except MycelError:
+            return ""
+        return uri if uri.startswith(f"{self.folder(path)}/") else ""
+
+
+def _check_length(uri: str) -> None:
+    if len(uri.encode()) > NAME_BYTES_MAX:
+        raise MycelError("the path is too long")
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a path is in, innermost first; "" is the root.
+
+    >>> list(folders_above("src/shop/cart.py"))
+    ['src/shop', 'src', '']
+    """
+    while path:
+        path = posixpath.dirname(path)
+        yield path
+
+
+def totals(sizes: Mapping[str, int]) -> dict[str, Totals]:
+    """How much there is below each folder, of files with these sizes."""
+    direct: dict[str, list[int]] = {"": [0, 0]}
+    for path, size in sizes.items():
+        folder = posixpath.dirname(path)
+        entry = direct.get(folder)
+        if entry is None:
+            entry = direct[folder] = [0, 0]
+        entry[0] += 1
+        entry[1] += size
+    found: dict[str, list[int]] = {}
+    for folder, (files, size) in direct.items():
+        for each in (folder, *folders_above(folder)):
+            entry = found.setdefault(each, [0, 0])
+            entry[0] += files
+            entry[1] += size
+    return {folder: Totals(*entry) for folder, entry in found.items()}
+
+
+def wanted_folder(namer: Namer, path: str, below: Totals, readme: str, root_name: str) -> Wanted:
+    """The node of a folder."""
+    attributes: dict[str, Any] = {
+        "name": path.rpartition("/")[2] or root_name,
+        "node_type": "directory",
+        "file_count": below.files,
+        "total_size": below.size,
+        "depth": path.count("/") + 1 if path else 0,
+    }
+    if readme:
+        attributes["content"] = readme
+    return Wanted(namer.folder(path), CONCEPT, attributes, FOLDER_KEYS)
+
+
+def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) -> Wanted:
+    """The node of a file."""
+    attributes: dict[str, Any] = {
+        "file_type": read.file_type,
+        "extension": posixpath.splitext(read.path)[1].lower(),
+        "size_bytes": read.size,
+        "mime_type": read.mime_type,
+        "last_modified": _moment(read.mtime_ns),
+    }
+    if read.line_count is not None:
+        attributes["line_count"] = read.line_count
+    attributes |= external_lists(edges)
+    if read.facts is not None and read.facts.note:
+        attributes["note"] = read.facts.note
+    stamp = {
+        "size": read.size,
+        "mtime_ns": read.mtime_ns,
+        "hash": read.hash,
+        "version": version,
+    }
+    return Wanted(namer.file(read.path), RESOURCE, attributes, FILE_KEYS, stamp)
+
+
+def external_lists(edges: FileEdges) -> dict[str, list[str]]:
+    """The modules and pages outside of the project that a file names."""
+    lists = {"external_imports": edges.external, "external_links": edges.external_links}
+    return {key: list(names[:EXTERNAL_MAX]) for key, names in lists.items() if names}
+
+
+def _moment(mtime_ns: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC)
+    except (ValueError, OverflowError, OSError):  # A time that no calendar knows.
+        return ""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def wanted_symbols(namer: Namer, read: FileRead) -> Iterator[Wanted]:
+    """The nodes of what a file defines."""
+    for symbol in read.facts.symbols if read.facts is not None else ():
+        uri = namer.symbol(read.path, symbol.qualified)
+        if uri:
+            yield Wanted(uri, words.SYMBOL, _symbol_attributes(symbol), SYMBOL_KEYS)
+
+
+def _symbol_attributes(symbol: Symbol) -> dict[str, Any]:
+    attributes: dict[str, Any] = {
+        "name": symbol.name,
+        "kind": symbol.kind,
+        "line": symbol.line,
+        "end_line": symbol.end_line,
+    }
+    if symbol.signature:
+        attributes["signature"] = symbol.signature
+    if symbol.doc:
+        attributes["doc"] = symbol.doc
+    return attributes
+
+
+def contains(namer: Namer, path: str, *, is_folder: bool) -> Edge | None:
+    """The relation from the folder that something is in; None for the root."""
+    if not path:
+        return None
+    above = namer.folder(posixpath.dirname(path))
+    if is_folder:
+        return Edge(above, words.CONTAINS, namer.folder(path), words.FOLDER_COST)
+    cost = words.README_COST if is_readme(path) else words.FILE_COST
+    return Edge(above, words.CONTAINS, namer.file(path), cost)
+
+
+def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[Edge]:
+    """From a file to its symbols, and from symbols to those inside them."""
+    uris = {symbol.qualified: namer.symbol(path, symbol.qualified) for symbol in symbols}
+    for qualified, uri in uris.items():
+        if not uri:
+            continue
+        holder = uris.get(qualified.rpartition(".")[0])
+        if holder:
+            yield Edge(holder, words.DEFINES, uri, words.MEMBER_COST)
+        else:
+            yield Edge(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
+
+
+def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) -> Iterator[Edge]:
+    """The relations that are written in a file, but for what it defines."""
+    here = namer.file(edges.path)
+    for each in edges.imports:
+        yield Edge(here, words.IMPORTS, namer.file(each.target), words.IMPORT_COST)
+    for relation, cost, pairs in (
+        (words.CALLS, words.CALL_COST, edges.calls),
+        (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
+        (words.EXTENDS, words.EXTENDS_COST, edges.extends),
+    ):
+        for pair in pairs:
+            place = pair.source
+            source = namer.symbol(place.path, place.qualified) if place.qualified else here
+            target = namer.symbol(pair.target.path, pair.target.qualified)
+            if source and target and source != target:
+                yield Edge(source, relation, target, cost)
+    for tested in edges.tests:
+        yield Edge(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
+    for link in edges.links:
+        is_folder = link.target in folders
+        target = namer.folder(link.target) if is_folder else namer.file(link.target)
+        yield Edge(here, words.REFERENCES, target, words.REFERENCE_COST)
+        if is_folder or detect(link.target).language not in _DOCUMENTS:
+            yield Edge(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)

@@ -1,0 +1,425 @@
+"""One run: what is on the disk, what the graph says of it, and the plan that makes them agree."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.knowledge.bootstrap import file_walk, graph_writer, project_graph
+from mycel.knowledge.bootstrap.facts_cache import Memory
+from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme, read_all, read_file
+from mycel.knowledge.bootstrap.file_walk import Entry
+from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
+from mycel.knowledge.bootstrap.ownership import STAMP
+from mycel.knowledge.bootstrap.project_graph import Edge, Namer, Totals, Wanted
+from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Stage, Summary
+from mycel.knowledge.code import (
+    LANGUAGES,
+    FileEdges,
+    FileFacts,
+    Project,
+    affected,
+    detect,
+    missing_extra,
+)
+from mycel.knowledge.code.source_facts import FORMAT
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.uris import parse
+from mycel.store.query import holdings
+from mycel.syntax.gc_pause import collector_paused
+
+VERSION: Final = 200 + FORMAT
+"""Changes with what is written for a file; files of another version are looked at again.
+
+Below 200, runs of several transactions removed `defines` relations: those files are related anew.
+"""
+LACKING: Final = 0
+"""The version of a file whose language could not be read, for want of an extra."""
+
+_REPORT_EVERY: Final = 25
+
+
+class Stamp(NamedTuple):
+    """What the graph remembers of a file."""
+
+    size: int
+    mtime_ns: int
+    hash: int
+    version: int
+
+
+class Bootstrap:
+    """Keeps a folder and its part of the graph in step. `run` may be called again and again."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        path: str | Path | None = None,
+        *,
+        bytes_max: int = FILE_BYTES_MAX,
+        jobs: int = 1,
+    ) -> None:
+        given = knowledge.root if path is None else Path(path)
+        if given is None:
+            raise ConstraintViolation(
+                "Nobody has said which folder to bring in.", hint="Name the folder of a project."
+            )
+        if not 1 <= jobs <= JOBS_MAX:
+            raise ConstraintViolation(f"jobs is {jobs}; it must be within 1 and {JOBS_MAX}.")
+        self.folder: Final = file_walk.check_folder(given)
+        root = self.folder if knowledge.root is None else file_walk.check_folder(knowledge.root)
+        if not self.folder.is_relative_to(root):
+            raise ConstraintViolation(
+                f"{self.folder} is not inside of {root}, the root of the workspace"
+                f" {knowledge.workspace!r}.",
+                hint="Name a folder inside of it, or use another workspace.",
+            )
+        self._root = root
+        inside = self.folder.relative_to(root).as_posix()
+        self._prefix = "" if inside == "." else f"{inside}/"
+        self._db = knowledge.db
+        self._workspace = knowledge.workspace
+        self._namer = Namer(knowledge.workspace)
+        self._bytes_max = bytes_max
+        self._jobs = jobs
+        self._edges_before: dict[str, FileEdges] = {}
+        """What was written for each file, as far as this object did it."""
+        self._skipped_before: frozenset[Skipped] = frozenset()
+        self._memory = Memory(knowledge.db.path, knowledge.workspace)
+
+    def run(self, report: Report | None = None) -> Summary:
+        """Bring the graph up to date with the folder."""
+        began = monotonic()
+        summary = Summary()
+        # Facts are millions of values without cycles; `reading` collects what it leaves behind.
+        with collector_paused(True):
+            self._run(summary, report)
+        summary.skipped_anew = [e for e in summary.skipped if e not in self._skipped_before]
+        self._skipped_before = frozenset(summary.skipped)
+        summary.seconds = monotonic() - began
+        return summary
+
+    def _run(self, summary: Summary, report: Report | None) -> None:
+        known, is_complete = self._known()
+        entries = self._walk(summary, known)
+        outside = [path for path in known if not path.startswith(self._prefix)]
+        look = [
+            path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
+        ]
+        gone = self._gone(known, entries)
+        if is_complete and not look and not gone:
+            summary.unchanged = len(entries)
+            return
+        reads = self._read(look, summary, report)
+        for path in look:
+            if path in reads:
+                continue
+            entry = entries.pop(path)
+            if path in known and file_walk.is_gone(self._root, path):
+                gone.append(path)
+            elif path in known:  # It cannot be read just now: what is known of it stays.
+                entries[path] = Entry(known[path].size, entry.mtime_ns)
+        for path in outside:
+            entries[path] = Entry(known[path].size, known[path].mtime_ns)
+        step = _Step(entries, known, reads, gone, is_complete=is_complete)
+        self._count(step, summary)
+        plan = self._plan(step, report)
+        if plan is not None:
+            self._edges_before = {}  # In case that it fails.
+            graph_writer.write(self._db, plan, self._namer, summary, report)
+        self._edges_before = step.edges
+        self._memory.keep(step.remembered, step.gone)
+
+    # What is there.
+
+    def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
+        """The files that are there; where nobody may look just now, those that were."""
+        own = Path(self._db.path).name
+        found: dict[str, Entry] = {}
+        walked = file_walk.walk(
+            self.folder, lambda path, why: summary.skip(self._prefix + path, why)
+        )
+        summary.leave_out(walked.left_out)
+        closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
+        for path, stamp in known.items() if closed else ():
+            if path.startswith(closed):
+                found[path] = Entry(stamp.size, stamp.mtime_ns)
+        for name, entry in walked.files.items():
+            if own in name and self._is_our_own(name, own):
+                continue
+            path = self._prefix + name
+            try:
+                self._namer.file(path)
+            except MycelError:
+                summary.skip(path, "its name cannot be part of a URI")
+                continue
+            found[path] = entry
+        return found
+
+    def _gone(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
+        """The files that are no longer there. Where nobody may look just now, they still are."""
+        gone: list[str] = []
+        for path, stamp in known.items():
+            if path in entries or not path.startswith(self._prefix):
+                continue
+            if file_walk.is_out_of_sight(self._root, path):
+                entries[path] = Entry(stamp.size, stamp.mtime_ns)
+            else:
+                gone.append(path)
+        return gone
+
+    def _is_our_own(self, name: str, database: str) -> bool:
+        """Whether a file is the graph itself, or lies beside it: each run would change it."""
+        if not posixpath.basename(name).startswith(database):
+            return False
+        try:
+            return (self.folder / name).parent.samefile(Path(self._db.path).parent)
+        except OSError:
+            return False
+
+    def _known(self) -> tuple[dict[str, Stamp], bool]:
+        """What the graph remembers of each file, and whether all was written."""
+        with self._db.reading() as reader:
+            connection = reader.connection
+            rows = holdings.attribute_below(connection, self._namer.files_root, STAMP)
+            root = holdings.attribute_of(connection, self._namer.folder(""), STAMP)
+        begin = len(self._namer.files_root) + 1
+        known: dict[str, Stamp] = {}
+        for name, value in rows:
+            stamp = _stamp(value)
+            if stamp is not None:
+                path = name[begin:]
+                known[parse(name, self._workspace).path if "%" in path else path] = stamp
+        return known, graph_writer.is_complete(root)
+
+    def _read(
+        self, paths: Collection[str], summary: Summary, report: Report | None
+    ) -> dict[str, FileRead]:
+        reads: dict[str, FileRead] = {}
+        jobs = min(self._jobs, 1 + len(paths) // 100)
+        reading = read_all(self._root, paths, bytes_max=self._bytes_max, jobs=jobs)
+        for read in _counted(reading, "reading", len(paths), report):
+            if read.problem:
+                summary.skip(read.path, read.problem)
+                continue
+            reads[read.path] = read
+            if read.facts is not None and read.facts.note and missing_extra(read.facts.language):
+                summary.note(read.facts.note)
+        return reads
+
+    def _count(self, step: _Step, summary: Summary) -> None:
+        summary.added = len(step.added)
+        summary.changed = len(step.changed)
+        summary.removed = len(step.gone)
+        inside = sum(path.startswith(self._prefix) for path in step.entries)
+        summary.unchanged = inside - summary.added - summary.changed
+        summary.symbols = sum(
+            len(read.facts.symbols)
+            for path in (*step.added, *step.changed)
+            if (read := step.reads[path]).facts is not None
+        )
+
+    # What should be there.
+
+    def _plan(self, step: _Step, report: Report | None) -> graph_writer.Plan | None:
+        edges = self._edges(step, report)
+        sizes = {path: entry.size for path, entry in step.entries.items()}
+        sizes |= {path: read.size for path, read in step.reads.items()}
+        below = project_graph.totals(sizes)
+        plan = graph_writer.Plan(self._folder("", below, step))
+        moved = {*step.added, *step.changed, *step.gone}
+        if step.is_complete and not (moved or edges or step.touched):
+            return None
+        above = {folder for path in moved for folder in project_graph.folders_above(path)}
+        folders = below.keys() if not step.is_complete else above
+        plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
+        plan.gone = sorted(step.gone)
+        plan.gone_folders = sorted(above - below.keys(), reverse=True)
+        for path in (*step.added, *step.changed):
+            plan.files.append(self._file(step.reads[path], edges.get(path, FileEdges(path))))
+        new = step.entries if not step.is_complete else step.added
+        plan.contains = [*self._contains(folders & below.keys(), new)]
+        for path, found in edges.items():
+            defines = project_graph.defined_in(self._namer, path, step.facts[path].symbols)
+            plan.related[path] = [*defines, *project_graph.code_edges(self._namer, found, below)]
+        self._touch(plan, step, edges)
+        return plan
+
+    def _folder(self, path: str, below: Mapping[str, Totals], step: _Step) -> Wanted:
+        paragraph = ""
+        for readme in step.readmes.get(path, ()):
+            read = step.reads.get(readme) or read_file(
+                str(self._root), readme, bytes_max=self._bytes_max
+            )
+            paragraph = paragraph or read.paragraph
+        totals = below.get(path, Totals())
+        return project_graph.wanted_folder(self._namer, path, totals, paragraph, self._root.name)
+
+    def _file(self, read: FileRead, edges: FileEdges) -> graph_writer.FileNodes:
+        node = project_graph.wanted_file(self._namer, read, edges, _version(read))
+        symbols = {each.uri: each for each in project_graph.wanted_symbols(self._namer, read)}
+        return graph_writer.FileNodes(read.path, node, tuple(symbols.values()))
+
+    def _contains(self, folders: Collection[str], files: Collection[str]) -> Iterator[Edge]:
+        for is_folder, paths in ((True, folders), (False, files)):
+            for path in sorted(paths):
+                edge = project_graph.contains(self._namer, path, is_folder=is_folder)
+                if edge is not None:
+                    yield edge
+
+    def _touch(self, plan: graph_writer.Plan, step: _Step, edges: Mapping[str, FileEdges]) -> None:
+        """Files that have not changed, but their time, or what is outside the project for them."""
+        whole = {*step.added, *step.changed}
+        for path, found in edges.items():
+            if path not in whole:
+                lists = project_graph.external_lists(found)
+                absent = tuple(project_graph.EXTERNAL_KEYS - lists.keys())
+                plan.touched[self._namer.file(path)] = graph_writer.Touch(lists, absent)
+        for path in step.touched:
+            node = self._file(step.reads[path], FileEdges(path)).file
+            touch = plan.touched.get(node.uri, graph_writer.Touch({}))
+            attributes = {**touch.attributes, "last_modified": node.attributes["last_modified"]}
+            plan.touched[node.uri] = graph_writer.Touch(attributes, touch.drop, node.stamp)
+
+    # Relations.
+
+    def _edges(self, step: _Step, report: Report | None) -> dict[str, FileEdges]:
+        """The relations that are written in files, for those files where they may differ."""
+        before = self._edges_before if step.is_complete else {}
+        if any(path in before for path in step.added):
+            # Somebody has removed its node meanwhile, and what others relate to it with it.
+            before = {}
+        step.edges = before
+        moved = {*step.added, *step.changed, *step.gone}
+        if not moved and step.is_complete:
+            return {}
+        has_facts = any(step.reads[p].facts or _may_have_facts(p) for p in step.changed)
+        if step.is_complete and not (step.added or step.gone or has_facts):
+            return {}
+        self._recall(step, report)
+        facts = step.facts
+        if step.is_complete:
+            paths = affected(self._facts_before(step, moved), facts, moved)
+        else:
+            paths = frozenset(facts)
+        project = Project(facts, step.entries)
+        found = {}
+        for path in _counted(sorted(paths), "relating", len(paths), report):
+            found[path] = project.edges(path)
+        step.edges = {p: e for p, e in (before | found).items() if p not in step.gone}
+        found = {p: e for p, e in found.items() if p in moved or before.get(p) != e}
+        for path in step.changed:
+            # What it said before has to go, even if it says nothing any more.
+            if path not in found and path in step.known:
+                step.facts.setdefault(path, FileFacts(""))
+                found[path] = FileEdges(path)
+        return found
+
+    def _recall(self, step: _Step, report: Report | None) -> None:
+        """Bring the facts of all files together: of those not read just now, from memory."""
+        facts = step.facts
+        for path, read in step.reads.items():
+            if read.facts is not None:
+                facts[path] = read.facts
+        rest = {p: step.known[p].hash for p in step.entries if p not in step.reads}
+        remembered = self._memory.recall(rest)
+        unknown = []
+        for path in rest:
+            if path not in remembered:
+                unknown.append(path)
+            elif (found := remembered[path]) is not None:
+                facts[path] = found
+        sources = [path for path in unknown if _may_have_facts(path)]
+        jobs = min(self._jobs, 1 + len(sources) // 100)
+        reading = read_all(self._root, sources, bytes_max=self._bytes_max, jobs=jobs)
+        for read in _counted(reading, "reading", len(sources), report):
+            if read.facts is not None and not read.problem:
+                facts[read.path] = read.facts
+                step.remembered[read.path] = read.hash, read.facts
+
+    def _facts_before(self, step: _Step, moved: Collection[str]) -> dict[str, FileFacts]:
+        """What is still known of files as they were before this run."""
+        hashes = {path: step.known[path].hash for path in moved if path in step.known}
+        remembered = self._memory.recall(hashes)
+        before = {path: facts for path, facts in step.facts.items() if path not in moved}
+        return before | {path: facts for path, facts in remembered.items() if facts is not None}
+
+
+class _Step:
+    """What one run has found out, and what follows for each file."""
+
+    def __init__(
+        self,
+        entries: dict[str, Entry],
+        known: Mapping[str, Stamp],
+        reads: Mapping[str, FileRead],
+        gone: Collection[str],
+        *,
+        is_complete: bool,
+    ) -> None:
+        self.entries = entries
+        self.known = known
+        self.reads = reads
+        self.gone = gone
+        self.is_complete = is_complete
+        self.facts: dict[str, FileFacts] = {}
+        self.edges: dict[str, FileEdges] = {}
+        self.remembered = {path: (read.hash, read.facts) for path, read in reads.items()}
+        self.added = [path for path in reads if path not in known]
+        self.changed: list[str] = []
+        self.touched: list[str] = []
+        for path, read in reads.items():
+            stamp = known.get(path)
+            if stamp is not None:
+                same = (stamp.hash, stamp.version) == (read.hash, _version(read))
+                (self.touched if same else self.changed).append(path)
+        self.readmes: dict[str, list[str]] = {}
+        for path in sorted(entries):
+            if is_readme(path):
+                self.readmes.setdefault(posixpath.dirname(path), []).append(path)
+
+
+def _is_same(path: str, stamp: Stamp | None, entry: Entry) -> bool:
+    """Whether a file need not be read to know that it is what it was."""
+    if stamp is None or stamp[:2] != entry:
+        return False
+    if stamp.version == VERSION:
+        return True
+    return stamp.version == LACKING and bool(missing_extra(detect(path).language))
+
+
+def _version(read: FileRead) -> int:
+    facts = read.facts
+    is_lacking = facts is not None and facts.note and missing_extra(facts.language)
+    return LACKING if is_lacking else VERSION
+
+
+def _stamp(value: object) -> Stamp | None:
+    try:
+        read = orjson.loads(value) if isinstance(value, str) else None
+        return Stamp(*(int(read[field]) for field in Stamp._fields)) if read else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _may_have_facts(path: str) -> bool:
+    name = posixpath.basename(path)
+    return detect(path).language in LANGUAGES or "." not in name
+
+
+def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Iterator[Any]:
+    """Items, with a word now and then on how many there were."""
+    if report is None:
+        yield from items
+        return
+    report(Progress(stage, 0, total))
+    for done, item in enumerate(items, 1):
+        yield item
+        if done % _REPORT_EVERY == 0 or done == total:
+            report(Progress(stage, done, total))

@@ -1,0 +1,181 @@
+"""The engine: from a syntax tree to facts, the same for every language.
+
+One query over the tree brings all nodes of interest; Python sees nothing else of it. Definitions
+are intervals of bytes (`scopes`), and texts are slices of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from mycel.knowledge.code.calls import Calls
+from mycel.knowledge.code.language_rules import (
+    SIGNATURE_CHARS_MAX,
+    Syntax,
+    one_line,
+    short_text,
+)
+from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
+from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+SCOPE_DEPTH_MAX: Final = 24
+"""Definitions inside more definitions than this are left out."""
+
+SYMBOLS_MAX: Final = 20_000
+"""Symbols of one file; a longer file is generated."""
+
+QUALIFIED_CHARS_MAX: Final = 500
+
+_FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor"})
+_MODULE_KINDS: Final = frozenset({"module", "namespace"})
+_SYMBOL: Final = "symbol."
+SIGNATURE_BYTES_MAX: Final = 4 * SIGNATURE_CHARS_MAX
+
+
+def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
+    """The facts of a file."""
+    exports = tuple(
+        pair for node in in_order(captures, "export") for pair in syntax.exports(node, source)
+    )
+    named_outside = frozenset(inside for _, inside in exports)
+    scopes = list(_nested(syntax, source, _definitions(captures), named_outside))
+    imports = _imports(syntax, source, scopes, captures)
+    calls = Calls(syntax, source, scopes, imports, captures)
+    packages = in_order(captures, "package")
+    return FileFacts(
+        language=syntax.language,
+        symbols=_symbols(syntax, source, scopes),
+        imports=imports,
+        calls=calls.read(),
+        fields=calls.fields(),
+        package=short_text(packages[0], source) if packages else "",
+        exports=tuple(dict.fromkeys(exports)),
+    )
+
+
+def _definitions(captures: Captures) -> list[Scope]:
+    found = [
+        Scope(*node.byte_range, capture.removeprefix(_SYMBOL), node)
+        for capture, nodes in captures.items()
+        if capture.startswith(_SYMBOL)
+        for node in nodes
+    ]
+    found += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
+    # Of two kinds of the same node, a function is more than the constant that holds it.
+    found.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
+    return found[:SYMBOLS_MAX]
+
+
+def _nested(
+    syntax: Syntax, source: bytes, definitions: Iterable[Scope], named_outside: frozenset[str]
+) -> Iterator[Scope]:
+    """Those definitions that have a name, with the names of what contains them."""
+    stack: list[Scope] = []
+    seen: tuple[int, str] = (-1, "")
+    for scope in definitions:
+        while stack and stack[-1].end <= scope.start:
+            stack.pop()
+        if len(stack) >= SCOPE_DEPTH_MAX:
+            continue
+        name = syntax.name(scope.node, source)
+        parent = scope.parent = stack[-1] if stack else None
+        if not name or seen == (scope.start, name):
+            continue
+        seen = (scope.start, name)
+        scope.qualified = f"{parent.qualified}.{name}" if parent is not None else name
+        if len(scope.qualified) > QUALIFIED_CHARS_MAX:
+            continue
+        owner, _, scope.name = name.rpartition(".")
+        scope.kind = _kind(syntax, scope, parent, owner)
+        if parent is None:
+            scope.exported = name in named_outside or syntax.exported(scope.node, name, source)
+        else:
+            is_open = parent.kind == "impl" or parent.exported
+            scope.exported = is_open and syntax.exported(scope.node, scope.name, source)
+        _place_in_functions(syntax, source, scope, parent)
+        yield scope
+        if scope.kind not in syntax.flat_kinds:
+            stack.append(scope)
+
+
+def _kind(syntax: Syntax, scope: Scope, parent: Scope | None, owner: str) -> str:
+    kind = syntax.kind(scope.node, scope.kind)
+    if kind in ("function", "prototype") and (owner or (parent is not None and parent.is_class)):
+        return "method"
+    return kind
+
+
+def _place_in_functions(syntax: Syntax, source: bytes, scope: Scope, parent: Scope | None) -> None:
+    if parent is not None and parent.outer_function is not None:
+        scope.outer_function = parent.outer_function
+    elif scope.kind in _FUNCTION_KINDS:
+        scope.outer_function = scope
+        scope.receiver = syntax.receiver(scope.node, source)
+
+
+def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol, ...]:
+    found: dict[str, Symbol] = {}
+    further_bases: dict[str, list[str]] = {}
+    for scope in scopes:
+        if scope.kind == "impl":
+            bases = syntax.bases(scope.node, source)
+            further_bases.setdefault(scope.qualified, []).extend(bases)
+        # The first of several with one name (overloads, branches of a condition) stands for all.
+        elif scope.qualified not in found:
+            found[scope.qualified] = _symbol(syntax, source, scope)
+    for qualified, bases in further_bases.items():
+        symbol = found.get(qualified)
+        if symbol is not None and bases:
+            merged = tuple(dict.fromkeys((*symbol.bases, *bases)))
+            found[qualified] = symbol._replace(bases=merged)
+    return tuple(found.values())
+
+
+def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
+    node = scope.node
+    body = syntax.body(node)
+    end = min(body.start_byte if body is not None else scope.end, scope.start + SIGNATURE_BYTES_MAX)
+    text = source[scope.start : end].decode("utf-8", "replace")
+    return Symbol(
+        scope.name,
+        scope.qualified,
+        scope.kind,
+        node.start_point[0] + 1,
+        _last_line(node),
+        one_line(syntax.signature(text)),
+        syntax.doc(node, body, source),
+        scope.exported,
+        tuple(syntax.bases(node, source)) if scope.is_class else (),
+        syntax.returns(node, source) if scope.kind in _FUNCTION_KINDS else "",
+    )
+
+
+def _last_line(node: Node) -> int:
+    row, column = node.end_point
+    # A node that ends with its line ends before the next one.
+    return row + 1 if column or row == node.start_point[0] else row
+
+
+def _imports(
+    syntax: Syntax, source: bytes, scopes: list[Scope], captures: Captures
+) -> tuple[Import, ...]:
+    found: list[Import] = []
+    nodes = ((node.start_byte, node) for node in in_order(captures, "import"))
+    for (_, node), scope in with_scopes(nodes, scopes):
+        line, inside = node.start_point[0] + 1, _import_scope(scope)
+        found += [
+            Import(i.module, i.names, line, i.level, i.alias, inside, i.form)
+            for i in syntax.imports(node, source)
+        ]
+    return tuple(found)
+
+
+def _import_scope(scope: Scope | None) -> str:
+    """Where an import holds that stands in this definition."""
+    if scope is None or (scope.outer_function is None and scope.kind not in _MODULE_KINDS):
+        return ""
+    return scope.qualified

@@ -1,0 +1,264 @@
+"""What the engine must know about a language: queries and a few answers about nodes.
+
+A language is a subclass of `Syntax`: mostly data, with a method where its grammar differs from the
+common case. `facts` is a query whose captures have fixed names:
+
+    @symbol.KIND   a whole definition; KIND is the kind of the symbol unless `kind` says otherwise
+    @scope         a node that gives its names a prefix and is no symbol (`impl` of Rust)
+    @import        handed to `imports`
+    @export        handed to `exports`
+    @call          the expression that is called, handed to `callee`
+    @new           the same for making an object
+    @package       the name of the package
+
+`bindings` captures variables and fields:
+
+    @bound   a name that a function or the file binds: a parameter or a variable. A call of such a
+             name is no call of a symbol with the same name
+    @typed   a node that says of which type what it binds is, handed to `typed`
+    @field   the same for a field of a class, handed to `fields`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from mycel.knowledge.code.comments import comment_above, first_paragraph
+from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
+
+if TYPE_CHECKING:
+    # The types of an extra.
+    from tree_sitter import Node
+
+    from mycel.knowledge.code.source_facts import Import
+
+SIGNATURE_CHARS_MAX: Final = 240
+CALLEE_BYTES_MAX: Final = 240
+NAME_BYTES_MAX: Final = 1000
+
+_NAME: Final = re.compile(r"[#~]?[^\W\d][\w$]*|\$[\w$]*|operator\W{1,3}")
+_CALLEE: Final = re.compile(r"[#\w$]+(?:(?:\.|\?\.|::|->)[#\w$]+)*")
+_SEPARATOR: Final = re.compile(r"\?\.|\.|::|->")
+_SPACES: Final = re.compile(r"\s+")
+_GENERIC: Final = re.compile(r"(?:::)?<[^<>]*>")
+_GENERIC_DEPTH_MAX: Final = 8
+_WRAPPERS_MAX: Final = 8
+_CHAIN_MAX: Final = 4
+
+# What stands around the name of a type: references, pointers, quotes, lifetimes, qualifiers.
+_BEFORE_TYPE: Final = re.compile(
+    r"(?>(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*)"
+)
+_AFTER_TYPE: Final = " \n\t*&?\"');!"
+_GENERIC_TYPE: Final = re.compile(r"([\w.:]++)\s*+[<\[](.*+)", re.DOTALL)
+_ANYTHING: Final = frozenset(
+    {"any", "Any", "typing.Any", "object", "Object", "unknown", "interface"}
+)
+_NOTHING: Final = frozenset({"None", "null", "undefined", "nil"})
+_TRANSPARENT: Final = frozenset(
+    {"Optional", "typing.Optional", "Annotated", "Box", "Rc", "Arc", "Result", "Option", "Promise",
+     "Awaitable", "unique_ptr", "shared_ptr", "std::unique_ptr", "std::shared_ptr"}
+)  # fmt: skip
+"""Types that stand for their first argument: what is called on them is called on that."""
+_WRAPPERS: Final = frozenset(
+    {"parenthesized_expression", "await", "await_expression", "try_expression", "unary_expression",
+     "non_null_expression", "reference_expression"}
+)  # fmt: skip
+_LITERALS: Final = frozenset(
+    {"string", "concatenated_string", "integer", "float", "list", "dictionary", "set", "tuple",
+     "list_comprehension", "dictionary_comprehension", "set_comprehension", "template_string",
+     "array", "object", "number", "regex", "string_literal", "interpreted_string_literal",
+     "raw_string_literal", "char_literal", "integer_literal", "float_literal", "array_expression"}
+)  # fmt: skip
+
+
+class Syntax:
+    """The description of one language. Nodes come from its grammar, `source` is the whole file."""
+
+    language: ClassVar[str]
+    wheel: ClassVar[str]
+    entry: ClassVar[str] = "language"
+    facts: ClassVar[str]
+    bindings: ClassVar[str] = ""
+
+    receivers: ClassVar[frozenset[str]] = frozenset({"this"})
+    """Names for the object whose method is running; facts say `self`."""
+
+    parents: ClassVar[frozenset[str]] = frozenset({"super"})
+    """Names for the same object as one of its base class; facts say `super`."""
+
+    member: ClassVar[tuple[str, str]] = ("object", "property")
+    """The fields of a node `a.b` that hold the object and the name."""
+
+    result: ClassVar[str] = "return_type"
+    """The field of a function that holds the type of its result; "" for none."""
+
+    names_from_elsewhere: ClassVar[bool] = True
+    """Whether a bare name may come from another file without an import."""
+
+    flat_kinds: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of symbols that may contain others but lend them no name."""
+
+    def name(self, node: Node, source: bytes) -> str:
+        """The name of a definition, with dots when it says where it belongs; "" for none."""
+        found = node.child_by_field_name("name")
+        return identifier(found, source) if found is not None else ""
+
+    def kind(self, node: Node, kind: str) -> str:
+        return kind
+
+    def body(self, node: Node) -> Node | None:
+        """Where the signature ends."""
+        return node.child_by_field_name("body")
+
+    def signature(self, text: str) -> str:
+        return text.rstrip(" {:=;")
+
+    def doc(self, node: Node, body: Node | None, source: bytes) -> str:
+        return first_paragraph(comment_above(source, node.start_byte))
+
+    def exported(self, node: Node, name: str, source: bytes) -> bool:
+        return True
+
+    def bases(self, node: Node, source: bytes) -> Iterable[str]:
+        return ()
+
+    def receiver(self, node: Node, source: bytes) -> str:
+        """The name a method has given to its object, where it may choose it (Go)."""
+        return ""
+
+    def imports(self, node: Node, source: bytes) -> Iterable[Import]:
+        raise NotImplementedError
+
+    def exports(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
+        return ()
+
+    def returns(self, node: Node, source: bytes) -> str:
+        """The type of the result of a function, as far as it is written."""
+        found = node.child_by_field_name(self.result) if self.result else None
+        return self.type_name(short_text(found, source)) if found is not None else ""
+
+    def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
+        """Where each name begins that a node binds, and the type of what it holds, or ""."""
+        return ()
+
+    def fields(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
+        """The names of fields, and the type of what each holds, or `=x` for that of a variable."""
+        return ()
+
+    def type_name(self, text: str) -> str:
+        """A type as a dotted name; "" when it is none. Pointers and the like are looked through."""
+        for _ in range(_GENERIC_DEPTH_MAX):
+            text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
+            if "|" in text:
+                several = [each for each in text.split("|") if each.strip() not in _NOTHING]
+                text = several[0] if len(several) == 1 else ""
+            generic = _GENERIC_TYPE.match(text)
+            if generic is None or generic[1] not in _TRANSPARENT:
+                break
+            text = generic[2].rstrip()[:-1].partition(",")[0]
+        name = dotted(text.partition("[")[0].partition(",")[0])
+        return "" if name in _ANYTHING else name
+
+    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
+        """The parts of the name that is called, as described in `calls`; () for none."""
+        start, end = node.byte_range
+        if end - start <= CALLEE_BYTES_MAX:
+            parts = self.parts(source[start:end].decode("utf-8", "replace"))
+            if parts:
+                return parts
+        owner, name = (node.child_by_field_name(field) for field in self.member)
+        if owner is None or name is None or not (method := identifier(name, source)):
+            return ()
+        made_by = self.made_by(owner, source)
+        return (made_by, method) if made_by is not None else ()
+
+    def value_type(self, node: Node | None, source: bytes) -> str:
+        """The type of a value: `LITERAL`, or what makes it, or ""."""
+        if node is None:
+            return ""
+        return LITERAL if node.type in _LITERALS else self.maker(node, source)
+
+    def made_by(self, node: Node, source: bytes) -> str | None:
+        """An object as the first part of a callee; None for a literal, which nobody defines."""
+        for _ in range(_WRAPPERS_MAX):
+            if node.type not in _WRAPPERS or not node.named_child_count:
+                break
+            node = node.named_children[0]
+        if node.type in _LITERALS:
+            return None
+        name = self.maker(node, source)
+        return name + RESULT if name else UNKNOWN
+
+    def maker(self, node: Node, source: bytes) -> str:
+        """The class or function that an expression calls, as a dotted name; "" for none."""
+        methods: list[str] = []
+        for _ in range(_CHAIN_MAX):
+            called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+            if called is None:
+                return ""
+            parts = self.parts(short_text(called, source))
+            if parts:
+                return ".".join((*parts, *reversed(methods)))
+            # `a().b()`: what `b` gives of what `a` makes.
+            owner, name = (called.child_by_field_name(field) for field in self.member)
+            if owner is None or name is None or not (method := identifier(name, source)):
+                return ""
+            methods.append(method)
+            node = owner
+        return ""
+
+    def parts(self, text: str) -> tuple[str, ...]:
+        if text.isidentifier():
+            return (text,)
+        text = without_generics(_SPACES.sub("", text))
+        if _CALLEE.fullmatch(text) is None:
+            return ()
+        return tuple(_SEPARATOR.split(text))
+
+
+def short_text(node: Node, source: bytes) -> str:
+    """The text of a node that should be short, such as a name; "" when it is not."""
+    start, end = node.byte_range
+    return source[start:end].decode("utf-8", "replace") if end - start <= NAME_BYTES_MAX else ""
+
+
+def text_of(node: Node, source: bytes) -> str:
+    start, end = node.byte_range
+    return source[start:end].decode("utf-8", "replace")
+
+
+def identifier(node: Node, source: bytes) -> str:
+    """The text of a node that should be a name; "" when it is none (after an error, say)."""
+    text = short_text(node, source)
+    return text if text.isidentifier() or _NAME.fullmatch(text) is not None else ""
+
+
+def dotted(text: str) -> str:
+    """A type as it is written, as a dotted name without its arguments; "" when it is no name.
+
+    >>> dotted("ns::Base<T, U>")
+    'ns.Base'
+    """
+    text = without_generics(_SPACES.sub("", text))
+    return ".".join(_SEPARATOR.split(text)) if _CALLEE.fullmatch(text) is not None else ""
+
+
+def without_generics(text: str) -> str:
+    for _ in range(_GENERIC_DEPTH_MAX):
+        if "<" not in text:
+            return text
+        text = _GENERIC.sub("", text)
+    return text
+
+
+def one_line(text: str, limit: int = SIGNATURE_CHARS_MAX) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _end(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
+    return found.end() if found is not None else 0

@@ -1,0 +1,455 @@
+"""Where the modules of a project are: from an import to files, by the rules of each language.
+
+A `Locator` knows only paths, packages and manifests. What a name inside a file refers to is found
+by `resolve` with its help. An answer is a `Unit`, the files that make up a module, or None for what
+is not in the project. Where two places fit equally there is no answer: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import ClassVar, Final, NamedTuple
+
+from mycel.knowledge.code.source_facts import FileFacts, Import
+
+
+class Unit(NamedTuple):
+    """The files of a module.
+
+    `folder` is where modules inside it are looked for; `rest` are the parts of the name that are no
+    module: symbols in the files.
+    """
+
+    paths: tuple[str, ...]
+    folder: str = ""
+    rest: tuple[str, ...] = ()
+
+
+class Files:
+    """What is known of the project: facts by path, and further paths without facts."""
+
+    def __init__(self, facts: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
+        self.facts = facts
+        self.paths = frozenset(facts) | frozenset(paths)
+
+    def of(self, languages: Collection[str]) -> list[str]:
+        return sorted(path for path, facts in self.facts.items() if facts.language in languages)
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        found: set[str] = {""}
+        for path in self.paths:
+            folder = posixpath.dirname(path)
+            while folder not in found:
+                found.add(folder)
+                folder = posixpath.dirname(folder)
+        return frozenset(found)
+
+    def manifests(self, language: str) -> dict[str, FileFacts]:
+        """The manifests of a kind by their folder; of several the first that says something."""
+        found: dict[str, FileFacts] = {}
+        for path in self.of((language,)):
+            facts = self.facts[path]
+            if facts.package or facts.settings:
+                found.setdefault(posixpath.dirname(path), facts)
+        return found
+
+
+class Locator:
+    """The rules of a language. This one finds nothing."""
+
+    class_members_visible: ClassVar[bool] = False
+    """Whether a bare name in a method may be a member of the class."""
+
+    attributes_are_imports: ClassVar[bool] = False
+    """Whether what a module imports can be reached through it (Python)."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        return None
+
+    def submodule(self, unit: Unit, name: str) -> Unit | None:
+        return None
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        """The other files whose names are visible in this one without an import."""
+        return ()
+
+    def root(self, path: str, name: str) -> Unit | None:
+        """What a name is at the head of a path, without an import (`crate` of Rust)."""
+        return None
+
+    def external(self, imported: Import) -> str:
+        return imported.module
+
+
+class PythonLocator(Locator):
+    """Packages from every folder that is the root of one, from `src`, and from beside the file."""
+
+    attributes_are_imports = True
+    _ROOTS: ClassVar = ("", "src", "lib", "python")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._paths = frozenset(files.of(("python",)))
+        self._modules = self._find_modules()
+        self._folders = Files({path: files.facts[path] for path in self._paths}).folders
+        self._found: dict[tuple[str, str], Unit | None] = {}
+        self._roots = self._find_roots()
+
+    def _find_modules(self) -> dict[str, str]:
+        """The file of each module by its path without an ending. A package comes first."""
+        found: dict[str, str] = {}
+        for ending in (".pyi", ".py", "/__init__.py"):
+            for path in self._paths:
+                if f"/{path}".endswith(ending):
+                    found[f"/{path}".removesuffix(ending)[1:]] = path
+        return found
+
+    def _find_roots(self) -> tuple[str, ...]:
+        roots = set(self._ROOTS)
+        for path in self._paths:
+            if posixpath.basename(path) == "__init__.py":
+                above = posixpath.dirname(posixpath.dirname(path))
+                if f"{above}/__init__.py".lstrip("/") not in self._paths:
+                    roots.add(above)
+        return tuple(sorted(roots))
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        folder = posixpath.dirname(path)
+        if imported.level:
+            for _ in range(imported.level - 1):
+                if not folder:
+                    return None
+                folder = posixpath.dirname(folder)
+            return self._at(posixpath.join(folder, *imported.module.split(".")).rstrip("/"))
+        key = (folder, imported.module)
+        if key not in self._found:
+            self._found[key] = self._absolute(folder, imported.module)
+        return self._found[key]
+
+    def _absolute(self, folder: str, module: str) -> Unit | None:
+        name = module.replace(".", "/")
+        # First what Python itself finds beside a script, then the roots around the file.
+        if f"{folder}/__init__.py".lstrip("/") not in self._paths:
+            beside = self._at(posixpath.join(folder, name), need_file=True)
+            if beside is not None:
+                return beside
+        around = [root for root in self._roots if _is_in(folder, root)]
+        for root in sorted(around, key=len, reverse=True):
+            found = self._at(posixpath.join(root, name), need_file=True)
+            if found is not None:
+                return found
+        if module.partition(".")[0] in sys.stdlib_module_names:
+            return None
+        others = [self._at(posixpath.join(root, name)) for root in self._roots]
+        hits = [found for found in others if found is not None]
+        with_files = [found for found in hits if found.paths]
+        return _only(with_files) if with_files else _only(hits)
+
+    def _at(self, base: str, *, need_file: bool = False) -> Unit | None:
+        file = self._modules.get(base)
+        if file is not None:
+            return Unit((file,), base)
+        # A package without `__init__`: there is nothing in it but its modules.
+        return Unit((), base) if base in self._folders and not need_file and base else None
+
+    def submodule(self, unit: Unit, name: str) -> Unit | None:
+        if not unit.folder or (unit.paths and not unit.paths[0].endswith("/__init__.py")):
+            return self._at(name) if unit.paths == ("__init__.py",) else None
+        return self._at(f"{unit.folder}/{name}")
+
+    def external(self, imported: Import) -> str:
+        return imported.module.partition(".")[0] if not imported.level else ""
+
+
+class JavaScriptLocator(Locator):
+    """Relative paths with the usual endings and index files; simple `paths` of tsconfig.json."""
+
+    _ENDINGS: ClassVar = tuple(
+        "ts tsx d.ts js jsx mjs cjs mts cts json vue svelte".split()  # noqa: SIM905
+    )
+    _COMPILED: ClassVar = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",)}
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._configurations = files.manifests("tsconfig")
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        module, folder = imported.module, posixpath.dirname(path)
+        if module.startswith("."):
+            return self._file(posixpath.join(folder, module))
+        while True:
+            configuration = self._configurations.get(folder)
+            if configuration is not None:
+                return self._mapped(folder, configuration, module)
+            if not folder:
+                return None
+            folder = posixpath.dirname(folder)
+
+    def _mapped(self, folder: str, configuration: FileFacts, module: str) -> Unit | None:
+        settings = dict(configuration.settings)
+        base = posixpath.join(folder, settings.pop("baseUrl", "."))
+        for key, target in settings.items():
+            pattern = key.removeprefix("paths:")
+            if pattern == module:
+                return self._file(posixpath.join(base, target))
+            if pattern.endswith("*") and module.startswith(pattern[:-1]):
+                rest = module[len(pattern) - 1 :]
+                return self._file(posixpath.join(base, target.removesuffix("*") + rest))
+        has_base = any(name == "baseUrl" for name, _ in configuration.settings)
+        return self._file(posixpath.join(base, module)) if has_base else None
+
+    def _file(self, path: str) -> Unit | None:
+        path = posixpath.normpath(path)
+        if path.startswith(".."):
+            return None
+        path = "" if path == "." else path
+        stem, ending = posixpath.splitext(path)
+        candidates = [path, *(stem + other for other in self._COMPILED.get(ending, ()))]
+        candidates += [f"{path}.{other}" for other in self._ENDINGS]
+        candidates += [posixpath.join(path, f"index.{other}") for other in self._ENDINGS]
+        found = next((file for file in candidates if file in self.files.paths), None)
+        return Unit((found,)) if found is not None else None
+
+    def external(self, imported: Import) -> str:
+        parts = imported.module.split("/")
+        if imported.module.startswith("."):
+            return ""
+        return "/".join(parts[:2]) if parts[0].startswith("@") else parts[0]
+
+
+class GoLocator(Locator):
+    """Folders are packages; go.mod says what they are called from outside."""
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._modules = files.manifests("gomod")
+        self._by_folder: defaultdict[str, list[str]] = defaultdict(list)
+        for path in files.of(("go",)):
+            self._by_folder[posixpath.dirname(path)].append(path)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        for folder, module in self._modules.items():
+            name = module.package
+            if name and (imported.module == name or imported.module.startswith(name + "/")):
+                inner = imported.module[len(name) + 1 :]
+                place = posixpath.join(folder, inner).rstrip("/")
+                found = [p for p in self._by_folder.get(place, ()) if not p.endswith("_test.go")]
+                if found:
+                    return Unit(tuple(found), place)
+        return None
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        package = self.files.facts[path].package
+        is_test = path.endswith("_test.go")
+        return tuple(
+            other
+            for other in self._by_folder[posixpath.dirname(path)]
+            if other != path
+            and self.files.facts[other].package == package
+            and (is_test or not other.endswith("_test.go"))
+        )
+
+
+class JavaLocator(Locator):
+    """Packages are what files say they are; folders only repeat it."""
+
+    class_members_visible = True
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._packages: defaultdict[str, list[str]] = defaultdict(list)
+        for path in files.of(("java",)):
+            self._packages[files.facts[path].package].append(path)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        parts = imported.module.split(".")
+        for length in range(len(parts), 0, -1):
+            package = ".".join(parts[:length])
+            if package in self._packages:
+                rest = tuple(parts[length:])
+                return Unit(tuple(self._packages[package]), rest=rest)
+        return None
+
+    def siblings(self, path: str) -> tuple[str, ...]:
+        package = self._packages[self.files.facts[path].package]
+        return tuple(other for other in package if other != path)
+
+
+class RustLocator(Locator):
+    """The tree of modules, from the roots of crates down."""
+
+    _OWN_ROOTS: ClassVar = ("src/bin", "tests", "examples", "benches")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._paths = frozenset(files.of(("rust",)))
+        self._crates: dict[str, str] = {}
+        for folder, manifest in files.manifests("cargo").items():
+            names = (dict(manifest.settings).get("lib", ""), manifest.package)
+            for name in filter(None, names):
+                self._crates.setdefault(name.replace("-", "_"), folder)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        if imported.form == "mod":
+            # A module of a module in this file lives one folder deeper; rare, and left out.
+            return self._child(path, imported.module) if not imported.scope else None
+        parts = tuple(imported.module.split("::")) if imported.module else ()
+        parts = tuple(part for part in parts if part)
+        if not parts:
+            # `use a;`: the name itself is the module.
+            return Unit((path,))
+        inner = len(imported.scope.split(".")) if imported.scope else 0
+        while parts[:1] == ("super",) and inner:
+            # `super` of a module inside a file is the file.
+            parts, inner = parts[1:] or ("self",), inner - 1
+            if not inner and parts == ("self",):
+                return Unit((path,))
+        return self.descend(path, parts)
+
+    def descend(self, path: str, parts: tuple[str, ...]) -> Unit | None:
+        """Along a path of names as far as it leads through files."""
+        file: str | None = path
+        first, rest = parts[0], parts[1:]
+        match first:
+            case "crate":
+                file = self._root(path)
+            case "self":
+                pass
+            case "super":
+                file = self._parent(path)
+            case _:
+                start = self._child(path, first)
+                start = start or self._crate(first)
+                if start is None:
+                    return Unit((path,), rest=parts) if self._has(path, first) else None
+                file = start.paths[0]
+        while file is not None and rest:
+            below = self._parent(file) if rest[0] == "super" else self._child_path(file, rest[0])
+            if below is None:
+                break
+            file, rest = below, rest[1:]
+        return Unit((file,), rest=rest) if file is not None else None
+
+    def root(self, path: str, name: str) -> Unit | None:
+        if name in ("crate", "super"):
+            return self.descend(path, (name,))
+        return self._child(path, name) or self._crate(name)
+
+    def submodule(self, unit: Unit, name: str) -> Unit | None:
+        return self._child(unit.paths[0], name) if unit.paths else None
+
+    def crate_of(self, path: str) -> str:
+        return self._root(path) or path
+
+    def external(self, imported: Import) -> str:
+        first = (imported.module or imported.names[0][0]).partition("::")[0]
+        return "" if first in ("crate", "self", "super") or imported.form == "mod" else first
+
+    def _has(self, path: str, name: str) -> bool:
+        facts = self.files.facts[path]
+        return any(symbol.qualified == name for symbol in facts.symbols) or any(
+            here == name for imported in facts.imports for _, here in imported.names
+        )
+
+    def _crate(self, name: str) -> Unit | None:
+        folder = self._crates.get(name)
+        if folder is None:
+            return None
+        library = posixpath.join(folder, "src/lib.rs")
+        return Unit((library,)) if library in self._paths else None
+
+    def _is_root(self, path: str) -> bool:
+        folder, name = posixpath.split(path)
+        if name in ("lib.rs", "main.rs", "build.rs"):
+            return True
+        return any(folder == own or folder.endswith("/" + own) for own in self._OWN_ROOTS)
+
+    def _root(self, path: str) -> str | None:
+        seen = 0
+        file: str | None = path
+        while file is not None and not self._is_root(file) and seen < 64:
+            file, seen = self._parent(file), seen + 1
+        return file
+
+    def _folder(self, path: str) -> str:
+        """Where the modules inside this one are."""
+        folder, name = posixpath.split(path)
+        if self._is_root(path) or name == "mod.rs":
+            return folder
+        return posixpath.join(folder, name.removesuffix(".rs"))
+
+    def _child_path(self, path: str, name: str) -> str | None:
+        base = posixpath.join(self._folder(path), name)
+        return next((p for p in (f"{base}.rs", f"{base}/mod.rs") if p in self._paths), None)
+
+    def _child(self, path: str, name: str) -> Unit | None:
+        found = self._child_path(path, name)
+        return Unit((found,)) if found is not None and found != path else None
+
+    def _parent(self, path: str) -> str | None:
+        folder, name = posixpath.split(path)
+        if name == "mod.rs":
+            folder = posixpath.dirname(folder)
+        above = (f"{folder}/mod.rs", f"{folder}/lib.rs", f"{folder}/main.rs", f"{folder}.rs")
+        for candidate in above:
+            if candidate.lstrip("/") in self._paths and candidate.lstrip("/") != path:
+                return candidate.lstrip("/")
+        return None
+
+
+class CLocator(Locator):
+    """Includes: beside the file, below `include`, or the only file whose path ends so."""
+
+    class_members_visible = True
+    _INCLUDE_FOLDERS: ClassVar = ("", "include", "src", "inc")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._by_name: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(files.paths):
+            self._by_name[posixpath.basename(path)].append(path)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        module = posixpath.normpath(imported.module)
+        is_system = imported.form == "system"
+        if not is_system:
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), imported.module))
+            if beside in self.files.paths:
+                return Unit((beside,))
+        for folder in self._INCLUDE_FOLDERS[1 if is_system else 0 :]:
+            candidate = posixpath.join(folder, module)
+            if candidate in self.files.paths:
+                return Unit((candidate,))
+        if module.startswith("..") or (is_system and "/" not in module):
+            return None
+        named = self._by_name.get(posixpath.basename(module), [])
+        return _only([Unit((p,)) for p in named if p.endswith("/" + module)])
+
+
+LOCATORS: Final[Mapping[str, type[Locator]]] = {
+    "python": PythonLocator,
+    "javascript": JavaScriptLocator,
+    "typescript": JavaScriptLocator,
+    "tsx": JavaScriptLocator,
+    "go": GoLocator,
+    "java": JavaLocator,
+    "rust": RustLocator,
+    "c": CLocator,
+    "cpp": CLocator,
+}
+
+
+def _is_in(folder: str, root: str) -> bool:
+    return not root or folder == root or folder.startswith(root + "/")
+
+
+def _only(found: list[Unit]) -> Unit | None:
+    return found[0] if len(set(found)) == 1 else None

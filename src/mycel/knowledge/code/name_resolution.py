@@ -1,0 +1,460 @@
+"""What names mean: from a dotted name in a place of a file to a symbol or a module.
+
+A name is looked up the way its language does it: in the functions around it, in the file, among the
+imports, and where the language has such a thing in the package. A dotted name is followed part by
+part: into a module, through what a module passes on, into a class and its bases. When one step has
+no answer, or more than one, there is none.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from mycel.knowledge.code.edge_values import Place, family
+from mycel.knowledge.code.module_paths import LOCATORS, Files, Locator, RustLocator, Unit
+from mycel.knowledge.code.scopes import CLASS_KINDS
+from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
+
+STEPS_MAX: Final = 24
+"""How far a name is followed through modules that pass it on, and through base classes."""
+
+LOOKUPS_MAX: Final = 400
+"""How many steps the search for one name may take in all, whichever way it branches."""
+
+INCLUDES_MAX: Final = 400
+"""How many headers a file of C or C++ may see."""
+
+# Bases that add no methods which a call could mean instead.
+_NEUTRAL_BASES: Final = frozenset(
+    {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol",
+     "Enum", "enum.Enum", "NamedTuple", "typing.NamedTuple", "TypedDict", "typing.TypedDict",
+     "Exception", "Object"}
+)  # fmt: skip
+_NO_TARGETS: Final = frozenset({"module", "namespace"})
+_C_FAMILY: Final = frozenset({"c", "cpp"})
+
+
+Meaning = Place | Unit
+
+
+class _Offers(NamedTuple):
+    """What can be had from a module that it has imported itself.
+
+    For a name, the import that brings it and the name there; "" is the module itself.
+    """
+
+    names: dict[str, tuple[Import, str]]
+    stars: list[Import]
+
+
+class Names:
+    """The facts of a project, indexed for looking up names."""
+
+    def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
+        self.facts = files
+        self.files = Files(files, paths)
+        self.symbols: dict[str, dict[str, Symbol]] = {}
+        self._locators: dict[type[Locator], Locator] = {}
+        self._located: dict[str, Locator] = {}
+        self._units: dict[tuple[str, int], Unit | None] = {}
+        """By the identity of the import: its hash would take longer than what is kept here."""
+        self._offers: dict[str, _Offers] = {}
+        self._bindings: dict[str, dict[tuple[str, str], tuple[Import, str]]] = {}
+        self._included: dict[str, tuple[str, ...]] = {}
+        self._bases: dict[tuple[Place, str], Place | None] = {}
+        self._open: dict[Place, bool] = {}
+        self._left = 0
+        self._methods: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(files):
+            facts = files[path]
+            self.symbols[path] = {symbol.qualified: symbol for symbol in facts.symbols}
+            for symbol in facts.symbols:
+                self._methods[symbol.qualified].append(path)
+
+    def begin(self) -> None:
+        """Begin the search for another name."""
+        self._left = LOOKUPS_MAX
+
+    def target(self, found: Meaning | None) -> Place | None:
+        if not isinstance(found, Place):
+            return None
+        symbol = self.symbols[found.path].get(found.qualified)
+        if symbol is None or symbol.kind in _NO_TARGETS:
+            return None
+        return self.definition(found)
+
+    def base(self, owner: Place, base: str) -> Place | None:
+        key = (owner, base)
+        if key not in self._bases:
+            # While it is looked for it is unknown: a class may name itself as its base.
+            self._bases[key] = None
+            self._bases[key] = self._find_base(owner, base)
+        return self._bases[key]
+
+    def _find_base(self, owner: Place, base: str) -> Place | None:
+        scope = owner.qualified.rpartition(".")[0]
+        found = self.follow(owner.path, scope, tuple(base.split(".")))
+        if not isinstance(found, Place):
+            return None
+        symbol = self.symbols[found.path].get(found.qualified)
+        return found if symbol is not None and symbol.kind in CLASS_KINDS else None
+
+    # ------------------------------------------------------------------------------ names
+
+    def follow(self, path: str, scope: str, parts: tuple[str, ...]) -> Meaning | None:
+        """What a dotted name means in a place of a file."""
+        if self.facts[path].language in _C_FAMILY:
+            return self._c_name(path, scope, parts)
+        longest = self._dotted_import(path, scope, parts)
+        if longest is not None:
+            meaning, rest = longest
+        else:
+            meaning, rest = self._look_up(path, scope, parts[0], 0), parts[1:]
+        for name in rest:
+            meaning = self.member(meaning, name, 0)
+        return meaning
+
+    def _dotted_import(
+        self, path: str, scope: str, parts: tuple[str, ...]
+    ) -> tuple[Meaning | None, tuple[str, ...]] | None:
+        """`import a.b` binds `a`, and `a.b` is reached through it."""
+        bindings = self.bound(path)
+        for length in range(len(parts) - 1, 1, -1):
+            for prefix in chain(scope):
+                bound = bindings.get((prefix, ".".join(parts[:length])))
+                unit = self.unit(path, bound[0]) if bound is not None else None
+                if unit is not None:
+                    return unit, parts[length:]
+        return None
+
+    def _look_up(self, path: str, scope: str, name: str, steps: int) -> Meaning | None:
+        """What a bare name means in a place of a file."""
+        if self._is_spent(steps):
+            return None
+        symbols, bindings, locator = self.symbols[path], self.bound(path), self.locator(path)
+        for prefix in chain(scope):
+            symbol = symbols.get(prefix)
+            if symbol is not None and symbol.kind in CLASS_KINDS:
+                if locator.class_members_visible:
+                    member = self.class_member(Place(path, prefix), name, steps + 1)
+                    if member is not None:
+                        return member
+                    if name[:1].islower() and self.is_open(Place(path, prefix)):
+                        # A method may come from a base class that nobody knows here. A class
+                        # hardly does: by convention its name begins with a capital.
+                        return None
+                continue
+            qualified = f"{prefix}.{name}" if prefix else name
+            if qualified in symbols:
+                return Place(path, qualified)
+            bound = bindings.get((prefix, name))
+            if bound is not None:
+                return self._imported(path, *bound, steps + 1)
+        siblings = [p for p in locator.siblings(path) if name in self.symbols[p]]
+        if siblings:
+            return Place(siblings[0], name) if len(siblings) == 1 else None
+        return self._starred(path, name, steps + 1) or locator.root(path, name)
+
+    def _imported(self, path: str, imported: Import, name: str, steps: int) -> Meaning | None:
+        """What an import has brought: a member of a module, or ("" for a name) the module."""
+        unit = self.unit(path, imported)
+        if unit is None:
+            locator = self.locator(path)
+            return locator.root(path, name) if name and not imported.module else None
+        if not name:
+            return unit
+        if unit.paths == (path,) and not unit.rest and not imported.module:
+            # `use a;` of Rust: a module or a crate.
+            return self.locator(path).root(path, name)
+        found = self.member(unit, name, steps + 1)
+        if found is None and name == "default":
+            # What CommonJS gives is the module when it exports nothing else by that name.
+            return unit
+        return found
+
+    def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
+        """What a bare name means through the imports of everything; the only one, if any."""
+        found: set[Meaning] = set()
+        for imported in self.facts[path].imports:
+            if ("*", "*") in imported.names and imported.form != "reexport":
+                unit = self.unit(path, imported)
+                if unit is None and imported.module:
+                    continue
+                meaning = self.member(unit, name, steps + 1) if unit is not None else None
+                if isinstance(meaning, Place) and self._is_exported(meaning):
+                    found.add(meaning)
+        return found.pop() if len(found) == 1 else None
+
+    def _is_exported(self, place: Place) -> bool:
+        symbol = self.symbols[place.path].get(place.qualified)
+        return symbol is not None and (
+            symbol.exported or self.facts[place.path].language != "python"
+        )
+
+    def member(self, meaning: Meaning | None, name: str, steps: int) -> Meaning | None:
+        """What `meaning.name` means."""
+        if meaning is None or self._is_spent(steps):
+            return None
+        if isinstance(meaning, Place):
+            symbol = self.symbols[meaning.path].get(meaning.qualified)
+            if symbol is not None and symbol.kind in CLASS_KINDS:
+                return self.class_member(meaning, name, steps + 1)
+            inner = f"{meaning.qualified}.{name}"
+            return Place(meaning.path, inner) if inner in self.symbols[meaning.path] else None
+        return self._unit_member(meaning, name, steps)
+
+    def _unit_member(self, unit: Unit, name: str, steps: int) -> Meaning | None:
+        if unit.rest:
+            inner: Meaning | None = Unit(unit.paths, unit.folder)
+            for part in (*unit.rest, name):
+                inner = self.member(inner, part, steps + 1)
+            return inner
+        found = [path for path in unit.paths if name in self.symbols.get(path, ())]
+        if found:
+            return Place(found[0], name) if len(found) == 1 else None
+        for path in unit.paths:
+            passed = self._passed_on(path, name, steps + 1) if path in self.facts else None
+            if passed is not None:
+                return passed
+        for path in unit.paths[:1]:
+            return self.locator(path).submodule(unit, name) if path in self.facts else None
+        python = LOCATORS["python"]
+        return self._locator_of(python).submodule(unit, name)
+
+    def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
+        """What a module offers under a name that it has not defined itself."""
+        facts, locator = self.facts[path], self.locator(path)
+        for outside, inside in facts.exports:
+            if outside == name and (inside, steps) != (name, 0):
+                found = self._look_up(path, "", inside, steps + 1)
+                if found is not None:
+                    return found
+            if outside == "default" and f"{inside}.{name}" in self.symbols[path]:
+                # `module.exports = app` of JavaScript: what `app` has the module has.
+                return Place(path, f"{inside}.{name}")
+        offers = self._offered(path, facts, locator)
+        direct = offers.names.get(name)
+        if direct is not None:
+            imported, there = direct
+            if not there:
+                return self.unit(path, imported)
+            return self._imported(path, imported, there, steps + 1)
+        everything = {
+            meaning
+            for imported in offers.stars
+            if (meaning := self.member(self.unit(path, imported), name, steps + 1)) is not None
+        }
+        return everything.pop() if len(everything) == 1 else None
+
+    def _offered(self, path: str, facts: FileFacts, locator: Locator) -> _Offers:
+        """What a module passes on of what it imports. Of a name that comes twice, the first."""
+        found = self._offers.get(path)
+        if found is None:
+            found = self._offers[path] = _Offers({}, [])
+            for imported in facts.imports:
+                if imported.scope or not (
+                    locator.attributes_are_imports or imported.form in ("reexport", "mod")
+                ):
+                    continue
+                for there, here in imported.names:
+                    if here == "*":
+                        found.stars.append(imported)
+                    found.names.setdefault(here, (imported, there))
+                if imported.alias:
+                    found.names.setdefault(imported.alias, (imported, ""))
+        return found
+
+    # ------------------------------------------------------------------------------ classes
+
+    def own_class(self, path: str, caller: str) -> Place | None:
+        """The class that the caller is a method of, or is inside a method of."""
+        symbols = self.symbols[path]
+        for prefix in chain(caller.rpartition(".")[0]):
+            symbol = symbols.get(prefix)
+            if symbol is not None and symbol.kind in CLASS_KINDS:
+                return Place(path, prefix)
+        method = symbols.get(caller)
+        if method is None or method.kind != "method":
+            return None
+        # Written away from its class: methods of Go, `impl` of Rust, definitions of C++.
+        scope, _, owner = caller.rpartition(".")[0].rpartition(".")
+        found = self.follow(path, scope, (owner,))
+        if isinstance(found, Place):
+            return found
+        # `app.use = function` of JavaScript: the object is no symbol, its methods are.
+        is_object = family(self.facts[path].language) == "javascript" and owner
+        return Place(path, caller.rpartition(".")[0]) if is_object else None
+
+    def class_member(self, owner: Place, name: str, steps: int) -> Place | None:
+        qualified = f"{owner.qualified}.{name}"
+        if qualified in self.symbols[owner.path]:
+            return Place(owner.path, qualified)
+        away = self._written_away(owner, qualified)
+        return away or self.inherited(owner, name, steps + 1)
+
+    def _written_away(self, owner: Place, qualified: str) -> Place | None:
+        """A method in another file than its type: Go within a package, Rust within a crate."""
+        candidates = self._methods.get(qualified)
+        if not candidates:
+            return None
+        locator = self.locator(owner.path)
+        if isinstance(locator, RustLocator):
+            crate = locator.crate_of(owner.path)
+            near = [
+                p
+                for p in candidates
+                if self.facts[p].language == "rust" and locator.crate_of(p) == crate
+            ]
+        elif self.facts[owner.path].language == "go":
+            siblings = locator.siblings(owner.path)
+            near = [p for p in candidates if p in siblings]
+        else:
+            return None
+        return Place(near[0], qualified) if len(near) == 1 else None
+
+    def inherited(self, owner: Place, name: str, steps: int) -> Place | None:
+        """The member of the first base that has it, as far as all bases before it are known."""
+        if self._is_spent(steps):
+            return None
+        symbol = self.symbols[owner.path].get(owner.qualified)
+        for base in symbol.bases if symbol is not None else ():
+            if base in _NEUTRAL_BASES:
+                continue
+            place = self.base(owner, base)
+            if place is None or place == owner:
+                return None
+            member = self.class_member(place, name, steps + 2)
+            if member is not None or self.is_open(place):
+                return member
+        return None
+
+    def is_open(self, owner: Place) -> bool:
+        """Whether a class has a base outside the project, so that its members are not all known."""
+        if owner not in self._open:
+            self._open[owner] = any(place is None for place in self.all_bases(owner))
+        return self._open[owner]
+
+    def all_bases(self, owner: Place) -> Iterator[Place | None]:
+        """The bases of a class and theirs; None for one that is not in the project."""
+        queue, seen = [owner], {owner}
+        for place in queue:
+            symbol = self.symbols[place.path].get(place.qualified)
+            for base in symbol.bases if symbol is not None else ():
+                found = self.base(place, base) if base not in _NEUTRAL_BASES else owner
+                yield found
+                if found is not None and found not in seen:
+                    seen.add(found)
+                    queue.append(found)
+
+    # ------------------------------------------------------------------------------ C and C++
+
+    def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> Place | None:
+        """A name of C or C++: from the innermost scope outwards, in all files that are seen."""
+        files = (path, *self._includes(path))
+        for prefix in chain(scope):
+            qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
+            found = [p for p in files if qualified in self.symbols.get(p, ())]
+            if found:
+                return Place(found[0], qualified)
+            if len(parts) == 1 and prefix:
+                holder = next((p for p in files if prefix in self.symbols.get(p, ())), None)
+                if holder is not None and self.symbols[holder][prefix].bases:
+                    member = self.inherited(Place(holder, prefix), parts[0], 0)
+                    if member is not None:
+                        return member
+        return None
+
+    def _includes(self, path: str) -> tuple[str, ...]:
+        """All files that this one includes, nearest first."""
+        if path not in self._included:
+            found: dict[str, None] = {}
+            queue = [path]
+            for current in queue:
+                for imported in self.facts[current].imports if current in self.facts else ():
+                    unit = self.unit(current, imported)
+                    for target in unit.paths if unit is not None else ():
+                        if target != path and target not in found and len(found) < INCLUDES_MAX:
+                            found[target] = None
+                            queue.append(target)
+            self._included[path] = tuple(found)
+        return self._included[path]
+
+    def definition(self, declared: Place) -> Place:
+        """The definition of what a header declares, if exactly one file that sees it has one."""
+        facts = self.facts[declared.path]
+        if facts.language not in _C_FAMILY or not _is_header(declared.path):
+            return declared
+        found = [
+            path
+            for path in self._methods.get(declared.qualified, ())
+            if path != declared.path
+            and self.facts[path].language in _C_FAMILY
+            and not _is_header(path)
+            and self.symbols[path][declared.qualified].kind in ("function", "method")
+            and declared.path in self._includes(path)
+        ]
+        return Place(found[0], declared.qualified) if len(found) == 1 else declared
+
+    # ------------------------------------------------------------------------------ indexes
+
+    def _is_spent(self, steps: int) -> bool:
+        """Whether the search for a name has gone on for too long or leads in circles."""
+        self._left -= 1
+        return self._left < 0 or steps > STEPS_MAX
+
+    def locator(self, path: str) -> Locator:
+        found = self._located.get(path)
+        if found is None:
+            kind = LOCATORS.get(self.facts[path].language, Locator)
+            found = self._located[path] = self._locator_of(kind)
+        return found
+
+    def _locator_of(self, kind: type[Locator]) -> Locator:
+        if kind not in self._locators:
+            self._locators[kind] = kind(self.files)
+        return self._locators[kind]
+
+    def unit(self, path: str, imported: Import) -> Unit | None:
+        key = (path, id(imported))
+        if key not in self._units:
+            self._units[key] = self.locator(path).locate(path, imported)
+        return self._units[key]
+
+    def bound(self, path: str) -> dict[tuple[str, str], tuple[Import, str]]:
+        """What imports bind: (function or "", name) to the import and the name there.
+
+        A name that a place imports twice is the first: the others are for other circumstances.
+        """
+        if path not in self._bindings:
+            found: dict[tuple[str, str], tuple[Import, str]] = {}
+            for imported in self.facts[path].imports:
+                for there, here in imported.names:
+                    found.setdefault((imported.scope, here), (imported, there))
+                if imported.alias:
+                    found.setdefault((imported.scope, imported.alias), (imported, ""))
+                first, dot, _ = imported.alias.partition(".")
+                if dot:
+                    # `import a.b` of Python binds `a`.
+                    package = imported._replace(module=first, alias=first)
+                    found.setdefault((imported.scope, first), (package, ""))
+            self._bindings[path] = found
+        return self._bindings[path]
+
+
+def chain(scope: str) -> Iterator[str]:
+    """A scope and those around it, innermost first; "" is the file.
+
+    >>> list(chain("A.b"))
+    ['A.b', 'A', '']
+    """
+    while scope:
+        yield scope
+        scope = scope.rpartition(".")[0]
+    yield ""
+
+
+def _is_header(path: str) -> bool:
+    return posixpath.splitext(path)[1].lower() in (".h", ".hh", ".hpp", ".hxx", ".h++")

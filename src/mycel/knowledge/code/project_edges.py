@@ -1,0 +1,242 @@
+"""From files to edges between files and symbols.
+
+`Project.edges` answers for one file at a time. What a name means is found by `names`, what an
+object is by `receivers`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import unquote
+
+from mycel.knowledge.code.edge_values import (
+    FileEdge,
+    FileEdges,
+    Place,
+    Resolved,
+    SymbolEdge,
+    family,
+)
+from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
+from mycel.knowledge.code.name_resolution import Names
+from mycel.knowledge.code.receivers import Receivers
+from mycel.knowledge.code.source_facts import FileFacts, Import
+
+
+def resolve(files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> Resolved:
+    """All edges between these files.
+
+    `paths` are further files of the project, without facts: links and imports may lead to them.
+    """
+    project = Project(files, paths)
+    return Resolved({path: project.edges(path) for path in sorted(files)})
+
+
+class Project:
+    """The facts of a project, indexed for finding what files refer to."""
+
+    def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
+        self._facts = files
+        self._names = Names(files, paths)
+        self._receivers = Receivers(self._names)
+        self._stems: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(files):
+            if not files[path].is_test and files[path].language in LOCATORS:
+                self._stems[_stem(path)].append(path)
+
+    def edges(self, path: str) -> FileEdges:
+        """The edges that are written in this file."""
+        facts = self._facts[path]
+        if facts.links:
+            return self._link_edges(path, facts)
+        if facts.language not in LOCATORS:
+            return FileEdges(path)
+        imports, external = self._import_edges(path, facts)
+        calls, may_calls = self._call_edges(path, facts)
+        return FileEdges(
+            path=path,
+            imports=imports,
+            external=external,
+            calls=calls,
+            may_calls=may_calls,
+            extends=tuple(self._extends_edges(path, facts)),
+            tests=self._tested(path, facts, imports) if facts.is_test else (),
+        )
+
+    # ------------------------------------------------------------------------------ files
+
+    def _import_edges(
+        self, path: str, facts: FileFacts
+    ) -> tuple[tuple[FileEdge, ...], tuple[str, ...]]:
+        targets: dict[str, int] = {}
+        external: dict[str, None] = {}
+        for imported in facts.imports:
+            files = self._imported_files(path, imported)
+            if files is None:
+                name = self._names.locator(path).external(imported)
+                if name:
+                    external[name] = None
+                continue
+            for target in files:
+                if target != path:
+                    targets.setdefault(target, imported.line)
+        edges = tuple(FileEdge(path, target, line) for target, line in targets.items())
+        return edges, tuple(sorted(external))
+
+    def _imported_files(self, path: str, imported: Import) -> tuple[str, ...] | None:
+        """The files that an import leads to; None when it leads out of the project."""
+        unit = self._names.unit(path, imported)
+        if unit is None:
+            return self._crate_file(path, imported)
+        locator = self._names.locator(path)
+        if len(unit.paths) > 1 and not imported.names:
+            return self._used_files(path, imported.alias, unit)
+        if not imported.names or (len(unit.paths) == 1 and not unit.folder):
+            return self._through(path, imported, unit)
+        found: dict[str, None] = {}
+        for name, _ in imported.names:
+            inner = locator.submodule(unit, name)
+            if inner is not None and not any(name in self._names.symbols[p] for p in unit.paths):
+                found.update(dict.fromkeys(inner.paths))
+                continue
+            if len(unit.paths) == 1:
+                found[unit.paths[0]] = None
+                continue
+            # A package of several files: the one that has the name.
+            top = unit.rest[0] if unit.rest else name
+            found.update((p, None) for p in unit.paths if top in self._names.symbols[p])
+        return tuple(found) if found or name == "*" else None
+
+    def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
+        """Of a package of several files those that are used; all, when that cannot be said."""
+        facts = self._facts[path]
+        names = {c.callee[1] for c in facts.calls if c.callee[0] == alias and len(c.callee) > 1}
+        bases = (base.split(".") for symbol in facts.symbols for base in symbol.bases)
+        names.update(parts[1] for parts in bases if len(parts) > 1 and parts[0] == alias)
+        used = [p for p in unit.paths if not names.isdisjoint(self._names.symbols[p])]
+        return tuple(used) or unit.paths
+
+    def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
+        """Rust names modules as it names items: `use a::b` may lead to the file of b."""
+        locator = self._names.locator(path)
+        if not isinstance(locator, RustLocator):
+            return unit.paths
+        found: dict[str, None] = {}
+        for name, _ in imported.names:
+            inner = locator.submodule(unit, name) if not unit.rest else None
+            if inner is None and not imported.module:
+                inner = locator.root(path, name)
+            found.update(dict.fromkeys((inner or unit).paths))
+        return tuple(found) or unit.paths
+
+    def _crate_file(self, path: str, imported: Import) -> tuple[str, ...] | None:
+        locator = self._names.locator(path)
+        found = locator.root(path, imported.names[0][0]) if imported.names else None
+        return found.paths if found is not None and not imported.module else None
+
+    def _tested(self, path: str, facts: FileFacts, imports: Iterable[FileEdge]) -> tuple[str, ...]:
+        """The files that this one tests: what it imports, and what it is named after."""
+        found = {edge.target for edge in imports}
+        for imported in facts.imports:
+            for name, _ in imported.names:
+                self._names.begin()
+                unit = self._names.unit(path, imported)
+                meaning = (
+                    self._names.member(unit, name, 0) if unit is not None and name != "*" else None
+                )
+                if isinstance(meaning, Place):
+                    found.add(meaning.path)
+        named = self._named_after(path, facts)
+        if named is not None:
+            found.add(named)
+        return tuple(sorted(p for p in found if p in self._facts and not self._facts[p].is_test))
+
+    def _named_after(self, path: str, facts: FileFacts) -> str | None:
+        stem = _tested_stem(path)
+        if not stem:
+            return None
+        own = family(facts.language)
+        named = [p for p in self._stems.get(stem, ()) if family(self._facts[p].language) == own]
+        beside = [p for p in named if posixpath.dirname(p) == posixpath.dirname(path)]
+        found = beside or named
+        return found[0] if len(found) == 1 else None
+
+    def _link_edges(self, path: str, facts: FileFacts) -> FileEdges:
+        targets: dict[str, int] = {}
+        external: dict[str, None] = {}
+        for link in facts.links:
+            if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", link.target):
+                external[link.target] = None
+                continue
+            target = self._linked(path, link.target)
+            if target is not None and target != path:
+                targets.setdefault(target, link.line)
+        edges = tuple(FileEdge(path, target, line) for target, line in targets.items())
+        return FileEdges(path, links=edges, external_links=tuple(external))
+
+    def _linked(self, path: str, target: str) -> str | None:
+        """The file or folder of the project that a relative link means."""
+        name = unquote(re.split(r"[#?]", target, maxsplit=1)[0])
+        if not name or "\0" in name:
+            return None
+        folder = "" if name.startswith("/") else posixpath.dirname(path)
+        found = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
+        known = found in self._names.files.paths or found in self._names.files.folders
+        return found if known and found != "." else None
+
+    # ------------------------------------------------------------------------------ symbols
+
+    def _call_edges(
+        self, path: str, facts: FileFacts
+    ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
+        """The calls whose target is known, and those that only have a name."""
+        sure: dict[tuple[Place, Place], int] = {}
+        named: dict[tuple[Place, Place], int] = {}
+        for call in facts.calls:
+            source = Place(path, call.caller or "")
+            found = self._receivers.called(path, source.qualified, call.callee)
+            edges = sure if found.is_sure else named
+            for target in found.targets:
+                if target != source:
+                    edges.setdefault((source, target), call.line)
+        return (
+            tuple(SymbolEdge(*ends, line) for ends, line in sure.items()),
+            tuple(SymbolEdge(*ends, line) for ends, line in named.items() if ends not in sure),
+        )
+
+    def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
+        for symbol in facts.symbols:
+            source = Place(path, symbol.qualified)
+            seen: set[Place] = set()
+            for base in symbol.bases:
+                self._names.begin()
+                target = self._names.base(source, base)
+                if target is not None and target != source and target not in seen:
+                    seen.add(target)
+                    yield SymbolEdge(source, target, symbol.line)
+
+
+def _stem(path: str) -> str:
+    name = posixpath.basename(path)
+    return name.partition(".")[0]
+
+
+_TEST_STEM: Final = re.compile(
+    r"test_(?P<a>\w+)|(?P<b>\w+?)_tests?|(?P<c>[\w-]+)(?:\.(?:test|spec))|(?P<d>\w+?)(?:Tests?|IT)"
+    r"|Test(?P<e>[A-Z]\w*)"
+)
+
+
+def _tested_stem(path: str) -> str:
+    """The name that a test is named after; "" for none.
+
+    >>> [_tested_stem(p) for p in ("test_a.py", "a_test.go", "a.test.tsx", "ATest.java", "a.py")]
+    ['a', 'a', 'a', 'A', '']
+    """
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    found = _TEST_STEM.fullmatch(stem)
+    return next(filter(None, found.groups()), "") if found is not None else ""

@@ -1,0 +1,376 @@
+"""A file of the memory server, into the graph: all of it, or nothing.
+
+The file has a line of JSON for each entity and relation, entities first. Some are one JSON object
+with two lists instead. It is read twice, first for entities, then for relations, so neither their
+order nor the size of the file matters; only a single object has to fit into memory.
+
+An entity that exists gets the observations that it lacks, and a relation that exists stays: to
+import a file twice changes nothing. An end of a relation that is no entity gets a placeholder. A
+line that says nothing usable is skipped; which ones, and why, is part of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
+from mycel.knowledge.memory.entities import (
+    SELF_KEY,
+    Entity,
+    Relation,
+    observe,
+    require_entities,
+    require_placeholders,
+    require_predicate,
+    texts,
+)
+from mycel.model import ids
+from mycel.model.json_text import read_json
+from mycel.model.limits import LINE_BYTES_MAX
+from mycel.model.names import check_name, kind_of, shorten
+from mycel.model.values import object_text
+from mycel.nexus import Nexus
+from mycel.store.query import lookup, members
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.transaction import Transaction
+
+BATCH: Final = 2_000
+SKIPPED_TOLD: Final = 100
+"""How many skipped lines are told one by one; all are counted."""
+OBJECT_BYTES_MAX: Final = 256 << 20
+"""The largest file that is one object."""
+
+Progress = Callable[[int], object]
+"""Is told how many lines have been taken in."""
+
+
+class Skipped(NamedTuple):
+    """A line that was left out."""
+
+    place: str
+    why: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of a file."""
+
+    entities_created: int = 0
+    entities_updated: int = 0
+    entities_unchanged: int = 0
+    observations_added: int = 0
+    """To entities that were there."""
+    relations_created: int = 0
+    relations_unchanged: int = 0
+    skipped_count: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def skip(self, place: str, why: str) -> None:
+        """Note a line that is left out."""
+        self.skipped_count += 1
+        if len(self.skipped) < SKIPPED_TOLD:
+            self.skipped.append(Skipped(place, why.rstrip(".")))
+
+    @property
+    def taken(self) -> int:
+        """How many lines said something."""
+        entities = self.entities_created + self.entities_updated + self.entities_unchanged
+        return entities + self.relations_created + self.relations_unchanged
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "entities": {
+                "created": self.entities_created,
+                "updated": self.entities_updated,
+                "unchanged": self.entities_unchanged,
+                "observations_added": self.observations_added,
+            },
+            "relations": {
+                "created": self.relations_created,
+                "unchanged": self.relations_unchanged,
+            },
+            "skipped": {
+                "count": self.skipped_count,
+                "lines": [each._asdict() for each in self.skipped],
+            },
+        }
+
+
+def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) -> Imported:
+    """Take in a file of the memory server, as one transaction.
+
+    Raises:
+        ConstraintViolation: nothing in it is of that server.
+        ResourceExhausted: it is one object, and too large.
+        OSError: it cannot be read.
+    """
+    read = _reader_of(path)
+    told: Progress = progress or (lambda _lines: None)
+    done = Imported()
+    with db.transaction(message=f"import {shorten(path.name, 200)}") as tx:
+        require_entities(tx)
+        work = _Import(tx, done)
+        lines = 0
+        for batch in _batches(work.entities(read())):
+            work.put_entities(batch)
+            lines += len(batch)
+            told(lines)
+        for pairs in _batches(work.relations(read())):
+            work.put_relations(pairs)
+            lines += len(pairs)
+            told(lines)
+        if done.skipped_count and not done.taken:
+            first = done.skipped[0]
+            raise ConstraintViolation(
+                f"{shorten(path.name)!r} is no file of the memory server:"
+                f" {first.place}: {first.why}",
+                hint='It has lines such as {"type":"entity","name":"Ada","entityType":"person",'
+                '"observations":["…"]}. For rows of your own there is `mycel load`.',
+            )
+    return done
+
+
+# What the file says.
+
+Item = tuple[str, Any]
+"""Where something stands, and what: a value, or the error that reading it gave."""
+
+
+def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
+    """How the file is read, as often as one likes."""
+    if (whole := _as_object(path)) is not None:
+        items = list(_of_object(whole))
+        return lambda: iter(items)
+    return lambda: _of_lines(path)
+
+
+def _as_object(path: Path) -> dict[str, Any] | None:
+    """The file as one object with the two lists, if it is one."""
+    with path.open("rb") as file:
+        beginning = b"\n"
+        while beginning and not beginning.strip():
+            beginning = file.readline(LINE_BYTES_MAX)
+        if _is_line(beginning):
+            return None
+        if path.stat().st_size > OBJECT_BYTES_MAX:
+            if beginning.lstrip().startswith(b"{"):
+                raise ResourceExhausted(
+                    f"One JSON object of more than {OBJECT_BYTES_MAX >> 20} MiB is too large.",
+                    hint="Write each entity and relation on a line of its own.",
+                )
+            return None
+        file.seek(0)
+        try:
+            whole = read_json(file.read())
+        except ValueError:
+            return None
+    if isinstance(whole, dict) and whole.keys() & {"entities", "relations"}:
+        return whole
+    return None
+
+
+def _is_line(line: bytes) -> bool:
+    try:
+        found = read_json(line)
+    except InvalidSyntax:  # It is JSON, and told of with its line.
+        return True
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "type" in found
+
+
+def _of_object(whole: dict[str, Any]) -> Iterator[Item]:
+    for key, kind in (("entities", "entity"), ("relations", "relation")):
+        listed = whole.get(key, [])
+        if not isinstance(listed, list):
+            yield key, InvalidSyntax(f"it is no list, but {kind_of(listed)}")
+            continue
+        for at, each in enumerate(listed):
+            item = {**each, "type": kind} if isinstance(each, dict) else each
+            yield f"{key}[{at}]", item
+
+
+def _of_lines(path: Path) -> Iterator[Item]:
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(LINE_BYTES_MAX + 1):
+            number += 1
+            place = f"line {number}"
+            if len(line) > LINE_BYTES_MAX:
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LINE_BYTES_MAX)
+                yield place, InvalidSyntax(f"it has more than {LINE_BYTES_MAX >> 20} MiB")
+                continue
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if not line.strip():
+                continue
+            try:
+                item = read_json(line)
+            except InvalidSyntax as error:
+                yield place, error
+            except ValueError as error:
+                yield place, InvalidSyntax(f"it is no JSON: {error}")
+            else:
+                yield place, item
+
+
+# What becomes of it.
+
+PlacedEntity = tuple[str, Entity]
+PlacedRelation = tuple[str, Relation]
+
+
+class _Import:
+    """One import under way."""
+
+    def __init__(self, tx: Transaction, done: Imported) -> None:
+        self._tx = tx
+        self._done = done
+        self._predicates: dict[str, str] = {}
+        ledger = tx.ledger
+        self._types = ledger.registry.types
+
+    def entities(self, items: Iterable[Item]) -> Iterator[PlacedEntity]:
+        """The entities among the items; what is no item at all is noted here, once."""
+        for place, item in items:
+            try:
+                kind = _kind_of(item)
+                if kind == "entity":
+                    yield place, _entity(item)
+            except MycelError as error:
+                self._done.skip(place, error.message)
+
+    def relations(self, items: Iterable[Item]) -> Iterator[PlacedRelation]:
+        """The relations among the items."""
+        for place, item in items:
+            if isinstance(item, dict) and item.get("type") == "relation":
+                try:
+                    yield place, _relation(item)
+                except MycelError as error:
+                    self._done.skip(place, error.message)
+
+    def put_entities(self, batch: list[PlacedEntity]) -> None:
+        """Create entities, and add observations to those that are there."""
+        new: dict[str, Entity] = {}
+        again: list[Entity] = []
+        there = self._named(ENTITY, {entity.name for _, entity in batch})
+        for _, entity in batch:
+            if entity.name in there or entity.name in new:
+                again.append(entity)
+            else:
+                new[entity.name] = entity
+        self._tx.put_concepts(
+            ConceptRow(ENTITY, each.name, each.attributes()) for each in new.values()
+        )
+        self._done.entities_created += len(new)
+        for entity in again:
+            self._add(entity)
+
+    def _add(self, entity: Entity) -> None:
+        concept = self._tx.get_concept(ENTITY, entity.name)
+        observations = dict.fromkeys(entity.observations)
+        new = [] if concept is None else observe(self._tx, concept, observations)
+        if not new:
+            self._done.entities_unchanged += 1
+            return
+        self._done.entities_updated += 1
+        self._done.observations_added += len(new)
+
+    def put_relations(self, batch: list[PlacedRelation]) -> None:
+        """Create the relations that are not there."""
+        ledger = self._tx.ledger
+        ends = self._ends({name for _, each in batch for name in (each.source, each.target)})
+        wanted: dict[tuple[int, int, int], PropositionRow] = {}
+        for _, relation in batch:
+            source, target = ends[relation.source], ends[relation.target]
+            if source == target:
+                self._put_self_relation(source, relation.relation_type)
+                continue
+            predicate = self._predicate(relation.relation_type)
+            number = ledger.registry.predicate_number(ledger.connection, predicate)
+            key = source, number, target
+            if key in wanted:
+                self._done.relations_unchanged += 1
+            wanted[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
+        there = lookup.links_between(ledger.connection, list(wanted))
+        new = [row for key, row in wanted.items() if key not in there]
+        self._tx.put_propositions(new)
+        self._done.relations_created += len(new)
+        self._done.relations_unchanged += len(there)
+
+    def _ends(self, names: set[str]) -> dict[str, int]:
+        """The numbers of entities or of their placeholders, which are created where needed.
+
+        The placeholder of an entity that is new has its relations until the commit.
+        """
+        ends = self._named(ENTITY, names) | self._named(MISSING_ENTITY, names)
+        absent = sorted(names - ends.keys())
+        made = require_placeholders(self._tx, absent)
+        return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
+
+    def _put_self_relation(self, number: int, relation_type: str) -> None:
+        concept = self._tx.get(ids.concept_id(number))
+        there = texts(concept.attributes, SELF_KEY)
+        if relation_type in there:
+            self._done.relations_unchanged += 1
+            return
+        self._tx.update(concept, attributes={SELF_KEY: [*there, relation_type]})
+        self._done.relations_created += 1
+
+    def _predicate(self, relation_type: str) -> str:
+        known = self._predicates.get(relation_type)
+        if known is None:
+            known = self._predicates[relation_type] = require_predicate(self._tx, relation_type)
+        return known
+
+    def _named(self, type_name: str, names: set[str]) -> dict[str, int]:
+        """The numbers of the concepts of a type that have one of these names."""
+        connection = self._tx.ledger.connection
+        kind = self._types.number(connection, type_name)
+        if kind is None or not names:
+            return {}
+        return {each.name: each.number for each in members.named(connection, kind, names)}
+
+
+def _kind_of(item: Any) -> str:
+    if isinstance(item, MycelError):
+        raise item
+    kind = item.get("type") if isinstance(item, dict) else None
+    if kind not in ("entity", "relation"):
+        raise InvalidSyntax("it is neither an entity nor a relation")
+    return str(kind)
+
+
+def _entity(item: dict[str, Any]) -> Entity:
+    name = check_name(item.get("name"))
+    kind = _text(item, "entityType", "")
+    observations = item.get("observations", [])
+    if not isinstance(observations, list) or not all(isinstance(o, str) for o in observations):
+        raise InvalidSyntax("its observations are no list of texts")
+    entity = Entity(name, kind, tuple(observations))
+    object_text(entity.attributes(), "attributes")  # What cannot be kept is known before it is put.
+    return entity
+
+
+def _relation(item: dict[str, Any]) -> Relation:
+    source, target = check_name(_text(item, "from")), check_name(_text(item, "to"))
+    return Relation(source, target, _text(item, "relationType"))
+
+
+def _text(item: dict[str, Any], key: str, default: str | None = None) -> str:
+    found = item.get(key, default)
+    if not isinstance(found, str):
+        raise InvalidSyntax(f"its {key} is {'missing' if found is None else 'no text'}")
+    return found
+
+
+def _batches(items: Iterator[Any]) -> Iterator[list[Any]]:
+    while batch := list(islice(items, BATCH)):
+        yield batch

@@ -1,0 +1,450 @@
+"""Everything that can be done with entities and relations, as the memory server does it.
+
+What it ignores is ignored here: an entity whose name exists, a relation or observation that is
+there, a name that leads nowhere when something is opened or deleted. What it refuses is refused:
+observations and relations of an entity that is not there. Each call is one transaction, so calls
+of many processes at once all count.
+
+Answers are in the order in which things were created. One that would be larger than a model can
+read is cut, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
+from mycel.errors import NotFound
+from mycel.knowledge.memory.entities import (
+    OBSERVATIONS_KEY,
+    RELATION_KEY,
+    SELF_KEY,
+    Entity,
+    Relation,
+    entity_fields,
+    find_end,
+    listed,
+    observe,
+    predicate_of,
+    require_entities,
+    require_placeholders,
+    require_predicate,
+    texts,
+)
+from mycel.knowledge.memory.substrings import CANDIDATES_ENOUGH, INDEXED_FROM, Substrings
+from mycel.knowledge.relation_writer import placeholders_of, sweep
+from mycel.model.elements import Concept
+from mycel.model.names import shorten
+from mycel.model.values import parse_object
+from mycel.nexus import Nexus
+from mycel.store.query import members
+from mycel.store.query.members import Member
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
+
+ANSWER_CHARACTERS_MAX: Final = 50_000
+"""How long an answer may be as indented JSON: about 12,500 tokens, and as many again where a client
+shows a model the structured content too."""
+
+WHOLE_CHARACTERS_MAX: Final = 16 << 20
+"""How much of the graph is given to somebody who asks for all of it, as a resource."""
+
+_ENTITIES_SHARE: Final = 0.75
+"""How much of an answer that has to be cut entities may take."""
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entities and relations, and a sentence about those that were left out, if any."""
+
+    members: Sequence[Member]
+    links: Sequence[tuple[str, str, str]]
+    """Source, target and type of each relation."""
+    cut: str | None = None
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        return tuple([_entity(each) for each in self.members])
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return tuple(map(Relation._make, self.links))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as the memory server writes it."""
+        return {
+            "entities": [
+                entity_fields(each.name, parse_object(each.attributes)) for each in self.members
+            ],
+            "relations": [
+                {"from": source, "to": target, "relationType": relation_type}
+                for source, target, relation_type in self.links
+            ],
+        }
+
+
+class Deleted(NamedTuple):
+    """What became of names that were to be deleted."""
+
+    deleted: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+class Memory:
+    """The entities of one graph. Close it before the graph."""
+
+    def __init__(self, db: Nexus, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
+        self._db = db
+        self._characters_max = characters_max
+        self.substrings: Final = Substrings(db.reading, _type_number, _searched)
+
+    def close(self) -> None:
+        """Stop what is under way in the background."""
+        self.substrings.close()
+
+    # Writing.
+
+    def create_entities(self, entities: Iterable[Entity]) -> list[Entity]:
+        """Create entities; those whose names exist are ignored. Returns the new ones."""
+        wanted: dict[str, Entity] = {}
+        for each in entities:
+            wanted.setdefault(each.name, each)
+
+        def work(tx: Transaction) -> list[Entity]:
+            require_entities(tx)
+            new = [each for name, each in wanted.items() if _find(tx, name) is None]
+            for each in new:
+                tx.put_concept(ENTITY, each.name, each.attributes())
+            return new
+
+        return self._db.write(work, message="create_entities") if wanted else []
+
+    def create_relations(self, relations: Iterable[Relation]) -> list[Relation]:
+        """Create relations; those that are there are ignored. Returns the new ones.
+
+        An end that is not there gets a placeholder until somebody creates it.
+        """
+        wanted = list(dict.fromkeys(relations))
+
+        def work(tx: Transaction) -> list[Relation]:
+            found = {name: find_end(tx, name) for each in wanted for name in _ends(each)}
+            ends = {name: end.id for name, end in found.items() if end is not None}
+            absent = [name for name in found if name not in ends]
+            ends |= zip(absent, require_placeholders(tx, absent), strict=True)
+            return [each for each in wanted if _relate(tx, each, ends)]
+
+        return self._db.write(work, message="create_relations") if wanted else []
+
+    def add_observations(
+        self, additions: Iterable[tuple[str, Sequence[str]]]
+    ) -> list[tuple[str, list[str]]]:
+        """Add what is known about entities. Returns, for each, what was not known before.
+
+        Raises:
+            NotFound: one of them is not there. Nothing was added then.
+        """
+        wanted = list(additions)
+
+        def work(tx: Transaction) -> list[tuple[str, list[str]]]:
+            return [(name, observe(tx, _require(tx, name), contents)) for name, contents in wanted]
+
+        return self._db.write(work, message="add_observations") if wanted else []
+
+    def delete_entities(self, names: Iterable[str]) -> Deleted:
+        """Delete entities and all their relations; names that lead nowhere are ignored.
+
+        Relations that only name an entity which is not there are deleted as well.
+        """
+        wanted = list(dict.fromkeys(names))
+
+        def work(tx: Transaction) -> Deleted:
+            found = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
+            for end in found.values():
+                others = _placeholders_near(tx, end)
+                tx.retire(end, reason="delete_entities")
+                sweep(tx, others)
+            there = [name for name in wanted if name in found and found[name].type == ENTITY]
+            return Deleted(tuple(there), tuple(name for name in wanted if name not in there))
+
+        return self._db.write(work, message="delete_entities") if wanted else Deleted((), ())
+
+    def delete_observations(
+        self, deletions: Iterable[tuple[str, Collection[str]]]
+    ) -> tuple[int, tuple[str, ...]]:
+        """Take back what is known about entities. Returns how much it was, and who is not there."""
+        wanted = list(deletions)
+
+        def work(tx: Transaction) -> tuple[int, tuple[str, ...]]:
+            count = 0
+            missing = []
+            for name, contents in wanted:
+                concept = _find(tx, name)
+                if concept is None:
+                    missing.append(name)
+                    continue
+                gone = set(contents)
+                before = listed(concept.attributes, OBSERVATIONS_KEY)
+                kept = [each for each in before if not (isinstance(each, str) and each in gone)]
+                if len(kept) < len(before):
+                    tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
+                count += len(before) - len(kept)
+            return count, tuple(missing)
+
+        return self._db.write(work, message="delete_observations") if wanted else (0, ())
+
+    def delete_relations(self, relations: Iterable[Relation]) -> int:
+        """Delete relations; those that are not there are ignored. Returns how many there were."""
+        wanted = list(dict.fromkeys(relations))
+
+        def work(tx: Transaction) -> int:
+            return sum(_unrelate(tx, each) for each in wanted)
+
+        return self._db.write(work, message="delete_relations") if wanted else 0
+
+    # Reading.
+
+    def read_graph(self, *, characters_max: int | None = None) -> Graph:
+        """All entities and relations, or as many as fit."""
+        with self._db.reading() as reader:
+            return self._answer(
+                reader,
+                _every_member(reader, ENTITY),
+                both_ways=False,
+                more="There are more: find them with search_nodes, or open_nodes by name.",
+                characters_max=characters_max,
+            )
+
+    def search_nodes(self, query: str) -> Graph:
+        """Entities with a text in their name, type or observations, and all their relations.
+
+        The text may stand anywhere, inside words too, in capitals or not.
+        """
+        text = query.lower()
+        with self._db.reading() as reader:
+            return self._answer(
+                reader,
+                self._holding(reader, text),
+                both_ways=True,
+                more="More entities match: search for something narrower, or use open_nodes.",
+            )
+
+    def open_nodes(self, names: Iterable[str]) -> Graph:
+        """The entities with these names, and all their relations; other names are ignored."""
+        with self._db.reading() as reader:
+            kind = _type_number(reader)
+            found = [] if kind is None else members.named(reader.connection, kind, list(names))
+            return self._answer(
+                reader,
+                sorted(found, key=_by_creation),
+                both_ways=True,
+                more="Open fewer nodes at once to see all of them.",
+            )
+
+    def _holding(self, reader: Reader, text: str) -> Iterator[Member]:
+        """The entities that hold a text in lower case."""
+        kind = _type_number(reader)
+        if kind is None:
+            return
+        candidates = self.substrings.candidates(reader, text)
+        if candidates is not None and len(candidates) < CANDIDATES_ENOUGH:
+            found = members.numbered(reader.connection, kind, candidates)
+            yield from sorted((each for each in found if _holds(each, text)), key=_by_creation)
+            return
+        if candidates is None and self._are_many(reader, kind):
+            self.substrings.begin()
+        for member in members.containing(reader.connection, kind, text):
+            if _holds(member, text):
+                yield member
+
+    def _are_many(self, reader: Reader, kind: int) -> bool:
+        return len(members.page(reader.connection, kind, -1, INDEXED_FROM)) == INDEXED_FROM
+
+    def _answer(
+        self,
+        reader: Reader,
+        found: Iterable[Member],
+        *,
+        both_ways: bool,
+        more: str,
+        characters_max: int | None = None,
+    ) -> Graph:
+        """Entities with their relations, as far as there is room."""
+        room = self._characters_max if characters_max is None else characters_max
+        shown, left, is_whole = _fitting(found, room, _size_of_member)
+        if not is_whole:
+            # Whoever is shown without any relation looks lonely.
+            shown, left, _ = _fitting(shown, int(room * _ENTITIES_SHARE), _size_of_member)
+            left += room - int(room * _ENTITIES_SHARE)
+        shown.sort(key=_by_creation)
+        # All relations are asked for: those that leave a placeholder, too.
+        near = shown if both_ways else [*shown, *_every_member(reader, MISSING_ENTITY)]
+        relations, _, has_all = _fitting(
+            _relations(reader, near, both_ways=both_ways), left, _size_of_relation
+        )
+        cut = None
+        if not (is_whole and has_all):
+            cut = (
+                f"This answer is not complete: it holds {len(shown)} entities and"
+                f" {len(relations)} relations, and all of them would be too much at once."
+                f" {more if not is_whole else 'Entities shown here have more relations.'}"
+            )
+        return Graph(shown, relations, cut)
+
+
+# Steps of a transaction.
+
+
+def _find(tx: Transaction, name: str) -> Concept | None:
+    found = find_end(tx, name)
+    return found if found is not None and found.type == ENTITY else None
+
+
+def _require(tx: Transaction, name: str) -> Concept:
+    found = _find(tx, name)
+    if found is None:
+        raise NotFound(
+            f"There is no entity named {shorten(name)!r}.",
+            hint="Create it with create_entities first, or look for its name with search_nodes.",
+        )
+    return found
+
+
+def _ends(relation: Relation) -> tuple[str, str]:
+    return relation.source, relation.target
+
+
+def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
+    """The placeholders at the other ends of a concept's relations, by number."""
+    reader = tx.ledger.reader
+    links = (reader.proposition(number) for number in reader.touching(concept.number))
+    near = placeholders_of(reader, (link for link in links if link is not None))
+    return near - {concept.number}
+
+
+def _relate(tx: Transaction, relation: Relation, ends: dict[str, str]) -> bool:
+    """Write a relation between elements with these ids. False if it is there."""
+    source, target = ends[relation.source], ends[relation.target]
+    if source == target:
+        return _relate_to_itself(tx, source, relation.relation_type)
+    predicate = require_predicate(tx, relation.relation_type)
+    if tx.get_edge(source, predicate, target) is not None:
+        return False
+    tx.add_edge(source, predicate, target)
+    return True
+
+
+def _relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
+    there = texts(tx.get(ref).attributes, SELF_KEY)
+    if relation_type in there:
+        return False
+    return tx.update(ref, attributes={SELF_KEY: [*there, relation_type]})
+
+
+def _unrelate(tx: Transaction, relation: Relation) -> bool:
+    source, target = find_end(tx, relation.source), find_end(tx, relation.target)
+    if source is None or target is None:
+        return False
+    if source.number == target.number:
+        done = _unrelate_from_itself(tx, source, relation.relation_type)
+    else:
+        predicate = predicate_of(tx, relation.relation_type)
+        done = predicate is not None and tx.remove_edge(source, predicate, target)
+    sweep(tx, {end.number for end in (source, target) if end.type == MISSING_ENTITY})
+    return done
+
+
+def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str) -> bool:
+    there = texts(concept.attributes, SELF_KEY)
+    kept = [each for each in there if each != relation_type]
+    if kept == list(there):
+        return False
+    if kept:
+        return tx.update(concept, attributes={SELF_KEY: kept})
+    return tx.update(concept, drop_attributes=(SELF_KEY,))
+
+
+# What is read.
+
+
+def _type_number(reader: Reader, name: str = ENTITY) -> int | None:
+    """The number of the type of entities or placeholders; None as long as there never was one."""
+    return reader.registry.types.number(reader.connection, name)
+
+
+def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
+    kind = _type_number(reader, type_name)
+    after = -1
+    while kind is not None:
+        rows = members.page(reader.connection, kind, after, _PAGE)
+        yield from rows
+        if len(rows) < _PAGE:
+            return
+        after = rows[-1].number
+
+
+def _relations(
+    reader: Reader, shown: Sequence[Member], *, both_ways: bool
+) -> list[tuple[str, str, str]]:
+    """The relations of entities, those that were created first before others."""
+    types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
+    numbers = [each.number for each in shown]
+    links = members.links(reader.connection, types, numbers, both_ways=both_ways)
+    predicates = {predicate for _, _, _, predicate, _ in links}
+    called = members.predicate_names(reader.connection, predicates, RELATION_KEY)
+    found = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
+    for member in shown:
+        if SELF_KEY in member.attributes:
+            said_of_itself = texts(parse_object(member.attributes), SELF_KEY)
+            found += [(member.name, member.name, each) for each in said_of_itself]
+    return found
+
+
+def _entity(member: Member) -> Entity:
+    said = entity_fields(member.name, parse_object(member.attributes))
+    return Entity(said["name"], said["entityType"], tuple(said["observations"]))
+
+
+def _searched(member: Member) -> str:
+    """Everything in which an entity is looked for, on lines of its own."""
+    entity = _entity(member)
+    return "\n".join((entity.name, entity.entity_type, *entity.observations))
+
+
+def _holds(member: Member, text: str) -> bool:
+    entity = _entity(member)
+    return any(
+        text in each.lower() for each in (entity.name, entity.entity_type, *entity.observations)
+    )
+
+
+_by_creation: Final = attrgetter("created_us", "number")
+
+
+def _fitting(
+    items: Iterable[Any], room: int, size_of: Callable[[Any], int]
+) -> tuple[list[Any], int, bool]:
+    """Those there is room for, how much room is left, and whether that was all."""
+    shown: list[Any] = []
+    for each in items:
+        size = size_of(each)
+        if size > room and shown:
+            return shown, room, False
+        shown.append(each)
+        room -= size
+    return shown, max(room, 0), True
+
+
+def _size_of_member(member: Member) -> int:
+    """About how many characters an entity takes as indented JSON."""
+    _, name, attributes, _ = member
+    return len(name) + len(attributes) + 60 + 8 * attributes.count('","')
+
+
+def _size_of_relation(relation: tuple[str, str, str]) -> int:
+    """About how many characters a relation takes as indented JSON."""
+    source, target, relation_type = relation
+    return len(source) + len(target) + len(relation_type) + 90

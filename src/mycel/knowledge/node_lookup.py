@@ -1,0 +1,285 @@
+"""From a URI to the element it names, and back.
+
+A URI is a concept's name, and a name is unique only together with a type. Where KIP has written two
+concepts of one name, the node is the one of the type `Concept` or `Resource`; otherwise the oldest;
+and a placeholder only if there is nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Final, NamedTuple
+
+from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder, keeps_place
+from mycel.errors import ConstraintViolation, InvalidId, NotFound
+from mycel.knowledge.node_values import Node, NodeType, Page, Relation
+from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
+from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP, is_note
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import shorten
+from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+
+NEIGHBOURS_COMPARED: Final = 300
+"""With how many URIs of the same folder, and of the workspace, one that is unknown is compared."""
+SUGGESTIONS_MAX: Final = 3
+NAMED_SCORE: Final = 0.94
+"""The least score of a search for an exact name."""
+
+_PLAIN: Final = (CONCEPT, RESOURCE)
+
+
+class Found(NamedTuple):
+    """An element that a URI names."""
+
+    number: int
+    type: str
+    """Of a concept; of a link, an empty text."""
+    is_missing: bool = False
+    """Whether it is only a placeholder."""
+
+
+def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
+    """What is there of these URIs, by their normal form."""
+    found: dict[str, Found] = {}
+    names = [uri.text for uri in uris if not uri.is_kip]
+    for number, type_number, name in lookup.named(reader.connection, names) if names else ():
+        type_name = reader.registry.types.name(reader.connection, type_number)
+        new = Found(number, type_name, keeps_place(type_name, name))
+        found[name] = min(found.get(name, new), new, key=_rank)
+    for uri in uris:
+        if uri.is_kip:
+            element = _element_of(reader, uri)
+            if element is not None:
+                found[uri.text] = Found(element.number, _type_of(element), is_placeholder(element))
+    return found
+
+
+def find(reader: Reader, uri: Uri) -> Found | None:
+    """What a URI names, placeholders included."""
+    return find_all(reader, (uri,)).get(uri.text)
+
+
+def node_at(reader: Reader, uri: Uri) -> Concept:
+    """The concept that a URI names.
+
+    Raises:
+        NotFound: there is none, or only links know of it.
+        InvalidId: it names a link.
+    """
+    found = find(reader, uri)
+    if found is not None and not ids.is_concept(found.number):
+        raise InvalidId(
+            f"{uri.text} is a relation; a node is needed here.",
+            hint="Ask for the relations of one of its ends instead.",
+        )
+    concept = None if found is None else reader.concept(found.number)
+    if found is None or concept is None or found.is_missing:
+        raise not_found(reader, uri, linked=concept is not None)
+    return concept
+
+
+def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
+    """The error for a URI that names nothing, with the closest ones."""
+    close = closest(reader, uri)
+    hint = f"Did you mean {' or '.join(close)}? " if close else ""
+    hint += "Search for it, or add it." if not linked else "Add it, and the links to it heal."
+    said = "Links lead to it, but nobody has written it yet." if linked else ""
+    return NotFound(
+        f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(),
+        hint=hint,
+        data={"uri": uri.text, "closest": close},
+    )
+
+
+def closest(reader: Reader, uri: Uri) -> list[str]:
+    """URIs of nodes that one which is unknown may have meant, the likeliest first."""
+    if not uri.workspace:
+        return []
+    parent = uri.text.rpartition("/")[0]
+    root = f"{uri.scheme}://{uri.workspace}"
+    known = dict.fromkeys(
+        name
+        for beginning in (parent, root)
+        for name in _names_below(reader, beginning)
+        if name != uri.text
+    )
+    paths = {name.removeprefix(root).casefold(): name for name in known}
+    wanted = uri.text.removeprefix(root).casefold()
+    folder, _, last = wanted.rpartition("/")
+    siblings = {
+        path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
+    }
+    near = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
+    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
+    close = (
+        *_namesakes(reader, uri),
+        *(paths[path] for path in near),
+        *_named_alike(reader, uri),
+        *(paths[path] for path in far),
+    )
+    return list(dict.fromkeys(close))[:SUGGESTIONS_MAX]
+
+
+def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
+    """Nodes elsewhere whose name, or the end of whose path, is the path of a URI."""
+    # Late: only a name that is unknown needs it.
+    from mycel.engine.search import find as find_words  # noqa: PLC0415
+
+    path = uri.path
+    for hit in find_words(reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
+        if not is_placeholder(hit.element):
+            yield element_uri(hit.element)
+
+
+def _namesakes(reader: Reader, uri: Uri) -> list[str]:
+    """The file with the path of a concept, or the other way round, if it is there."""
+    other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
+    found = find(reader, other)
+    return [other.text] if found is not None and not found.is_missing else []
+
+
+def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
+    numbers = lookup.named_from(reader.connection, f"{beginning}/", None, NEIGHBOURS_COMPARED)
+    for number in numbers:
+        concept = reader.concept(number)
+        if concept is not None and not is_placeholder(concept):
+            yield concept.name
+
+
+def _element_of(reader: Reader, uri: Uri) -> Element | None:
+    identity = kip_identity(uri)
+    if isinstance(identity, str):
+        element = reader.element(ids.parse_id(identity))
+        return element if element is None or element.id == identity else None
+    number = reader.registry.types.number(reader.connection, identity[0])
+    return None if number is None else reader.concept_named(number, identity[1])
+
+
+def _rank(found: Found) -> tuple[int, int]:
+    return 2 if found.is_missing else int(found.type not in _PLAIN), found.number
+
+
+def _type_of(element: Element) -> str:
+    return element.type if isinstance(element, Concept) else ""
+
+
+def names_now(
+    reader: Reader, known: Mapping[str, str], parsed: Callable[[str], Uri]
+) -> dict[str, str | None]:
+    """What nodes are called now: by the URI they had, each with its id if it is known.
+
+    None is for those that are no more. One that was removed and written again is there.
+    """
+    return {uri: _name_now(reader, parsed(uri), id_) for uri, id_ in known.items()}
+
+
+def _name_now(reader: Reader, uri: Uri, id_: str) -> str | None:
+    element = reader.element(ids.parse_id(id_)) if id_ else None
+    if element is not None:
+        return element_uri(element)
+    found = find(reader, uri)
+    return None if found is None or found.is_missing else uri.text
+
+
+def concepts_page(
+    reader: Reader, workspace: str, limit: int, cursor: str | None, without: Collection[str]
+) -> Page[Node]:
+    """Concepts of a workspace by URI, `without` some types, after the one the cursor names.
+
+    Raises:
+        ConstraintViolation: the cursor is none.
+    """
+    root = f"concept://{workspace}"
+    if cursor is not None and not f"{cursor}/".startswith(f"{root}/"):
+        raise ConstraintViolation(
+            "This is no cursor of this list.", hint="Pass next_cursor of the page before."
+        )
+    types = reader.registry.types
+    unlisted = (MISSING, MISSING_ENTITY, *without)
+    hidden = {types.number(reader.connection, name) for name in unlisted} - {None}
+    rows = [] if cursor else lookup.named(reader.connection, [root])
+    rows = [row for row in rows if row[1] not in hidden] + lookup.named_below(
+        reader.connection,
+        root,
+        after=cursor or "",
+        limit=limit + 1,
+        without=[number for number in hidden if number is not None],
+    )
+    nodes: dict[str, Node] = {}  # KIP may have written several concepts of one name.
+    for number, _, name in rows[:limit]:
+        concept = reader.concept(number)
+        if concept is not None:
+            nodes.setdefault(name, as_node(concept, content=False))
+    return Page(tuple(nodes.values()), rows[limit - 1][2] if len(rows) > limit else None)
+
+
+# From elements to values.
+
+
+def uri_at(reader: Reader, number: int) -> str:
+    """The URI of an element by its number."""
+    element = reader.element(number)
+    return f"kip:{reader.outer_id(number)}" if element is None else element_uri(element)
+
+
+def element_uri(element: Element) -> str:
+    """The URI of an element."""
+    if isinstance(element, Proposition):
+        return f"kip:{element.id}"
+    return uri_of(element.type, element.name)
+
+
+def as_node(concept: Concept, *, content: bool = True) -> Node:
+    """A concept as a node; its content is left out on request."""
+    properties = concept.attributes
+    if is_note(properties.get(BOOKKEEPING)):
+        del properties[BOOKKEEPING]
+    node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
+    if is_placeholder(concept):
+        node_type = "missing"
+    name, text = properties.pop("name", None), properties.pop("content", None)
+    if node_type == "resource":
+        name = text = None
+    elif not isinstance(name, str):
+        name = concept.name if name is None else str(name)
+    return Node(
+        uri=element_uri(concept),
+        id=concept.id,
+        type=concept.type,
+        node_type=node_type,
+        name=name,
+        content=None if text is None or not content else str(text),
+        properties=properties,
+        metadata=concept.metadata,
+        created_at=concept.created_at,
+        updated_at=concept.updated_at,
+        version=concept.version,
+    )
+
+
+def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
+    """A link as a relation between URIs; one of its ends may be known already."""
+    ends = [
+        known if known is not None and known.id == end else reader.element(ids.parse_id(end))
+        for end in (link.subject, link.object)
+    ]
+    uris = [
+        f"kip:{outer}" if end is None else element_uri(end)
+        for end, outer in zip(ends, (link.subject, link.object), strict=True)
+    ]
+    return Relation(
+        id=link.id,
+        source=uris[0],
+        relation=link.predicate,
+        target=uris[1],
+        weight=link.weight,
+        properties=link.attributes,
+        metadata=link.metadata,
+        created_at=link.created_at,
+        updated_at=link.updated_at,
+        version=link.version,
+        missing=tuple(uri for end, uri in zip(ends, uris, strict=True) if is_placeholder(end)),
+    )

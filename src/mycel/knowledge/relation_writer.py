@@ -1,0 +1,267 @@
+"""Relations, and where they lead when nobody has written the other end yet.
+
+A relation to a resource that is not there creates the resource. A relation to a concept that is not
+there creates a placeholder under its URI, a concept of the type `Missing`, and says so: the link is
+kept and listed among the broken ones. When somebody adds the concept, the placeholder becomes it:
+the same element with another type, so every link that led there is whole again. (Where it is
+written by other means, `engine.healing` sees to that.) A placeholder goes with the last link on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
+from mycel.errors import InvalidSyntax, InvalidValueType, SelfEdgeError
+from mycel.knowledge.node_lookup import (
+    Found,
+    as_relation,
+    closest,
+    find_all,
+    not_found,
+)
+from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
+from mycel.knowledge.uris import Uri
+from mycel.knowledge.vocabulary import (
+    RESOURCE,
+    TAKEN_IN_RELATIONS,
+    check_names,
+    require_relation,
+    require_type,
+)
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.names import kind_of, shorten
+from mycel.store.query import lookup
+from mycel.store.query import reader as readers
+from mycel.store.query.reader import Reader
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.transaction import Transaction
+
+SUGGESTED_FOR_MAX: Final = 5
+"""For how many missing concepts of one call the closest ones are looked up."""
+
+Ends = tuple[Uri, Uri]
+
+
+# Writing.
+
+
+def put_relations(
+    tx: Transaction, drafts: Sequence[NewRelation], ends: Sequence[Ends]
+) -> tuple[list[Linked], list[str]]:
+    """Write relations, each with its two ends. Returns what became of them, and warnings."""
+    for draft in drafts:
+        check_names(draft.properties, "properties", "relation", TAKEN_IN_RELATIONS)
+        check_names(draft.metadata, "metadata", "relation", TAKEN_IN_RELATIONS)
+    told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
+    found, missing = require_ends(tx, [end for pair in ends for end in pair])
+    told += missing
+    reader = tx.ledger.reader
+    registry, connection = reader.registry, reader.connection
+    places = []
+    for draft, (source, target) in zip(drafts, ends, strict=True):
+        subject, object_ = found[source.text].number, found[target.text].number
+        if subject == object_:
+            raise SelfEdgeError(f"{shorten(source.text, 200)} cannot be linked to itself.")
+        predicate = registry.predicate_number(connection, draft.relation)
+        places.append((subject, predicate, object_))
+    before = lookup.links_between(connection, set(places))
+    fresh = {
+        place: _row(reader, place, draft)
+        for place, draft in reversed(tuple(zip(places, drafts, strict=True)))
+        if place not in before
+    }
+    tx.put_propositions(fresh[place] for place in dict.fromkeys(places) if place in fresh)
+    numbers = before | lookup.links_between(connection, fresh)
+    made = []
+    for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
+        is_new = fresh.pop(place, None) is not None
+        changed = is_new or _merge(tx, numbers[place], draft)
+        made.append(
+            Linked(
+                ids.proposition_id(numbers[place], draft.relation),
+                source.text,
+                draft.relation,
+                target.text,
+                created=is_new,
+                changed=changed,
+            )
+        )
+    return made, told
+
+
+def _relation_types(drafts: Iterable[NewRelation]) -> Iterable[str]:
+    names: dict[str, None] = {}
+    for draft in drafts:
+        name: object = draft.relation
+        if not isinstance(name, str):
+            raise InvalidValueType(
+                f"A relation type is a name, not {kind_of(name)}.",
+                hint="Write a name such as depends_on.",
+            )
+        names[name] = None
+    return names
+
+
+def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> PropositionRow:
+    subject, _, object_ = place
+    return PropositionRow(
+        reader.outer_id(subject),
+        draft.relation,
+        reader.outer_id(object_),
+        draft.properties,
+        draft.metadata,
+        draft.weight,
+    )
+
+
+def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
+    """Let a relation that exists learn what is said of it. Returns whether that is news."""
+    return tx.update(
+        tx.ledger.reader.outer_id(number),
+        attributes=draft.properties,
+        metadata=draft.metadata,
+        weight=draft.weight,
+    )
+
+
+def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:
+    """The elements at the ends of relations; those that are not there are made.
+
+    Returns them by URI, and a warning for each concept that is still to be written.
+
+    Raises:
+        NotFound: a `kip:` URI names nothing; nobody can guess what it should be.
+    """
+    reader = tx.ledger.reader
+    by_text = {uri.text: uri for uri in uris}
+    found = find_all(reader, by_text.values())
+    absent = [uri for text, uri in by_text.items() if text not in found]
+    for uri in absent:
+        if uri.is_kip:
+            raise not_found(reader, uri)
+    for type_name in {_made_as(uri) for uri in absent}:
+        require_type(tx, type_name)
+    made = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
+    for uri, id_ in zip(absent, made, strict=True):
+        found[uri.text] = Found(ids.parse_id(id_), _made_as(uri), uri.is_concept)
+    dangling = [by_text[text] for text, each in found.items() if each.is_missing]
+    return found, [
+        _warning(reader, uri, suggest=at < SUGGESTED_FOR_MAX) for at, uri in enumerate(dangling)
+    ]
+
+
+def _made_as(uri: Uri) -> str:
+    return MISSING if uri.is_concept else RESOURCE
+
+
+def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
+    close = closest(reader, uri) if suggest else []
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    return (
+        f"There is no concept {uri.text} yet. The link to it is kept, and heals when it is"
+        f" added.{meant}"
+    )
+
+
+# Placeholders.
+
+
+def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
+    """The placeholders that links lead to or from, by number."""
+    ends = {ids.parse_id(end) for link in links for end in (link.subject, link.object)}
+    return {
+        number
+        for number in ends
+        if ids.is_concept(number) and is_placeholder(reader.concept(number))
+    }
+
+
+def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
+    """Remove those placeholders on which no link is left, and that say nothing of themselves."""
+    for number in sorted(placeholders):
+        reader = tx.ledger.reader
+        concept = reader.concept(number)
+        if concept is not None and not concept.attributes and not reader.touching(number):
+            tx.retire(ids.concept_id(number), reason="nothing links to it any more")
+
+
+# Reading.
+
+
+def page_of(
+    reader: Reader,
+    node: Concept,
+    direction: Direction,
+    relation_types: Collection[str] | None,
+    limit: int,
+    cursor: str | None,
+) -> Page[Relation]:
+    """Some relations of a node: those that leave it first, by relation type and other end."""
+    registry, connection = reader.registry, reader.connection
+    predicates = None
+    if relation_types is not None:
+        predicates = [registry.predicate_number(connection, name) for name in relation_types]
+    ways: tuple[readers.Direction, ...] = ("out", "in") if direction == "both" else (direction,)
+    begin, *after = _read_cursor(cursor, ways)
+    found: list[tuple[readers.Direction, tuple[int, int, int]]] = []
+    for way in ways[ways.index(begin) :]:
+        since = (after[0], after[1]) if way == begin else (0, 0)
+        wanted = limit + 1 - len(found)
+        rows = lookup.links_after(connection, node.number, way, predicates, since, wanted)
+        found += [(way, row) for row in rows]
+        if len(found) > limit:
+            break
+    shown = found[:limit]
+    items = tuple(
+        as_relation(reader, link, node)
+        for _, (number, _, _) in shown
+        if (link := reader.proposition(number)) is not None
+    )
+    if len(found) <= limit:
+        return Page(items)
+    way, (_, predicate, other) = shown[-1]
+    return Page(items, f"{way}.{predicate}.{other}")
+
+
+def _read_cursor(
+    cursor: object, ways: tuple[readers.Direction, ...]
+) -> tuple[readers.Direction, int, int]:
+    if cursor is None:
+        return ways[0], 0, 0
+    parts = cursor.split(".") if isinstance(cursor, str) else []
+    for way in ways:
+        if len(parts) == 3 and parts[0] == way and all(_is_number(part) for part in parts[1:]):
+            return way, int(parts[1]), int(parts[2])
+    raise bad_cursor(cursor)
+
+
+def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation]:
+    """Relations to or from concepts that nobody has written yet."""
+    if cursor is not None and not _is_number(cursor):
+        raise bad_cursor(cursor)
+    types = reader.registry.types
+    beginnings = {
+        number: beginning
+        for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
+        if (number := types.number(reader.connection, name)) is not None
+    }
+    after = int(cursor or 0)
+    numbers = lookup.links_at_named(reader.connection, beginnings, after, limit + 1)
+    links = [reader.proposition(number) for number in numbers[:limit]]
+    items = tuple(as_relation(reader, link) for link in links if link is not None)
+    return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)
+
+
+def _is_number(text: object) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def bad_cursor(cursor: object) -> InvalidSyntax:
+    """The error for a cursor that no page of this question gave out."""
+    return InvalidSyntax(
+        f"{shorten(repr(cursor))} is no cursor of this question.",
+        hint="Pass next_cursor of the page before, with the same question, or start without one.",
+    )

@@ -1,0 +1,157 @@
+"""Reading a file of the workspace, and never one outside of it.
+
+`uris` has refused every path that leads up by its spelling. What remains are symbolic links. The
+path is resolved first, and must lie below the root. Then it is opened part by part from the root
+down, each part without following links, so that nobody can put a link in the way in between. Only
+regular files are read: opening a pipe would wait for ever, a device may do anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
+from mycel.knowledge.limits import RESOURCE_BYTES_MAX
+from mycel.knowledge.node_values import ResourceContent
+from mycel.knowledge.uris import Uri
+from mycel.model.names import shorten
+
+_HAS_OPENAT: Final = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
+_DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
+_BINARY: Final = getattr(os, "O_BINARY", 0)
+_FILE: Final = "file:///"
+_ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
+
+
+def below(root: Path, text: str) -> str | None:
+    """The path from `root` of an absolute path, or of a `file:///` URI, that is below it.
+
+    >>> below(Path("/home/ada/shop"), "file:///home/ada/shop/a%20b.py")
+    'a b.py'
+    >>> below(Path("/home/ada/shop"), "/auth/login") is None
+    True
+    """
+    if not _ABSOLUTE.match(text) or not text.isprintable():
+        return None
+    given = text.strip()
+    if given[:8].lower() == _FILE:
+        given = unquote(given[len(_FILE) - 1 :])
+    path = Path(given)
+    roots = (root.absolute(), Path(os.path.realpath(root)))
+    above = next(filter(path.is_relative_to, roots), None)
+    return None if above is None else path.relative_to(above).as_posix()
+
+
+def path_of(uri: Uri, root: Path) -> Path:
+    """Where the file of a URI really is, symbolic links resolved.
+
+    Raises:
+        ConstraintViolation: outside of the root.
+    """
+    inside = Path(os.path.realpath(root))
+    path = Path(os.path.realpath(inside.joinpath(*uri.path.split("/"))))
+    if not path.is_relative_to(inside):
+        raise ConstraintViolation(
+            f"{shorten(uri.text, 200)} leads out of the workspace, by a symbolic link.",
+            hint="Only files below the root of the workspace can be read.",
+        )
+    return path
+
+
+def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> ResourceContent:
+    """The content of a file: text if it is UTF-8, base64 otherwise.
+
+    Raises:
+        NotFound: there is no such file.
+        ConstraintViolation: it is outside of the root, or no regular file.
+        ResourceExhausted: it is too large.
+    """
+    try:
+        path, inside = path_of(uri, root), Path(os.path.realpath(root))
+        descriptor = _open(inside, path.relative_to(inside).parts)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(
+            f"There is no file {shorten(uri.text, 200)} in the workspace.",
+            hint="The file may have been moved or removed since; its node may still be there.",
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(uri, error) from None
+    try:
+        _check(uri, os.fstat(descriptor), bytes_max)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(bytes_max + 1)
+    except OSError as error:
+        raise _unreadable(uri, error) from None
+    finally:
+        os.close(descriptor)
+    _check_size(uri, len(data), bytes_max)
+    return _content(uri, data)
+
+
+def _open(root: Path, parts: Sequence[str]) -> int:
+    """A descriptor of the file below the root, with no link followed on the way."""
+    if not _HAS_OPENAT or not parts:
+        return os.open(root.joinpath(*parts), _FLAGS | _NO_FOLLOW | _BINARY)
+    here = os.open(root, _FLAGS | _DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            there = os.open(part, _FLAGS | _DIRECTORY | _NO_FOLLOW, dir_fd=here)
+            os.close(here)
+            here = there
+        return os.open(parts[-1], _FLAGS | _NO_FOLLOW | _BINARY, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _check(uri: Uri, status: os.stat_result, bytes_max: int) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise ConstraintViolation(
+            f"{shorten(uri.text, 200)} is a folder.",
+            hint="Ask for the relations of its node to see what it contains.",
+        )
+    if not stat.S_ISREG(status.st_mode):
+        raise ConstraintViolation(
+            f"{shorten(uri.text, 200)} is no regular file.",
+            hint="Pipes, sockets and devices are not read.",
+        )
+    _check_size(uri, status.st_size, bytes_max)
+
+
+def _check_size(uri: Uri, size: int, bytes_max: int) -> None:
+    if size > bytes_max:
+        raise ResourceExhausted(
+            f"{shorten(uri.text, 200)} has {size} bytes; at most {bytes_max} are read.",
+            hint="Read it with a tool that pages, or ask for what the graph says about its parts.",
+        )
+
+
+def _content(uri: Uri, data: bytes) -> ResourceContent:
+    from mimetypes import guess_type  # noqa: PLC0415 - reads files of the system
+
+    guessed = guess_type(uri.path)[0]
+    try:
+        text = None if b"\0" in data else data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = None
+    if text is not None:
+        return ResourceContent(uri.text, uri.path, guessed or "text/plain", len(data), text=text)
+    mime_type = guessed or "application/octet-stream"
+    encoded = b64encode(data).decode()
+    return ResourceContent(uri.text, uri.path, mime_type, len(data), base64=encoded)
+
+
+def _unreadable(uri: Uri, error: Exception) -> DatabaseError:
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return DatabaseError(
+        f"The file {shorten(uri.text, 200)} cannot be read: {said}.",
+        hint="Check its permissions; the graph is not touched by this.",
+    )

@@ -1,0 +1,90 @@
+"""Nodes and relations as a model reads them: short lines, no JSON where words will do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from mycel.knowledge.node_values import Node, Relation
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+
+SNIPPET_CHARACTERS: Final = 160
+VALUE_CHARACTERS: Final = 200
+
+
+def head(node: Node) -> str:
+    """A node in one line or two."""
+    called = f" — {node.name}" if node.name and node.name != node.uri else ""
+    return (
+        f"{node.uri}{called}\n"
+        f"{node.type}, version {node.version}, updated {moment(node.updated_at)}"
+    )
+
+
+def facts(node: Node, *, detailed: bool) -> str:
+    """The properties of a node, and on request everything else about it but its content."""
+    lines = [f"{key}: {value(each, whole=detailed)}" for key, each in node.properties.items()]
+    if detailed:
+        lines += [f"id: {node.id}", f"created: {moment(node.created_at)}"]
+        lines += [f"metadata: {value(node.metadata, whole=True)}"] if node.metadata else []
+    return "\n".join(lines)
+
+
+def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = False) -> str:
+    """A relation in one line, as it looks from one of its ends."""
+    weight = "" if link.weight == 1 else f" ({link.weight:.6g})"
+    if seen_from is None:
+        line = f"{link.source} —{link.relation}→ {link.target}{weight}"
+    elif seen_from == link.source:
+        line = f"→ {link.relation} {link.target}{weight}"
+    else:
+        line = f"← {link.relation} {link.source}{weight}"
+    if link.missing:
+        line += " [missing: not written yet]"
+    if detailed:
+        more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
+        line += f" {link.id}" + (f" {value(more, whole=True)}" if more else "")
+    return line
+
+
+def snippet(node: Node) -> str:
+    """What a node is about, in some words."""
+    text = node.content or node.properties.get("description") or node.properties.get("doc") or ""
+    return shorten(" ".join(str(text).split()), SNIPPET_CHARACTERS)
+
+
+def value(given: Any, *, whole: bool = False) -> str:
+    """A value of JSON; texts stand as they are."""
+    text = given if isinstance(given, str) else orjson.dumps(given, default=str).decode()
+    return text if whole else shorten(text, VALUE_CHARACTERS)
+
+
+def moment(time: datetime) -> str:
+    """A time to the second."""
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def brief(node: Node, *, detailed: bool) -> JsonObject:
+    """What programs need of a node; on request all of it but its content, which is in the text."""
+    if not detailed:
+        return {"uri": node.uri, "type": node.type, "version": node.version}
+    told = node.to_dict()
+    told.pop("content", None)
+    return told
+
+
+def warnings(told: tuple[str, ...]) -> str:
+    """Warnings, a line for each."""
+    return "\n".join(f"Warning: {each}" for each in told)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "node"), counted(2, "node")
+    ('1 node', '2 nodes')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,522 @@
+"""The tools that read: search, get, traverse, describe, and the active context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_traversal import Reached
+from mycel.knowledge.node_values import Hit, Node, Relation
+from mycel.knowledge.vocabulary import BOOKKEEPING
+from mycel.mcp import hints, node_text, source_lines
+from mycel.mcp.kip_tools import CHEAT_SHEET
+from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
+from mycel.mcp.tool_context import Call, bad_cursor
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+
+SEARCH_LIMIT: Final = 10
+SEARCH_DEPTH_MAX: Final = 1_000
+"""How far pages of a search go; beyond, other words help more than more pages."""
+RELATIONS_SHOWN: Final = 20
+FOUND_CHARACTERS: Final = 1_000
+"""How much of its content a hit shows, if details are asked for."""
+TRAVERSE_TOKENS: Final = 12_000
+NAMES_PAGE: Final = 200
+
+
+# Searching.
+
+
+def search(call: Call) -> Answer:
+    """Nodes and relations whose text fits some words."""
+    arguments = call.arguments
+    limit = arguments.get("limit", SEARCH_LIMIT)
+    offset = call.number_in("hits") or 0
+    if offset >= SEARCH_DEPTH_MAX or (arguments.get("cursor") and not offset):
+        raise bad_cursor()
+    kind, type_name = arguments.get("kind", "node"), arguments.get("type")
+    try:
+        found = call.desk.knowledge.search(
+            arguments["query"],
+            kind=kind,
+            type=type_name,
+            limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
+        )
+    except TypeMismatch as error:
+        what: hints.Names = "relation type" if kind == "relation" else "type"
+        raise hints.undefined(call.desk.db, error, what, [type_name]) from None
+    hits = found[offset : offset + limit]
+    page, shown = Page(), []
+    for hit in hits:
+        if not page.add(_hit(hit, detailed=call.is_detailed)):
+            break
+        shown.append(hit)
+    data: JsonObject = {
+        "hits": [{"uri": hit.uri, "score": round(hit.score, 3)} for hit in shown],
+    }
+    end = offset + len(shown)
+    if shown and len(found) > end:
+        data["next_cursor"] = f"hits:{end}"
+        page.close(f"There are more: cursor hits:{end}. Other words may help more.")
+    if not hits:
+        page.close(_nothing_found(call, arguments["query"]))
+    return Answer(str(page), data_within(data))
+
+
+def _hit(hit: Hit, *, detailed: bool) -> str:
+    if isinstance(hit.found, Relation):
+        return f"{hit.score:.2f} {node_text.relation(hit.found, detailed=detailed)}"
+    node = hit.found
+    called = f" {node.name}" if node.name and node.name != node.uri else ""
+    if not detailed:
+        about = node_text.snippet(node)
+        return f"{hit.score:.2f} {node.uri} ({node.type}){called}{about and ': ' + about}"
+    parts = (
+        f"{hit.score:.2f} {node_text.head(node)}",
+        node_text.facts(node, detailed=False),
+        shorten(node.content or "", FOUND_CHARACTERS),
+    )
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _nothing_found(call: Call, words: str) -> str:
+    about = f"Nothing fits {shorten(repr(words))}"
+    if (call.number_in("hits") or 0) > 0:
+        return "There are no more hits."
+    kind = call.arguments.get("type")
+    within = f" among those of type {kind}" if kind else ""
+    keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
+    return (
+        f"{about}{within}. Try fewer or other words, or describe_graph."
+        f"{'' if call.desk.readonly else keep}"
+    )
+
+
+# Getting.
+
+
+def get(call: Call) -> Answer:
+    """Nodes by URI, with their relations, all of one moment."""
+    arguments = call.arguments
+    uris = call.uris()
+    if len(uris) > 1 and "cursor" in arguments:
+        raise ConstraintViolation(
+            "A cursor goes with one URI, and here are several.",
+            hint="Pass the URI whose answer gave the cursor, alone.",
+        )
+    page = Page()
+    told: JsonObject = {"nodes": []}
+    failures: dict[str, MycelError] = {}
+    add = _callers if arguments.get("callers", False) else _node
+    with call.knowledge().moment() as knowledge:
+        for at, uri in enumerate(uris):
+            try:
+                shown = add(call, knowledge, uri, page, told)
+            except TypeMismatch as error:  # One that all of them would meet.
+                raise _unknown_relation(call, error) from None
+            except MycelError as error:
+                failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
+                continue
+            if not shown:
+                rest = uris[at:]
+                told["not_shown"] = rest
+                left = shorten(", ".join(rest), 400)
+                page.close(f"There was no room for {len(rest)} more: {left}")
+                break
+    if len(failures) == len(uris):
+        return without(failures)
+    but_for(failures, page, told)
+    return Answer(str(page), data_within(told))
+
+
+def _callers(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
+    """Add who calls a symbol, or the symbols of a name. False if there is no room for it."""
+    limit = call.arguments.get("relations", RELATIONS_SHOWN)
+    for node in source_lines.symbols_named(knowledge, uri):
+        entry = node_text.brief(node, detailed=call.is_detailed)
+        if not source_lines.add_callers(knowledge, node, limit, page, entry):
+            return False
+        told["nodes"].append(entry)
+    return True
+
+
+def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
+    """Add what there is to say about one node. False if there is no room for it."""
+    arguments, detailed = call.arguments, call.is_detailed
+    meant = _meant(knowledge, uri, read_file=arguments.get("read_file", False))
+    node = meant.node
+    entry: JsonObject = {"uri": meant.file}
+    if node is not None:
+        entry = node_text.brief(node, detailed=detailed)
+    span = source_lines.span_of(node) if node is not None and arguments.get("read_file") else None
+    since = call.number_in("content")
+    links_only = arguments.get("cursor", "").startswith("relations:")
+    text = ""
+    if not links_only:
+        # First, because it may fail: half of an answer would stand there otherwise.
+        text = (_file_text(knowledge, meant, entry) if meant.file else node and node.content) or ""
+        if node is not None and span is not None:
+            source = source_lines.Sources(knowledge).text(node, span)
+            text = f"{text}\n\n{source}" if text else source
+            entry["lines"] = {"uri": span.file, "first": span.first, "last": span.last}
+    if since is None and not links_only and not page.add(_about(node, entry["uri"], detailed)):
+        return False
+    _content(text, since or 0, page, entry)
+    if node is not None and since is None and "content_cursor" not in entry:
+        _relations(call, knowledge, node, page, entry)
+    told["nodes"].append(entry)
+    return True
+
+
+class _Meant(NamedTuple):
+    """What a URI means: a node, a file to read, or a file that has a node."""
+
+    node: Node | None
+    file: str = ""
+    """Its URI; empty if there is nothing to read but the node."""
+    no_concept: NotFound | None = None
+    """Why a bare path is taken for a file."""
+
+
+def _meant(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Meant:
+    """A bare path is a concept, as everywhere; only if there is none, it may be a file to read."""
+    file = knowledge.uri(uri, kind="file")
+    if not (read_file and file.is_file):
+        return _Meant(knowledge.get(uri))
+    no_concept = None
+    if not knowledge.uri(uri).is_file:
+        try:
+            return _Meant(knowledge.get(uri))
+        except NotFound as error:
+            no_concept = error
+    try:
+        return _Meant(knowledge.get(file.text), file.text, no_concept)
+    except NotFound:
+        return _Meant(None, file.text, no_concept)  # A file need not have a node.
+
+
+def _unknown_relation(call: Call, error: TypeMismatch) -> TypeMismatch:
+    names = call.arguments.get("relation_types", [])
+    return hints.undefined(call.desk.db, error, "relation type", names)
+
+
+def _about(node: Node | None, uri: str, detailed: bool) -> str:
+    if node is None:
+        return f"{uri} (not in the graph)"
+    return f"{node_text.head(node)}\n{node_text.facts(node, detailed=detailed)}".rstrip()
+
+
+def _file_text(knowledge: Knowledge, meant: _Meant, entry: JsonObject) -> str:
+    try:
+        content = knowledge.read_resource(meant.file)
+    except NotFound as error:
+        if meant.no_concept is not None and meant.node is None:
+            meant.no_concept.message += f" Nor is there a file {shorten(meant.file, 200)}."
+            raise meant.no_concept from None
+        raise error from None
+    entry["mime_type"], entry["size_bytes"] = content.mime_type, content.size_bytes
+    if content.text is None:
+        return f"(no text: {content.size_bytes} bytes of {content.mime_type})"
+    return content.text
+
+
+def _content(text: str, since: int, page: Page, entry: JsonObject) -> None:
+    if not text:
+        return
+    page.add("")
+    shown = page.add_beginning(text[since:])
+    until = since + shown
+    if until < len(text):
+        entry["content_cursor"] = f"content:{until}"
+        page.close(
+            f"… {len(text) - until} more characters: get_nodes with this URI alone and cursor"
+            f" content:{until}"
+        )
+
+
+def _relations(call: Call, knowledge: Knowledge, node: Node, page: Page, entry: JsonObject) -> None:
+    arguments = call.arguments
+    limit = arguments.get("relations", RELATIONS_SHOWN)
+    if not limit:
+        return
+    cursor = arguments.get("cursor")
+    if cursor is not None and not cursor.startswith("relations:"):
+        raise bad_cursor()
+    lines: list[str] = []
+    while True:
+        found = knowledge.relations(
+            node.uri,
+            direction=arguments.get("direction", "both"),
+            relation_types=arguments.get("relation_types"),
+            limit=limit,
+            cursor=cursor and cursor.removeprefix("relations:"),
+        )
+        lines = [
+            node_text.relation(each, seen_from=node.uri, detailed=call.is_detailed)
+            for each in found
+        ]
+        # Nobody can say where a page would go on that is cut in its middle: ask for a smaller one.
+        if estimate("\n".join(lines)) + len(lines) < page.left or limit == 1:
+            break
+        limit = max(limit // 2, 1)
+    for line in ("", *lines) if lines else ():
+        page.add(line)
+    if found.next_cursor is not None:
+        entry["relations_cursor"] = f"relations:{found.next_cursor}"
+        page.close(f"… more relations: cursor relations:{found.next_cursor}")
+
+
+# Traversing.
+
+
+def traverse(call: Call) -> Answer:
+    """What is near a node, nearest first, loaded into the active context."""
+    knowledge, told = call.with_context()
+    arguments = call.arguments
+    how = {key: arguments[key] for key in _BOUNDS if key in arguments}
+    how.setdefault("max_tokens", TRAVERSE_TOKENS)
+    try:
+        found = knowledge.traverse(arguments["start"], **how)
+    except TypeMismatch as error:
+        raise _unknown_relation(call, error) from None
+    page, shown = Page(), 0
+    for each in found.nodes:
+        if not page.add(_reached(each, detailed=call.is_detailed)):
+            break
+        shown += 1
+    told["nodes"] = [{"uri": each.uri, "cost": each.cost} for each in found.nodes[:shown]]
+    if shown < len(found.nodes):
+        more = node_text.counted(len(found.nodes) - shown, "more node")
+        page.close(
+            f"{more} had no room here. Lower max_cost or max_nodes, or traverse from one of those"
+            " above."
+        )
+        told["not_shown"] = len(found.nodes) - shown
+    for cut in found.cut_off:
+        page.close(cut.sentence)
+    if found.cut_off:
+        told["cut_off"] = [
+            {"budget": cut.budget, "limit": cut.limit, "remaining": cut.remaining}
+            for cut in found.cut_off
+        ]
+    if found.evicted:
+        gone = node_text.counted(len(found.evicted), "node")
+        page.close(f"{gone} had to leave the active context for these.")
+    if "context_id" in told:
+        page.close(
+            f"Loaded into an active context. Pass context_id {told['context_id']} to the next"
+            " traverse_graph, get_nodes or manage_context to go on with it; without it, each begins"
+            " a new one."
+        )
+    return Answer(str(page), data_within(told))
+
+
+_BOUNDS: Final = ("max_cost", "max_nodes", "max_tokens", "direction", "relation_types")
+
+
+def _reached(each: Reached, *, detailed: bool) -> str:
+    node, why = each.node, f"\n    {each.reason}" if each.hops else ""
+    if isinstance(node, Relation):
+        return f"{each.cost:.4g} {node_text.relation(node)}{why}"
+    called = f" {node.name}" if node.name and node.name != node.uri else ""
+    line = f"{each.cost:.4g} {node.uri} ({node.type}){called}"
+    if not detailed:
+        about = node_text.snippet(node)
+        return f"{line}{about and ': ' + about}{why}"
+    parts = (line + why, node_text.facts(node, detailed=False), node.content or "")
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+# The active context.
+
+
+def context(call: Call) -> Answer:
+    """Show, fill or empty the active context."""
+    action = call.arguments.get("action", "show")
+    uris = call.uris() if action in ("add", "remove") else []
+    knowledge, told = call.with_context()
+    knowledge.refresh_context()
+    changed: _Changed = {}
+    failures: dict[str, MycelError] = {}
+    match action:
+        case "add" | "remove":
+            for uri in uris:
+                try:
+                    (_load if action == "add" else _unload)(knowledge, uri, changed)
+                except MycelError as error:
+                    failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
+            if len(failures) == len(uris):
+                return without(failures)
+        case "clear":
+            changed["removed"] = [each.uri for each in knowledge.context.show().loaded]
+            knowledge.context.clear()
+    shown = knowledge.context.show()
+    told |= changed
+    told |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
+    told["evicted"] = shown.evicted_count
+    page = Page()
+    if action != "show" and not any(changed.values()):
+        page.add("Nothing changed.")
+    for key, words in _CHANGES.items():
+        if changed.get(key):
+            page.add(f"{words} ({len(changed[key])}):")
+            _list(page, changed[key])
+    page.add(
+        f"Loaded: {len(shown.loaded)} of at most {node_text.counted(shown.size_max, 'node')}, about"
+        f" {node_text.counted(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
+    )
+    if "context_id" in told:
+        page.add(f"context_id: {told['context_id']} (pass it to the next call)")
+    if action == "show" or call.is_detailed:
+        _list(page, (f"{each.uri} ({each.tokens} tokens): {each.why}" for each in shown.loaded))
+        if shown.evicted:
+            page.add("Evicted, last first:")
+            evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
+            _list(page, (f"{each.uri}: {each.why}" for each in evicted))
+    if not shown.loaded:
+        page.close("Nothing is loaded: traverse_graph from a node loads what belongs to it.")
+    but_for(failures, page, told)
+    return Answer(str(page), data_within(told))
+
+
+_Changed = dict[str, list[str]]
+"""URIs, by what happened to them."""
+_CHANGES: Final = {
+    "added": "Added",
+    "used_again": "Loaded before, and used again",
+    "made_room": "Evicted to make room",
+    "removed": "Removed",
+    "not_loaded": "Not loaded",
+}
+
+
+def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
+    node = knowledge.get(uri)
+    size = size_of(node.to_dict())
+    was_there = node.uri in knowledge.context
+    gone = knowledge.context.add(node.uri, tokens=size, why="added by request", id=node.id)
+    changed.setdefault("used_again" if was_there else "added", []).append(node.uri)
+    changed.setdefault("made_room", []).extend(gone)
+
+
+def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
+    address = knowledge.uri(uri)
+    is_id = address.is_kip  # A context knows nodes by their URIs.
+    found = knowledge.get(uri).uri if is_id else address.text
+    was_there = knowledge.context.discard(found)
+    changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
+
+
+def _list(page: Page, lines: Iterable[str]) -> None:
+    for line in lines:
+        if not page.add(f"- {line}"):
+            page.close("- … and others")
+            return
+
+
+# Describing.
+
+
+def describe(call: Call) -> Answer:
+    """What there is in the graph, and how it can be asked."""
+    match call.arguments.get("topic", "overview"):
+        case "kip":
+            return Answer(CHEAT_SHEET)
+        case "broken_links":
+            return _broken_links(call)
+        case "types":
+            return _names(call, "CONCEPT")
+        case "relation_types":
+            return _names(call, "PROPOSITION")
+        case "type":
+            return _definition(call, "CONCEPT")
+        case "relation_type":
+            return _definition(call, "PROPOSITION")
+        case _:
+            return _overview(call)
+
+
+def _overview(call: Call) -> Answer:
+    desk = call.desk
+    primer = desk.db.execute("DESCRIBE PRIMER").value
+    counts = primer["nexus"]
+    page = Page()
+    page.add(f"Workspace {desk.knowledge.workspace}: concept://{desk.knowledge.workspace}/…")
+    if desk.knowledge.root is not None:
+        page.add(f"Files below {desk.knowledge.root}: file://{desk.knowledge.workspace}/…")
+    page.add(
+        f"{counts['concepts']} concepts, {counts['links']} relations,"
+        f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
+    )
+    for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
+        page.add(f"{title} in use:")
+        for each in primer.get(key, ()):
+            number = each.get("instances", each.get("links"))
+            if number == 0:
+                continue
+            count = "" if number is None else f" ({number})"  # Not all are counted in large graphs.
+            about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
+            if not page.add(f"- {each['name']}{count} {about}".rstrip()):
+                break
+    page.add("Topics types and relation_types list all that are defined, unused ones too.")
+    if call.is_detailed:
+        page.add(node_text.value(primer, whole=True))
+    broken = len(desk.knowledge.broken_links(limit=100))
+    if broken:
+        number = "100 or more" if broken == 100 else str(broken)
+        page.close(f"{number} links lead to concepts nobody has written: topic broken_links.")
+    if desk.readonly:
+        page.close("This server only reads.")
+    return Answer(str(page), {"workspace": desk.knowledge.workspace, **counts})
+
+
+def _broken_links(call: Call) -> Answer:
+    found = call.desk.knowledge.broken_links(
+        limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor")
+    )
+    page = Page()
+    for link in found:
+        page.add(node_text.relation(link))
+    data: JsonObject = {
+        "missing": list(dict.fromkeys(uri for link in found for uri in link.missing))
+    }
+    if found.next_cursor is not None:
+        data["next_cursor"] = found.next_cursor
+        page.close(f"There are more: cursor {found.next_cursor}")
+    if not found.items:
+        page.close("Every link leads somewhere.")
+    elif not call.desk.readonly:
+        page.close("Write a missing concept with remember_knowledge, and its links heal.")
+    return Answer(str(page), data_within(data))
+
+
+def _names(call: Call, kind: str) -> Answer:
+    cursor = call.arguments.get("cursor")
+    command = f"DESCRIBE {kind} TYPES LIMIT {NAMES_PAGE}" + (" CURSOR :cursor" if cursor else "")
+    found = call.desk.db.execute(command, {"cursor": cursor} if cursor else {})
+    data: JsonObject = {"names": found.value}
+    page = Page()
+    page.add(", ".join(found.value))
+    if found.next_cursor is not None:
+        data["next_cursor"] = found.next_cursor
+        page.close(f"There are more: cursor {found.next_cursor}")
+    return Answer(str(page), data_within(data))
+
+
+def _definition(call: Call, kind: str) -> Answer:
+    name = call.arguments.get("name")
+    if name is None:
+        return _names(call, kind)
+    try:
+        told = call.desk.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+    except NotFound as error:
+        what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
+        raise hints.undefined(call.desk.db, error, what, [name]) from None
+    if "attributes_seen" in told:
+        told["attributes_seen"] = [
+            each for each in told["attributes_seen"] if each["key"] != BOOKKEEPING
+        ]
+    return Answer(node_text.value(told, whole=True), {"name": name})

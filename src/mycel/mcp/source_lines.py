@@ -1,0 +1,207 @@
+"""Source lines: those of a symbol, and those in which others call it.
+
+A bootstrap notes where a symbol begins and ends, and which symbols call it. The text itself is read
+from the files when it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from mycel.errors import MycelError, NotFound, TypeMismatch
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_lookup import NAMED_SCORE
+from mycel.knowledge.node_values import Node, Relation
+from mycel.mcp.results import Page
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+
+# As in `bootstrap.vocabulary`; importing that loads all that a bootstrap needs.
+SYMBOL: Final = "Symbol"
+CALLS: Final = "calls"
+MAY_CALL: Final = "may_call"
+
+LINES_SHOWN: Final = 5
+"""How many calls in one caller are shown."""
+LINE_CHARACTERS: Final = 160
+NAMESAKES_MAX: Final = 20
+"""How many symbols of one name are shown."""
+SEARCHED_MAX: Final = 200
+
+_PROSE: Final = re.compile(
+    r"""(?s)[rRbBuUfF]{0,2}(\"{3}|'{3}).*?(?:\1|\Z)|/\*.*?\*/|(?m:^)[^\S\n]*(?:\#|//)[^\n]*"""
+)
+"""Strings in three quotes, comments between `/*` and `*/`, and lines that are a comment."""
+
+KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name fits)"}
+"""Relation types that say who calls a symbol, each with the words before its list."""
+
+
+class Span(NamedTuple):
+    """Lines of a file, both ends included."""
+
+    file: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, lines {self.first} to {self.last}"
+
+
+def span_of(node: Node) -> Span | None:
+    """The lines of a symbol that a bootstrap has read; None for every other node."""
+    first, last = node.properties.get("line"), node.properties.get("end_line")
+    if node.type != SYMBOL or not isinstance(first, int) or not isinstance(last, int):
+        return None
+    path, slash, _ = node.uri.removeprefix("concept://").rpartition("/")
+    return Span(f"file://{path}", first, last) if slash else None
+
+
+class Sources:
+    """The texts of files, each read once."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._files: dict[str, list[str]] = {}
+
+    def lines(self, file: str) -> list[str]:
+        """The lines of a file.
+
+        Raises:
+            NotFound, ConstraintViolation, ResourceExhausted: it cannot be read.
+        """
+        if file not in self._files:
+            self._files[file] = (self._knowledge.read_resource(file).text or "").splitlines()
+        return self._files[file]
+
+    def text(self, node: Node, span: Span) -> str:
+        """The lines of a symbol, under a line that says where they are."""
+        try:
+            found = self.lines(span.file)[span.first - 1 : span.last]
+        except MycelError as error:
+            return f"{span}: {error.message}"
+        head = f"{span}:"
+        if not any(str(node.name) in line for line in found):
+            head += " (the file has changed since; bootstrap_workspace reads it again)"
+        return "\n".join((head, *found))
+
+    def calls(self, caller: Node, name: str) -> list[str]:
+        """The lines of a symbol or file that call `name`, each with its number."""
+        span = span_of(caller)
+        file = caller.uri if span is None else span.file
+        try:
+            lines = self.lines(file)
+        except MycelError:
+            return [f"({file} cannot be read)"]
+        first, last = (1, len(lines)) if span is None else (span.first, span.last)
+        written = lines[first - 1 : last]
+        code = _without_prose(written)
+        call, word = rf"\b{re.escape(name)}\s*\(", rf"\b{re.escape(name)}\b"
+        # The name alone will do where it is passed on or called by other means than brackets; and
+        # what looks like prose may be code all the same.
+        for pattern, searched in ((call, code), (word, code), (word, written)):
+            found = [
+                f"{number}: {shorten(line.strip(), LINE_CHARACTERS)}"
+                for number, (line, text) in enumerate(zip(written, searched, strict=True), first)
+                if re.search(pattern, text) and not (span and number == first)
+            ]
+            if found:
+                more = len(found) - LINES_SHOWN
+                return found[:LINES_SHOWN] + [f"… and {more} more lines"] * (more > 0)
+        return []
+
+
+def _without_prose(lines: list[str]) -> list[str]:
+    """The same lines, with spaces for comments and strings in three quotes.
+
+    An f-string stays, because it may call something.
+    """
+
+    def blank(found: re.Match[str]) -> str:
+        is_code = "f" in found[0][:2].lower() and found[1] is not None
+        return found[0] if is_code else re.sub(r"[^\n]", " ", found[0])
+
+    return _PROSE.sub(blank, "\n".join(lines)).split("\n")
+
+
+# Who calls a symbol.
+
+
+def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
+    """The symbol with a URI, or those with a name: `save`, `Cart.save` or `shop.cart.save`.
+
+    Raises:
+        NotFound: there is none.
+    """
+    try:
+        return [knowledge.get(name)]
+    except NotFound as error:
+        last = name.rpartition("/")[2]
+        word = last.rpartition(".")[2]
+        hits = knowledge.search(word, type=SYMBOL, limit=SEARCHED_MAX)
+        found = [hit.found for hit in hits if isinstance(hit.found, Node)]
+        named = [node for node in found if f".{_qualified(node)}".endswith(f".{last}")]
+        if not named and word != last:
+            hits = knowledge.search(last, type=SYMBOL, limit=NAMESAKES_MAX, threshold=NAMED_SCORE)
+            found = [hit.found for hit in hits if isinstance(hit.found, Node)]
+            named = [node for node in found if node.name == word]
+        if not named:
+            error.message += f" Nor is there a symbol named {shorten(repr(last))}."
+            raise error from None
+        return named[:NAMESAKES_MAX]
+
+
+def _qualified(node: Node) -> str:
+    return node.uri.rpartition("/")[2]
+
+
+def add_callers(
+    knowledge: Knowledge, node: Node, limit: int, page: Page, entry: JsonObject
+) -> bool:
+    """Say who calls a symbol: those that certainly do, and apart from them those that may.
+
+    Returns False if there is no room for it.
+    """
+    sources = Sources(knowledge)
+    name = str(node.name or _qualified(node))
+    if not page.add(f"{node.uri} ({node.type}){_place(node)}"):
+        return False
+    for kind, words in KINDS.items():
+        found = _incoming(knowledge, node, kind, limit + 1)
+        entry[kind] = [each.source for each in found[:limit]]
+        if not found and kind != CALLS:
+            continue
+        page.add(f"{words}: {'nobody that the graph knows of' if not found else ''}".rstrip())
+        for link in found[:limit]:
+            if not page.add("\n".join(_caller(knowledge, sources, link, name))):
+                page.close("… there was no room for the others.")
+                return True
+        if len(found) > limit:
+            page.close(
+                f"… and others: pass a larger `relations`, or page through them with direction in"
+                f" and relation_types {kind} instead of callers."
+            )
+    return True
+
+
+def _place(node: Node) -> str:
+    span = span_of(node)
+    return "" if span is None else f", {span}"
+
+
+def _caller(knowledge: Knowledge, sources: Sources, link: Relation, name: str) -> list[str]:
+    try:
+        caller = knowledge.get(link.source)
+    except NotFound:
+        return [f"- {link.source}"]
+    lines = sources.calls(caller, name)
+    return [f"- {link.source}", *(f"    {each}" for each in lines)]
+
+
+def _incoming(knowledge: Knowledge, node: Node, kind: str, limit: int) -> list[Relation]:
+    try:
+        found = knowledge.relations(node.uri, direction="in", relation_types=[kind], limit=limit)
+    except TypeMismatch:
+        return []  # No bootstrap has found such a relation.
+    return list(found)

@@ -1,0 +1,358 @@
+"""The tools: what they are called, what they say about themselves, what they take.
+
+A model reads all of it before it does anything, so every word costs each conversation. At most a
+dozen tools, below 3,000 tokens together: a test counts. Schemas are plain data in the subset of
+JSON Schema that `arguments` checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mycel.mcp import kip_tools, read_tools, write_tools
+from mycel.mcp.results import Answer
+from mycel.mcp.tool_context import Call
+from mycel.model.limits import TRAVERSE_COST_MAX
+from mycel.model.values import JsonObject
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    title: str
+    description: str
+    properties: Mapping[str, Schema]
+    run: Callable[[Call], Answer]
+    required: tuple[str, ...] = ()
+    writes: bool = False
+    destroys: bool = False
+    """Whether it may remove or replace what is there; additions alone do not."""
+    repeatable: bool = True
+    """Whether calling it again with the same arguments changes nothing more."""
+    has_context: bool = False
+    """Whether it works on an active context, which calls that stand alone have to name."""
+    is_long: bool = False
+    """Whether a call may take so long that people want to see how far it is."""
+
+    def schema(self, *, by_handle: bool = False) -> Schema:
+        """The schema of its arguments; `by_handle` where contexts have handles."""
+        properties = dict(self.properties)
+        if by_handle and self.has_context:
+            properties["context_id"] = CONTEXT_ID
+        schema: Schema = {
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+        }
+        return schema | ({"required": list(self.required)} if self.required else {})
+
+    def to_wire(self, *, by_handle: bool = False) -> JsonObject:
+        """The tool as MCP lists it."""
+        hints: dict[str, bool] = {"readOnlyHint": not self.writes, "openWorldHint": False}
+        if self.writes:
+            hints |= {"destructiveHint": self.destroys, "idempotentHint": self.repeatable}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.schema(by_handle=by_handle),
+            "annotations": hints,
+        }
+
+
+def _text(description: str = "", **more: Any) -> Schema:
+    return {"type": "string"} | ({"description": description} if description else {}) | more
+
+
+def _whole(description: str, minimum: int, maximum: int, usual: int | None = None) -> Schema:
+    schema = {"type": "integer", "minimum": minimum, "maximum": maximum}
+    said = {"description": description} if description else {}
+    return said | schema | ({} if usual is None else {"default": usual})
+
+
+def _texts(description: str = "") -> Schema:
+    said = {"description": description} if description else {}
+    return {"type": "array", "items": {"type": "string"}} | said
+
+
+def _object(description: str = "") -> Schema:
+    return {"type": "object"} | ({"description": description} if description else {})
+
+
+def _one_of(usual: str, *others: str) -> Schema:
+    """One of some words; the first is meant where none is given."""
+    return {"type": "string", "enum": [usual, *others], "default": usual}
+
+
+DETAIL: Final = _one_of("concise", "detailed")
+CURSOR: Final = _text("next_cursor of the answer before")
+WEIGHT: Final = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": 1,
+    "description": "Cost to follow it: 0 always together, 1 (if new) an ordinary step",
+}
+CONTEXT_ID: Final = _text("context_id of an earlier answer, to go on with its context")
+
+_COMMANDS: Final[dict[str, Schema]] = {
+    "command": _text("One command"),
+    "commands": {
+        "type": "array",
+        # Some clients refuse a list that does not say what is in it.
+        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+        "description": 'Several, in order: texts or {"command", "parameters"}',
+    },
+    "parameters": _object("Values of :placeholders"),
+    "dry_run": {"type": "boolean", "description": "Only say what would happen"},
+}
+
+_CONCEPT: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "uri": _text(),
+        "name": _text("What people call it"),
+        "content": _text("What is known, in prose or Markdown; replaces what was there"),
+        "type": _text("If it is neither Concept nor Resource"),
+        "properties": _object("Any other facts"),
+        "metadata": _object("source, confidence (0 to 1), author, …"),
+    },
+    "required": ["uri"],
+}
+
+_RELATION: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "source": _text(),
+        "relation": _text("snake_case: depends_on, implemented_in, tested_by, …"),
+        "target": _text(),
+        "weight": WEIGHT,
+        "properties": _object(),
+        "metadata": _object(),
+    },
+    "required": ["source", "relation", "target"],
+}
+
+SEARCH: Final = Tool(
+    "search_knowledge",
+    "Search the knowledge graph",
+    "Find what is known, by words or by an exact name (QuerySet, json.dumps). Call it before you"
+    " start a task, before you read many files, and before you write. Gives URIs for get_nodes and"
+    " traverse_graph.",
+    {
+        "query": _text("A few words, or a name"),
+        "kind": _one_of("node", "relation", "any"),
+        "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
+        "limit": _whole("", 1, 50, usual=read_tools.SEARCH_LIMIT),
+        "detail": DETAIL,
+        "cursor": CURSOR,
+    },
+    read_tools.search,
+    ("query",),
+)
+
+GET: Final = Tool(
+    "get_nodes",
+    "Get nodes",
+    "Read nodes by URI: content, properties, relations. URIs are concept://workspace/path,"
+    " file://workspace/path or any other; a bare path such as auth/login is a concept of this"
+    ' workspace. Who calls a function: {"uris": ["save"], "callers": true}.',
+    {
+        "uris": _texts(),
+        "relations": _whole("How many to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
+        "direction": _one_of("both", "out", "in"),
+        "relation_types": _texts(),
+        "read_file": {
+            "type": "boolean",
+            "description": "Read files too, also by bare path; of a symbol, its lines",
+        },
+        "callers": {
+            "type": "boolean",
+            "description": "Instead: who calls these symbols (URIs or names), with source lines",
+        },
+        "detail": DETAIL,
+        "cursor": _text("content:… or relations:… of the answer before, with one URI"),
+    },
+    read_tools.get,
+    ("uris",),
+    has_context=True,
+)
+
+TRAVERSE: Final = Tool(
+    "traverse_graph",
+    "Traverse the graph",
+    "What belongs to a node, nearest first: a relation costs its weight, a way the sum; each node"
+    " comes with the reason it is here. Loads what it reaches into the active context.",
+    {
+        "start": _text("URI of the node to start from"),
+        "max_cost": {"type": "number", "minimum": 0, "maximum": TRAVERSE_COST_MAX, "default": 1},
+        "max_nodes": _whole("", 1, 1000, usual=100),
+        "max_tokens": _whole(
+            "Budget of the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
+        ),
+        "direction": _one_of("out", "in", "both"),
+        "relation_types": _texts(),
+        "detail": DETAIL,
+    },
+    read_tools.traverse,
+    ("start",),
+    has_context=True,
+)
+
+REMEMBER: Final = Tool(
+    "remember_knowledge",
+    "Remember concepts and relations",
+    "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
+    " nothing. New types and relation types are registered; what exists is merged into; a relation"
+    " to a concept nobody has written is kept and reported.",
+    {
+        "concepts": {"type": "array", "items": _CONCEPT},
+        "relations": {"type": "array", "items": _RELATION},
+        "detail": DETAIL,
+    },
+    write_tools.remember,
+    writes=True,
+    destroys=True,
+)
+
+UPDATE: Final = Tool(
+    "update_node",
+    "Update or move a node",
+    "Change a node that exists, or move it (links follow).",
+    {
+        "uri": _text(),
+        "name": _text(),
+        "content": _text("Replaces the content"),
+        "append": _text("Added to the content instead, on a new line"),
+        "properties": _object("Merged into the others"),
+        "drop": _texts("Properties to remove"),
+        "metadata": _object(),
+        "expect_version": _whole("Fail if it has another version", 1, 1 << 53),
+        "new_uri": _text("Move it there"),
+        "subtree": {"type": "boolean", "description": "Move all below it too"},
+    },
+    write_tools.update,
+    ("uri",),
+    writes=True,
+    destroys=True,
+)
+
+RELATE: Final = Tool(
+    "relate_nodes",
+    "Relate two nodes",
+    "Make a relation between two nodes, set its weight, or remove it.",
+    {
+        "action": _one_of("link", "set_weight", "unlink"),
+        "source": _text(),
+        "relation": _text(),
+        "target": _text(),
+        "weight": WEIGHT,
+        "properties": _object(),
+        "metadata": _object(),
+        "reason": _text("Of an unlink"),
+    },
+    write_tools.relate,
+    ("source", "relation", "target"),
+    writes=True,
+    destroys=True,
+)
+
+FORGET: Final = Tool(
+    "forget_nodes",
+    "Forget nodes",
+    "Remove nodes with all their relations. History keeps them.",
+    {"uris": _texts("At most 1000"), "reason": _text("Why, for the journal")},
+    write_tools.forget,
+    ("uris",),
+    writes=True,
+    destroys=True,
+)
+
+CONTEXT: Final = Tool(
+    "manage_context",
+    "Active context",
+    "What is loaded just now, what was evicted and why; add, remove or clear.",
+    {
+        "action": _one_of("show", "add", "remove", "clear"),
+        "uris": _texts("For add and remove"),
+        "detail": DETAIL,
+    },
+    read_tools.context,
+    has_context=True,
+)
+
+BOOTSTRAP: Final = Tool(
+    "bootstrap_workspace",
+    "Bootstrap from source code",
+    "Read the workspace's files into the graph: files, folders, symbols, imports, calls, tests."
+    " Incremental; what you wrote stays. Call it once on a new project and after larger changes.",
+    {"path": _text("A folder of the workspace; all of it if left out"), "detail": DETAIL},
+    write_tools.bootstrap,
+    writes=True,
+    destroys=True,
+    is_long=True,
+)
+
+DESCRIBE: Final = Tool(
+    "describe_graph",
+    "Describe the graph",
+    "What the graph holds: an overview, its types, links to concepts nobody has written, or how to"
+    " write KIP (topic kip).",
+    {
+        "topic": _one_of(
+            "overview", "types", "type", "relation_types", "relation_type", "broken_links", "kip"
+        ),
+        "name": _text("Of the type or relation type"),
+        "detail": DETAIL,
+        "cursor": CURSOR,
+    },
+    read_tools.describe,
+)
+
+EXECUTE: Final = Tool(
+    "execute_kip",
+    "Execute KIP",
+    "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
+    " MERGE, DELETE. For questions and changes the other tools cannot express; describe_graph with"
+    " topic kip shows how it is written.",
+    _COMMANDS,
+    kip_tools.execute,
+    writes=True,
+    destroys=True,
+    repeatable=False,
+)
+
+EXECUTE_READONLY: Final = Tool(
+    "execute_kip_readonly",
+    "Execute KIP, reading only",
+    "Ask the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For questions that the"
+    " other tools cannot express: patterns, filters, counts. Commands that write are refused;"
+    " describe_graph with topic kip shows how it is written.",
+    _COMMANDS,
+    kip_tools.execute_readonly,
+)
+
+TOOLS: Final = (
+    SEARCH,
+    GET,
+    TRAVERSE,
+    REMEMBER,
+    UPDATE,
+    RELATE,
+    FORGET,
+    CONTEXT,
+    BOOTSTRAP,
+    DESCRIBE,
+    EXECUTE,
+    EXECUTE_READONLY,
+)
+
+
+def offered(*, readonly: bool) -> tuple[Tool, ...]:
+    """The tools of a server; one that only reads has no others."""
+    return tuple(tool for tool in TOOLS if not (readonly and tool.writes))

@@ -1,0 +1,227 @@
+"""The tools that write: remember, update, relate, forget, bootstrap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
+from mycel.knowledge.node_values import Linked, Written
+from mycel.knowledge.workspace_files import path_of
+from mycel.mcp import hints, node_text
+from mycel.mcp.results import Answer, Page, but_for, data_within, without
+from mycel.mcp.tool_context import Call
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mycel.knowledge.bootstrap import Progress
+    from mycel.knowledge.knowledge import Knowledge
+
+CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
+STAGES: Final = ("reading", "relating", "writing")
+SHOWN: Final = 50
+"""How many of the nodes and relations of one call are told one by one."""
+
+
+def remember(call: Call) -> Answer:
+    """Write nodes and relations together: all of them, or none."""
+    concepts = call.arguments.get("concepts", [])
+    relations = call.arguments.get("relations", [])
+    if not (concepts or relations):
+        raise InvalidSyntax(
+            "There is nothing to remember.",
+            hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
+        )
+    made = call.desk.knowledge.remember(concepts, relations)
+    page = Page()
+    kept = len(made.nodes) + len(made.relations) - made.changed
+    page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} as they were.")
+    if len(made.nodes) + len(made.relations) <= SHOWN or call.is_detailed:
+        for node in made.nodes:
+            page.add(_written(node))
+        for link in made.relations:
+            page.add(_linked(link))
+    _warn(page, made.warnings)
+    data: JsonObject = {
+        "created": made.created,
+        "changed": made.changed,
+        "nodes": [{"uri": each.uri, "version": each.version} for each in made.nodes[:SHOWN]],
+    }
+    return Answer(str(page), data_within(_with_warnings(data, made.warnings)))
+
+
+def update(call: Call) -> Answer:
+    """Change a node, or give it another URI, or both."""
+    arguments, knowledge = call.arguments, call.desk.knowledge
+    changes = {key: arguments[key] for key in CHANGES if key in arguments}
+    new_uri = arguments.get("new_uri")
+    if not changes and new_uri is None:
+        raise InvalidSyntax(
+            "There is nothing to change.",
+            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}.",
+        )
+    page = Page()
+    told: tuple[str, ...] = ()
+    if changes:
+        written = knowledge.update(arguments["uri"], **changes)
+        page.add(_written(written))
+        told = written.warnings
+    if new_uri is not None:
+        try:
+            written = knowledge.move(
+                arguments["uri"], new_uri, subtree=arguments.get("subtree", False)
+            )
+        except MycelError as error:
+            if changes:
+                error.message += " It was not moved; the other changes were made."
+            raise
+        page.add(_moved(written, knowledge.uri(arguments["uri"]).text))
+        told = (*told, *written.warnings)
+    _warn(page, told)
+    data: JsonObject = {"uri": written.uri, "changed": written.changed}
+    if written.version is None:
+        data["moved"] = written.moved
+    else:
+        data["version"] = written.version
+    return Answer(str(page), _with_warnings(data, told))
+
+
+def relate(call: Call) -> Answer:
+    """Make, change or remove one relation."""
+    arguments, knowledge = call.arguments, call.desk.knowledge
+    ends = arguments["source"], arguments["relation"], arguments["target"]
+    match arguments.get("action", "link"):
+        case "unlink":
+            done = knowledge.unlink(*ends, reason=arguments.get("reason", ""))
+            said = "The relation is removed." if done else "There was no such relation."
+            return Answer(said, {"removed": done})
+        case "set_weight":
+            if "weight" not in arguments:
+                raise InvalidSyntax(
+                    "set_weight needs a weight.",
+                    hint="Pass weight: from 0 (always together) to 1 (an ordinary step).",
+                )
+            try:
+                linked = knowledge.set_weight(*ends, arguments["weight"])
+            except NotFound as error:
+                if "closest" not in error.data:  # Both nodes are there, their relation is not.
+                    error.hint = "get_nodes shows the relations of a node; action link makes one."
+                raise
+        case _:
+            linked = knowledge.link(
+                *ends,
+                weight=arguments.get("weight"),
+                properties=arguments.get("properties"),
+                metadata=arguments.get("metadata"),
+            )
+    page = Page()
+    page.add(_linked(linked))
+    _warn(page, linked.warnings)
+    data = {"id": linked.id, "created": linked.created, "changed": linked.changed}
+    return Answer(str(page), _with_warnings(data, linked.warnings))
+
+
+def forget(call: Call) -> Answer:
+    """Remove nodes with their relations; history keeps them."""
+    uris = call.uris()
+    page, removed = Page(), 0
+    data: JsonObject = {"removed": []}
+    failures: dict[str, MycelError] = {}
+    for each in call.desk.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
+        if each.error is not None:
+            failures[each.uri] = hints.in_tools(each.error, readonly=call.desk.readonly)
+        elif each.result is not None:
+            removed += each.result.concepts
+            data["removed"].append(each.uri)
+            along = node_text.counted(each.result.relations, "relation")
+            if each.result.concepts:
+                page.add(f"{each.uri} removed, with {along}.")
+            elif each.result.relations:  # It is one, or nobody has written the node.
+                page.add(f"{each.uri}: {along} removed.")
+            _warn(page, each.result.warnings)
+    if len(failures) == len(uris):
+        return without(failures)
+    but_for(failures, page, data)
+    if removed:
+        page.close("History keeps what was removed: see AS OF in KIP, or `mycel history`.")
+    return Answer(str(page), data_within(data))
+
+
+def bootstrap(call: Call) -> Answer:
+    """Read the files of the workspace into the graph; what is unchanged is left alone."""
+    knowledge = call.desk.knowledge
+    if knowledge.root is None:
+        raise ConstraintViolation(
+            f"Nobody has said where the files of the workspace {knowledge.workspace!r} are.",
+            hint="Start the server with --root PATH.",
+        )
+    folder = knowledge.root
+    if "path" in call.arguments:
+        folder = _folder(knowledge, call.arguments["path"], knowledge.root)
+    try:
+        # Late: parsers of many languages.
+        from mycel.knowledge.bootstrap import bootstrap as run  # noqa: PLC0415
+    except ImportError as error:
+        raise ConstraintViolation(
+            f"Source code cannot be read here: {error}.",
+            hint="Install the parsers with `pip install 'mycel[code]'`, or write what matters"
+            " with remember_knowledge.",
+        ) from None
+
+    summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
+    page = Page()
+    page.add(str(summary))
+    for note in summary.notes:
+        page.add(note)
+    for skipped in summary.skipped if call.is_detailed else summary.skipped[:10]:
+        page.add(f"skipped {skipped.path}: {skipped.why}")
+    told = summary.to_dict()
+    del told["skipped_files"], told["left_out"]
+    return Answer(str(page), data_within(told))
+
+
+def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
+    """A folder of the workspace, by its path or its URI of either kind."""
+    address = knowledge.uri(path, kind="file")
+    if address.workspace != knowledge.workspace:
+        raise ConstraintViolation(
+            f"{shorten(address.text, 200)} is no folder of the workspace {knowledge.workspace!r}.",
+            hint="Pass its path from the root of the workspace, such as src.",
+        )
+    return path_of(address, root)
+
+
+def _report(call: Call, seen: Progress) -> None:
+    """Say how far a bootstrap is: in stages, so that the number only ever grows."""
+    part = seen.done / seen.total if seen.total else 1.0
+    call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
+
+
+def _written(each: Written) -> str:
+    what = "new" if each.created else "changed" if each.changed else "as it was"
+    return f"{each.uri} ({what}, version {each.version})"
+
+
+def _moved(each: Written, old: str) -> str:
+    if each.version is None:
+        below = node_text.counted(each.moved, "node")
+        return f"{below} below {old} moved to {each.uri}; links followed."
+    return f"{each.uri} has a new URI ({each.moved} moved); links followed."
+
+
+def _linked(each: Linked) -> str:
+    what = "new" if each.created else "changed" if each.changed else "as it was"
+    return f"{each.source} —{each.relation}→ {each.target} ({what})"
+
+
+def _warn(page: Page, told: tuple[str, ...]) -> None:
+    for each in told[:SHOWN]:
+        page.add(node_text.warnings((each,)))
+    if len(told) > SHOWN:
+        page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, broken_links.")
+
+
+def _with_warnings(data: dict[str, Any], told: tuple[str, ...]) -> JsonObject:
+    return data | ({"warnings": list(told[:SHOWN])} if told else {})

@@ -1,0 +1,516 @@
+"""Applying a schema: definitions, rows, indexes and checks, as one transaction.
+
+What has to happen is not read from the steps of the plan, which are for people. It follows from the
+two catalogs: the one in force and the one that is wanted, types and properties matched by their
+ids. (Two things are asked of the plan: what comes back, and which rows have to be looked at.) Each
+stage makes the graph agree with the latter in one respect:
+
+    1. types that are no longer declared are dropped, with their instances
+    2. definitions say what is declared; a type that is renamed gets a new one
+    3. instances of renamed types move to it
+    4. instances of restored types come back
+    5. rows follow their declarations; those that do not satisfy them are noted
+    6. indexes are what constraints ask for
+    7. what only the whole can tell is checked: uniqueness, ends, cardinality
+
+Should anything be noted, all of it is rolled back and reported. Guards are silent meanwhile: the
+rows in between satisfy neither schema.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.protection_guard import ACTORS, FOUNDATION
+from mycel.engine.schema_guard import APPLYING
+from mycel.errors import ConstraintViolation
+from mycel.migration import data_violations, restore, row_rewrite, schema_in_force
+from mycel.migration.consent import Consent, has_rows, refuse_removals
+from mycel.migration.data_violations import Findings
+from mycel.migration.definition_writer import Definitions, existing, number_of, place_of
+from mycel.migration.lock import schema_apply_lock
+from mycel.migration.restore import Restored
+from mycel.migration.row_rewrite import DROPPED, Counts, Rewrite
+from mycel.migration.schema_in_force import identity_of
+from mycel.schema.catalog import Catalog
+from mycel.schema.index_slots import slots_of
+from mycel.schema.model import (
+    EdgeType,
+    InstanceType,
+    Interface,
+    NodeType,
+    SchemaType,
+)
+from mycel.schema.planner import Plan, plan
+from mycel.schema.schema_match import may_hold
+from mycel.schema.steps import (
+    DropProperty,
+    DropType,
+    HideProperty,
+    HideType,
+    RestoreProperty,
+    RestoreType,
+    Step,
+    type_of,
+)
+from mycel.schema.stored_declaration import (
+    PG,
+    HiddenProperty,
+    declaration,
+    dropped_entry,
+    hidden_properties,
+    remembered,
+)
+from mycel.store.database import Store
+from mycel.store.log.journal import Head
+from mycel.store.query import instances
+from mycel.store.query.instances import Instance, Table
+from mycel.store.write.transaction import Transaction
+
+MESSAGE: Final = "schema apply"
+"""The beginning of the message of a transaction that applies a schema; its hash follows."""
+
+_RENAMED: Final = "renamed by a schema"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The outcome of applying a schema."""
+
+    supported: bool
+    applied: bool
+    manifest_version: int
+    """The position of the journal after it; without a change, the present one."""
+    changes: tuple[Step, ...]
+    """The steps of the plan, and what of the data stands in the way."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about likely mistakes, and about values that stay hidden."""
+
+    @property
+    def steps(self) -> tuple[dict[str, Any], ...]:
+        """The steps as JSON."""
+        return tuple(each.to_dict() for each in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result for JSON, with warnings only if there are any."""
+        said: dict[str, Any] = {
+            "supported": self.supported,
+            "applied": self.applied,
+            "manifest_version": self.manifest_version,
+            "steps": list(self.steps),
+        }
+        return said | {"warnings": list(self.warnings)} if self.warnings else said
+
+
+class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, and no error.
+    """Leaves the transaction without writing anything."""
+
+
+class Planned(NamedTuple):
+    """A plan, and the schema in force that it was made against."""
+
+    definitions: int
+    """The number of changes of definitions by then. While it stays, so does the schema."""
+    accepted: Catalog
+    plan: Plan
+
+
+def plan_for(
+    store: Store, desired: Catalog, consent: Consent, earlier: Planned | None = None
+) -> Planned:
+    """The plan from the schema in force; the earlier one, if that is still what is in force."""
+    with store.reading() as reader:
+        connection = reader.connection
+        definitions = Head.read(connection).definitions
+        if earlier is not None and earlier.definitions == definitions:
+            return earlier
+        accepted = schema_in_force.read(connection, dropped=True)
+        made = plan(
+            accepted,
+            desired,
+            allow_data_loss=consent.data_loss,
+            is_empty=lambda declared: not has_rows(reader, accepted, declared),
+        )
+    return Planned(definitions, accepted, made)
+
+
+def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> ApplyResult:
+    """Put a schema in force, if the plan is supported and the data satisfies it.
+
+    Raises:
+        SchemaApplyInProgress: somebody else applies one.
+        SchemaError: it removes types, and the caller has not agreed to that.
+    """
+    planned, version = _attempt(store, desired, None, actor=actor, consent=consent, dry_run=False)
+    is_applied = version is not None
+    if version is None:
+        with store.reading() as reader:
+            version = Head.read(reader.connection).seq
+    changes, warnings = planned.changes, planned.warnings
+    return ApplyResult(planned.supported, is_applied, version, changes, warnings)
+
+
+def rehearse(
+    store: Store, desired: Catalog, planned: Planned, *, actor: str, consent: Consent
+) -> Plan:
+    """The plan, with what of the data stands in its way: done, looked at, and rolled back.
+
+    Raises:
+        SchemaApplyInProgress: somebody else applies a schema.
+    """
+    return _attempt(store, desired, planned, actor=actor, consent=consent, dry_run=True)[0]
+
+
+def _attempt(
+    store: Store,
+    desired: Catalog,
+    earlier: Planned | None,
+    *,
+    actor: str,
+    consent: Consent,
+    dry_run: bool,
+) -> tuple[Plan, int | None]:
+    """The plan, and the position of the journal after it was carried out, if it was."""
+    with schema_apply_lock(store.location.path):
+        _, accepted, planned = plan_for(store, desired, consent, earlier)
+        if not planned.supported or not planned.changes:
+            return planned, None
+        if not (dry_run or consent.removals):
+            with store.reading() as reader:
+                refuse_removals(reader, planned)
+        findings = Findings()
+        message = f"{MESSAGE} {planned.catalog.ir_hash}"
+        seq = None
+        try:
+            with store.transaction(actor=actor, message=message) as tx:
+                run = _Apply(tx, accepted, planned, findings, consent)
+                run.run()
+                planned = run.counted()
+                if findings or dry_run:
+                    raise _RolledBack
+                seq = tx.ledger.head.seq + 1  # With the row that closes it.
+        except _RolledBack:
+            planned = replace(planned, changes=(*planned.changes, *findings.steps()))
+        return planned, seq
+
+
+class _Apply:
+    """One schema on its way into the graph."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        accepted: Catalog,
+        planned: Plan,
+        findings: Findings,
+        consent: Consent,
+    ) -> None:
+        tx.memo[APPLYING] = True
+        self._tx: Final = tx
+        self._planned: Final = planned
+        self._catalog: Final = planned.catalog
+        self._findings: Final = findings
+        self._remembers: Final = not consent.data_loss
+        self._accepted: Final = {identity_of(each): each for each in accepted.types}
+        self._definitions: Final = Definitions(tx, planned.catalog)
+        self._looked_at: Final = {
+            identity_of(declared)
+            for each in planned.changes
+            if each.needs_data and (declared := type_of(each)) is not None
+        }
+        """Identities of types whose rows have to be looked at."""
+        self._returning: Final = {
+            (identity_of(each.owner), each.declared.name): each.declared.type
+            for each in planned.changes
+            if isinstance(each, RestoreProperty)
+        }
+        """The properties that come back, and the types that they have now."""
+        self._adopted: Final[set[str]] = set()
+        """Identities of types that had flexible definitions."""
+        self._remembered: Final = {
+            identity_of(each.declared): each.remembered
+            for each in planned.changes
+            if isinstance(each, RestoreType)
+        }
+        """Types that come back, as they were."""
+        self._restored: Final[list[Restored]] = []
+        self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
+        """For each type, the properties that come back, and what its definition remembers of
+        them: the newest first."""
+        self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
+        """For each type, what its definition remembers of others."""
+        self._retired: Final[Counter[str]] = Counter()
+        """The number of instances removed, by type."""
+        self._revived: Mapping[str, int] = {}
+        """The number of instances that came back, by type."""
+        self._counts: Final[dict[str, Counts]] = {}
+        """For each type, what became of its rows."""
+
+    def run(self) -> None:
+        for declared in self._catalog.types:
+            if place_of(declared) in FOUNDATION:
+                message = "it is part of the foundation, which no schema declares"
+                self._findings.refuse(declared, message)
+        if not self._findings:
+            self._run()
+
+    def _run(self) -> None:
+        self._drop_types()
+        for declared in self._catalog.types:
+            if not self._is_as_it_was(declared):
+                self._define(declared)
+        self._move_instances()
+        self._revived = restore.restore(self._tx, self._restored)
+        changed: list[InstanceType] = [
+            each
+            for each in self._catalog.types
+            if not isinstance(each, Interface) and self._is_changed(each)
+        ]
+        for each in changed:
+            rewrite = self._rewrite(each)
+            if rewrite.is_needed:
+                number = number_of(self._tx, each)
+                counts = row_rewrite.run(self._tx, rewrite, number, self._findings)
+                self._counts[identity_of(each)] = counts
+                self._remember_again(each, counts)
+        for each in changed:
+            self._index(each)
+        self._check(changed)
+
+    def _before(self, declared: SchemaType) -> SchemaType | None:
+        """Its declaration in the schema in force, or when it was hidden."""
+        identity = identity_of(declared)
+        return self._accepted.get(identity) or self._remembered.get(identity)
+
+    def _is_changed(self, declared: InstanceType) -> bool:
+        identity = identity_of(declared)
+        is_new_here = identity in self._adopted or identity in self._remembered
+        return is_new_here or self._before(declared) != declared
+
+    def _is_as_it_was(self, declared: SchemaType) -> bool:
+        """True if its definition needs no change, the names of its ends included."""
+        if self._accepted.get(identity_of(declared)) != declared:
+            return False
+        if not isinstance(declared, EdgeType):
+            return True
+        ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
+        return all(self._accepted.get(identity_of(each)) == each for each in ends)
+
+    # 1. What is no longer declared.
+
+    def _drop_types(self) -> None:
+        kept = {identity_of(each) for each in self._catalog.types}
+        taken = {place_of(each) for each in self._catalog.types}
+        gone = [each for identity, each in self._accepted.items() if identity not in kept]
+        for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
+            if not isinstance(declared, Interface):
+                self._retire_instances(declared)
+                link = isinstance(declared, EdgeType)
+                owner = number_of(self._tx, declared)
+                self._tx.ledger.properties.define(owner, link=link, wanted=())
+            if place_of(declared) not in taken:
+                self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
+
+    def _retire_instances(self, declared: InstanceType) -> None:
+        table, ledger = _table(declared), self._tx.ledger
+        found = instances.numbers(ledger.connection, table, number_of(self._tx, declared))
+        for chunk in instances.chunks(ledger.connection, table, found):
+            for each in chunk:
+                is_there = ledger.find_key(each.number) is not None  # Or it went with another one.
+                if is_there and (declared.kip_name, each.name) not in ACTORS:
+                    self._retired[identity_of(declared)] += 1
+                    self._tx.retire(ledger.reader.outer_id(each.number), reason=DROPPED)
+
+    # 2. Definitions.
+
+    def _define(self, declared: SchemaType) -> None:
+        before = self._before(declared)
+        left = restore.left_of(self._tx, declared)
+        if left is not None and identity_of(declared) in self._remembered:
+            self._define_again(left)
+            return
+        found = existing(self._tx, before or declared)
+        said = {} if found is None else found.attributes
+        dropped = self._dropped(declared, said, self._tx.ledger.first_seq - 1)
+        if before is not None and before.kip_name != declared.kip_name:
+            self._definitions.rename(before, declared)
+        elif before is None and found is not None and PG not in said:
+            self._adopted.add(identity_of(declared))
+        self._definitions.write(declared, dropped)
+
+    def _define_again(self, restored: Restored) -> None:
+        """Define a type that was dropped, and note what went with it."""
+        declared, left, drop = restored
+        self._restored.append(restored)
+        said = left.attributes
+        memory = remembered(said)
+        if memory is not None:  # Instances that were written since did without a schema.
+            self._adopted.add(identity_of(declared))
+            said |= {PG: memory.said}
+        self._definitions.write(declared, self._dropped(declared, said, drop.seq), left)
+
+    def _dropped(
+        self, declared: SchemaType, said: Mapping[str, Any], seq: int
+    ) -> list[Mapping[str, Any]]:
+        """The hidden properties that the definition remembers from now on.
+
+        Those that come back are noted in `_past`.
+
+        Properties that are hidden now had their values up to `seq`.
+        """
+        before = self._before(declared)
+        entries: list[Mapping[str, Any]] = []
+        for hidden in hidden_properties(declared, said[PG]) if declaration(said) else ():
+            was = hidden.declared
+            type_ = self._returning.get((identity_of(declared), was.name))
+            if type_ is not None and may_hold(type_, was.type):
+                past = self._past.setdefault(identity_of(declared), {})
+                past.setdefault(was.name, []).insert(0, hidden)
+            else:
+                entries.append(hidden.entry)
+        if before is not None and self._remembers:
+            kept = {each.prop_id for each in declared.properties}
+            entries += [
+                dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
+            ]
+        self._memories[identity_of(declared)] = entries
+        return entries
+
+    def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
+        """Let a definition remember values that do not fit, or in whose place others are."""
+        past = self._past.get(identity_of(declared), {})
+        names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
+        left = [each.entry for name in names for each in reversed(past[name])]
+        if left:
+            self._definitions.write(declared, [*self._memories[identity_of(declared)], *left])
+
+    # 3. Renamed types.
+
+    def _move_instances(self) -> None:
+        renamed: dict[str, str] = {}
+        for declared in self._catalog.types:
+            before = self._before(declared)
+            if before is None or before.kip_name == declared.kip_name:
+                continue
+            is_done = True
+            if not isinstance(declared, Interface) and not isinstance(before, Interface):
+                self._adopt(declared)
+                is_done = self._move(before, declared)
+                link = isinstance(declared, EdgeType)
+                owner = number_of(self._tx, before)
+                self._tx.ledger.properties.define(owner, link=link, wanted=())
+            if not isinstance(declared, EdgeType):
+                renamed[before.kip_name] = declared.kip_name
+            if is_done:
+                self._definitions.retire(before, reason=_RENAMED, remember=False)
+        self._definitions.follow(renamed)
+
+    def _adopt(self, declared: InstanceType) -> None:
+        """Check the rows that exist under the new name already, written without a schema."""
+        rewrite = row_rewrite.rewrite_of(None, declared, restored={}, is_checked=True, adopts=True)
+        row_rewrite.run(self._tx, rewrite, number_of(self._tx, declared), self._findings)
+        if isinstance(declared, EdgeType):
+            data_violations.check_ends(self._tx, declared, self._catalog, self._findings)
+
+    def _move(self, before: InstanceType, declared: InstanceType) -> bool:
+        """Move instances to the new name. False if some of them cannot be."""
+        tx, connection = self._tx, self._tx.ledger.connection
+        table, old = _table(declared), number_of(self._tx, before)
+        is_done, new, outer = True, declared.kip_name, tx.ledger.reader.outer_id
+        concepts: list[tuple[str, str, None]] = []
+        for chunk in instances.chunks(connection, table, instances.numbers(connection, table, old)):
+            for each in chunk:
+                if (before.kip_name, each.name) in ACTORS:
+                    continue
+                if self._is_taken(declared, each):
+                    taken = ConstraintViolation(f"there is already one like it among {new}")
+                    self._findings.add(tx, declared, taken, each.number)
+                    is_done = False
+                elif table == "proposition":
+                    tx.move(outer(each.number), predicate=new)
+                else:
+                    concepts.append((outer(each.number), new, None))
+        tx.move_concepts(concepts)
+        return is_done
+
+    def _is_taken(self, declared: InstanceType, each: Instance) -> bool:
+        """True if another element exists at the place to which an instance is to move."""
+        if isinstance(declared, NodeType):
+            return self._tx.get_concept(declared.kip_name, each.name) is not None
+        subject, object_ = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))
+        return self._tx.get_edge(subject, declared.kip_name, object_) is not None
+
+    # 5. Rows.
+
+    def _rewrite(self, declared: InstanceType) -> Rewrite:
+        before = self._before(declared)
+        return row_rewrite.rewrite_of(
+            before if isinstance(before, (NodeType, EdgeType)) else None,
+            declared,
+            restored=self._past.get(identity_of(declared), {}),
+            is_checked=identity_of(declared) in self._looked_at,
+            adopts=identity_of(declared) in self._adopted,
+        )
+
+    # 6. Indexes.
+
+    def _index(self, declared: InstanceType) -> None:
+        owner = number_of(self._tx, declared)
+        link = isinstance(declared, EdgeType)
+        self._tx.ledger.properties.define(owner, link=link, wanted=list(slots_of(declared).items()))
+
+    # 7. What only the whole can tell.
+
+    def _check(self, changed: list[InstanceType]) -> None:
+        tx, findings = self._tx, self._findings
+        for interface in self._catalog.interfaces.values():
+            if identity_of(interface) in self._adopted:
+                data_violations.check_interface(tx, interface, number_of(tx, interface), findings)
+        data_violations.check_unique(
+            tx, [(each, number_of(tx, each)) for each in changed], findings
+        )
+        for each in changed:
+            if not isinstance(each, EdgeType):
+                continue
+            before = self._accepted.get(identity_of(each))
+            if before is None:
+                data_violations.check_ends(tx, each, self._catalog, findings)
+            if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
+                data_violations.check_cardinality(tx, each, findings)
+
+    # What happened, in numbers.
+
+    def counted(self) -> Plan:
+        """The plan, with the numbers of rows that its steps touched."""
+        changes = tuple(map(self._counted, self._planned.changes))
+        left = (
+            f"property {each.owner.name}.{each.declared.name}: {each.left} of"
+            f" {each.left + (each.rows or 0)} hidden values do not fit and stay hidden."
+            f" {self._counts[identity_of(each.owner)].reasons[each.declared.name]}"
+            for each in changes
+            if isinstance(each, RestoreProperty) and each.left
+        )
+        return replace(self._planned, changes=changes, warnings=(*self._planned.warnings, *left))
+
+    def _counted(self, step: Step) -> Step:
+        match step:
+            case HideType() | DropType() if not isinstance(step.before, Interface):
+                return replace(step, rows=self._retired[identity_of(step.before)])
+            case RestoreType() if not isinstance(step.declared, Interface):
+                return replace(step, rows=self._revived.get(identity_of(step.declared), 0))
+            case HideProperty() | DropProperty() if not isinstance(step.owner, Interface):
+                counts = self._counts.get(identity_of(step.owner), Counts())
+                return replace(step, rows=counts.removed[step.before.name])
+            case RestoreProperty() if not isinstance(step.owner, Interface):
+                counts = self._counts.get(identity_of(step.owner), Counts())
+                name = step.declared.name
+                return replace(step, rows=counts.restored[name], left=counts.left[name])
+            case _:
+                return step
+
+
+def _table(declared: InstanceType) -> Table:
+    return "proposition" if isinstance(declared, EdgeType) else "concept"

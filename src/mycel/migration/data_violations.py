@@ -1,0 +1,141 @@
+"""What of the data does not satisfy a schema, in words.
+
+A change of a schema may only be applied if what is stored satisfies it. People who have to mend
+their data need more than the first offender: up to `LISTED_MAX` of a type are named, with type,
+property, value and constraint, and all are counted, but
+for values that are not unique, of which there may be no end. The words are those in which a write
+would be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from mycel.engine.schema_guard import card_violation, is_actor, shown_element, unique_violation
+from mycel.engine.violation_list import LISTED_MAX, entry
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import (
+    Cardinality,
+    EdgeType,
+    InstanceType,
+    Interface,
+    NodeType,
+    SchemaType,
+    kind_of_type,
+)
+from mycel.schema.steps import UnsupportedChange, entity
+from mycel.store.query import instances
+from mycel.store.write.transaction import Transaction
+
+CONFLICTS_MAX: Final = 1000
+"""How many values that are not unique are looked for."""
+
+
+class Findings:
+    """Violations, by type."""
+
+    def __init__(self) -> None:
+        self._listed: Final[dict[str, list[dict[str, Any]]]] = {}
+        self._counts: Final[dict[str, int]] = {}
+        self._uncounted: Final[set[str]] = set()
+
+    def add(self, tx: Transaction, declared: SchemaType, error: MycelError, number: int) -> None:
+        """Note that an instance does not satisfy a type."""
+        place = _place(declared)
+        self._counts[place] = self._counts.get(place, 0) + 1
+        listed = self._listed.setdefault(place, [])
+        if len(listed) < LISTED_MAX:
+            instance = {"instance": shown_element(tx, number)}
+            outer = {"id": tx.ledger.reader.outer_id(number), "type": declared.name}
+            listed.append(instance | outer | entry(error))
+
+    def refuse(self, declared: SchemaType, message: str) -> None:
+        """Note that a type itself cannot be."""
+        place = _place(declared)
+        self._counts[place] = 1
+        self._listed[place] = [{"instance": declared.name, "message": message}]
+
+    def add_uncounted(self, declared: SchemaType) -> None:
+        """Note that there are more of a type than were counted."""
+        self._uncounted.add(_place(declared))
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def steps(self) -> list[UnsupportedChange]:
+        """As steps of a plan that is not supported."""
+        return [self._step(place, count) for place, count in self._counts.items()]
+
+    def _step(self, place: str, count: int) -> UnsupportedChange:
+        listed, has_more = self._listed[place], place in self._uncounted
+        others = f"more than {count - 1} others" if has_more else f"{count - 1} more"
+        others = f" (and {others})" if count > 1 else ""
+        first = f"{listed[0]['instance']}: {listed[0]['message']}"
+        reason = f"existing data does not satisfy it: {first}{others}"
+        return UnsupportedChange(place, reason, tuple(listed), count, has_more)
+
+
+def _place(declared: SchemaType) -> str:
+    return entity(kind_of_type(declared), declared.name)
+
+
+def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
+    """An interface has no instances."""
+    for each in instances.numbers(tx.ledger.connection, "concept", number):
+        findings.add(tx, declared, ConstraintViolation("an interface has no instances"), each)
+
+
+def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
+    """Every link leads from the one type to the other."""
+    ledger = tx.ledger
+    types = [catalog.nodes[name].kip_name for name in (declared.from_type, declared.to_type)]
+    from_type, to_type = (ledger.registry.type_number(ledger.connection, name) for name in types)
+    predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
+    leads = f"edge {declared.name}: {declared.from_type} -> {declared.to_type}"
+    error = ConstraintViolation(
+        f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}",
+        data={"constraint": leads},
+    )
+    wrong = instances.links_elsewhere(ledger.connection, predicate, from_type, to_type)
+    for number, _, _ in wrong:
+        findings.add(tx, declared, error, number)
+
+
+def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -> None:
+    """No source has too many edges, or too few."""
+    card = declared.cardinality
+    if card == Cardinality():
+        return
+    ledger = tx.ledger
+    predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
+    beyond = instances.sources_beyond(ledger.connection, predicate, card.minimum, card.maximum)
+    for source, count in beyond:
+        error = card_violation(tx, declared.name, card, source, count)
+        findings.add(tx, declared, error, source)
+
+
+def check_unique(
+    tx: Transaction, types: Sequence[tuple[InstanceType, int]], findings: Findings
+) -> None:
+    """No two instances hold the same tuple. Each type comes with its number in the store.
+
+    That two have the same key is said where they would get the same name.
+    """
+    owners = {(isinstance(each, EdgeType), number): each for each, number in types}
+    for at, conflict in enumerate(tx.ledger.properties.conflicts(CONFLICTS_MAX + 1)):
+        slot = conflict.slot
+        declared = owners.get((slot.is_link, slot.owner))
+        holders = [each for each in conflict.elements if not is_actor(tx, each)]
+        if declared is None or _is_key(declared, slot.columns) or len(holders) < 2:
+            continue
+        if at == CONFLICTS_MAX:
+            findings.add_uncounted(declared)
+            return
+        error = unique_violation(tx, declared.name, conflict, holders)
+        findings.add(tx, declared, error, holders[0])
+
+
+def _is_key(declared: InstanceType, columns: tuple[str, ...]) -> bool:
+    return isinstance(declared, NodeType) and set(declared.key) == set(columns)

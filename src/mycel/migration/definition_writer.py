@@ -1,0 +1,186 @@
+"""Writing what a schema declares into the definitions of the graph.
+
+A definition that is there already, because KIP made it or an earlier schema did, keeps whatever the
+schema does not own: its metadata, its links, the attributes that people and models gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from mycel.engine.protection_guard import ACTORS
+from mycel.errors import ResourceExhausted
+from mycel.model.elements import Concept
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import DESCRIPTION, EdgeType, SchemaType
+from mycel.schema.stored_declaration import (
+    OWNED,
+    PG,
+    PG_DROPPED,
+    attributes_of,
+    declaration,
+    stated_description,
+    type_memory,
+)
+from mycel.store.query import instances
+from mycel.store.write.transaction import Transaction
+
+RENAMED: Final = "renamed"
+_ENDS: Final = ("subject_types", "object_types")
+
+
+def place_of(declared: SchemaType) -> tuple[str, str]:
+    """The meta-type and the name of the concept that defines it."""
+    meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
+    return meta_type, declared.kip_name
+
+
+def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
+    """The live definition, whoever made it."""
+    return tx.get_concept(*place_of(declared))
+
+
+def number_of(tx: Transaction, declared: SchemaType) -> int:
+    """The number under which instances of a defined type, or links of a predicate, are stored."""
+    ledger = tx.ledger
+    if isinstance(declared, EdgeType):
+        return ledger.registry.predicate_number(ledger.connection, declared.kip_name)
+    return ledger.registry.type_number(ledger.connection, declared.kip_name)
+
+
+class Definitions:
+    """Writes the definitions of one catalog."""
+
+    def __init__(self, tx: Transaction, catalog: Catalog) -> None:
+        self._tx: Final = tx
+        self._nodes: Final = catalog.nodes
+
+    def write(
+        self,
+        declared: SchemaType,
+        dropped: Iterable[Mapping[str, Any]] = (),
+        base: Concept | None = None,
+    ) -> None:
+        """Make the definition say what is declared; one that is new keeps what `base` says.
+
+        Raises:
+            ResourceExhausted: the declaration is too large to be stored.
+        """
+        found = existing(self._tx, declared)
+        wanted = attributes_of(declared, self._nodes, dropped, _adopted(found or base))
+        try:
+            self._write(declared, found, base, wanted)
+        except ResourceExhausted as error:
+            error.message = f"The declaration of {declared.name} cannot be stored: {error.message}"
+            error.hint = "Declare fewer properties, or shorter descriptions."
+            raise
+
+    def _write(
+        self,
+        declared: SchemaType,
+        found: Concept | None,
+        base: Concept | None,
+        wanted: dict[str, Any],
+    ) -> None:
+        if found is None:
+            kept = {} if base is None else base.attributes
+            kept = {key: kept[key] for key in kept if key not in (*_owned(kept), PG_DROPPED)}
+            metadata = {} if base is None else base.metadata
+            metadata = {key: metadata[key] for key in metadata if not key.startswith("_")}
+            self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
+            return
+        said = found.attributes
+        self._tx.update(
+            found,
+            attributes={key: wanted[key] for key in wanted if wanted[key] != said.get(key)},
+            drop_attributes=[
+                key for key in (*_owned(said), PG_DROPPED) if key in said and key not in wanted
+            ],
+        )
+
+    def rename(self, before: SchemaType, after: SchemaType) -> None:
+        """Give a type another name in KIP: a new definition in the place of the old one.
+
+        Instances are still to be moved; `retire` then removes the old definition.
+        """
+        old = existing(self._tx, before)
+        if old is None:
+            return
+        self.write(after, base=old)
+        new = existing(self._tx, after)
+        if new is None:
+            return
+        reader = self._tx.ledger.reader
+        for number in reader.touching(old.number):
+            link = reader.proposition(number)
+            if link is None:
+                continue
+            subject = new.id if link.subject == old.id else link.subject
+            object_ = new.id if link.object == old.id else link.object
+            # What the new definition is linked to already goes with the old one.
+            if self._tx.get_edge(subject, link.predicate, object_) is None:
+                self._tx.relink(link, subject=subject, object_=object_)
+
+    def retire(self, declared: SchemaType, *, reason: str, remember: bool) -> None:
+        """Remove a definition. One that is remembered can be restored.
+
+        The definition of what cannot go, the two actors, stays and is flexible again.
+        """
+        found = existing(self._tx, declared)
+        if found is None:
+            return
+        if any(type_name == found.name for type_name, _ in ACTORS):
+            self._release(found, remember=remember)
+            return
+        if not remember:
+            self._tx.update(found, drop_attributes=[PG])
+        self._tx.retire(found.id, reason=reason)
+
+    def _release(self, found: Concept, *, remember: bool) -> None:
+        said, ledger = found.attributes, self._tx.ledger
+        before = _adopted(found) or {}
+        memory = type_memory(said[PG], ledger.first_seq - 1, ledger.time_us)
+        self._tx.update(
+            found,
+            attributes={**before, PG_DROPPED: memory} if remember else before,
+            drop_attributes=[key for key in _owned(said) if key in said and key not in before],
+        )
+
+    def follow(self, renamed: Mapping[str, str]) -> None:
+        """Let flexible predicates that name a renamed type among their ends name it anew."""
+        if not renamed:
+            return
+        ledger = self._tx.ledger
+        number = ledger.registry.type_number(ledger.connection, PROPOSITION_TYPE)
+        found = instances.numbers(ledger.connection, "concept", number)
+        for chunk in instances.chunks(ledger.connection, "concept", found):
+            for each in chunk:
+                said = each.attributes
+                changed = {
+                    key: [renamed.get(name, name) for name in said[key]]
+                    for key in _ENDS
+                    if PG not in said
+                    and isinstance(said.get(key), list)
+                    and any(isinstance(name, str) and name in renamed for name in said[key])
+                }
+                if changed:
+                    self._tx.update(ledger.reader.outer_id(each.number), attributes=changed)
+
+
+def _adopted(definition: Concept | None) -> dict[str, Any] | None:
+    """What a definition said, before any schema did, under names that are a schema's now."""
+    said = {} if definition is None else definition.attributes
+    if declaration(said) is not None:
+        adopted: dict[str, Any] | None = said[PG].get("adopted")
+        return adopted
+    return {key: said[key] for key in OWNED if key in said and key != PG} or None
+
+
+def _owned(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """The attributes of a definition that the schema in force wrote."""
+    declared = declaration(said)
+    if declared is not None and stated_description(declared):
+        return (*OWNED, DESCRIPTION)
+    return OWNED

@@ -1,0 +1,249 @@
+"""Hidden types and properties: listing them, declaring them again, letting them go.
+
+A definition remembers what was hidden: a live one its properties, the tombstone of one its whole
+type. `discard` removes that memory and nothing else. The data of what is hidden stays in history,
+where it was from the moment of hiding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from mycel.engine.schema_guard import APPLYING
+from mycel.errors import InvalidValueType, NotFound, SchemaError, did_you_mean
+from mycel.migration import schema_in_force
+from mycel.migration.consent import place_in_store
+from mycel.migration.definition_writer import existing, place_of
+from mycel.migration.lock import schema_apply_lock
+from mycel.migration.row_rewrite import DROPPED
+from mycel.model import times
+from mycel.model.names import kind_of
+from mycel.schema import load
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.formatter import format_declared
+from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, TypeKind
+from mycel.schema.steps import entity
+from mycel.schema.stored_declaration import PG, PG_DROPPED
+from mycel.store.database import Store
+from mycel.store.query import history, instances
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
+
+MESSAGE: Final = "schema discard"
+"""The beginning of the message of a transaction that discards; the names follow."""
+
+
+class Hidden(NamedTuple):
+    """A type or a property that is hidden."""
+
+    kind: TypeKind
+    type_name: str
+    property_name: str | None
+    """None for a whole type."""
+    declaration: str
+    """Its declaration in the schema language."""
+    rows: int
+    """Instances of a hidden type; of a property, those whose value is hidden."""
+    seq: int
+    """The position of the journal at which it was last seen."""
+    time_us: int
+    """When it was hidden."""
+
+    @property
+    def name(self) -> str:
+        """The name that `restore` and `discard` take: `Team`, or `Person.city`."""
+        return entity(self.kind, self.type_name, self.property_name).partition(":")[2]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry for JSON."""
+        return {
+            "name": self.name,
+            "kind": self.kind if self.property_name is None else "property",
+            "declaration": self.declaration,
+            "rows": self.rows,
+            "seq": self.seq,
+            "time": times.to_text(self.time_us),
+        }
+
+
+def listed(reader: Reader) -> list[Hidden]:
+    """Everything that is hidden, what was hidden first coming first."""
+    catalog = schema_in_force.read(reader.connection, dropped=True)
+    found = [_hidden(reader, catalog, each) for each in catalog.dropped]
+    return sorted(found, key=lambda each: (each.seq, each.name))
+
+
+def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
+    owner, was = _owner(catalog, dropped), dropped.property
+    time_us = history.time_after(reader.connection, dropped.seq)
+    rows = 0
+    if not isinstance(owner, Interface):
+        connection, (table, number) = reader.connection, place_in_store(reader, owner)
+        if was is None:
+            rows = instances.count_retired(connection, table, number, time_us, DROPPED)
+        else:
+            rows = instances.count_hidden(
+                connection,
+                table,
+                number,
+                (dropped.attribute, was.name),
+                dropped.seq,
+                besides=DROPPED,
+            )
+    declaration = format_declared(owner) if was is None else f"{was.name}: {was.type}"
+    name = None if was is None else was.name
+    return Hidden(dropped.kind, owner.name, name, declaration, rows, dropped.seq, time_us)
+
+
+def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
+    """The hidden type, or the type that a hidden property belongs to, live or hidden itself."""
+    if dropped.declared is not None:
+        return dropped.declared
+    hidden = (each.declared for each in catalog.dropped if each.declared is not None)
+    named = (each for each in (*catalog.types, *hidden) if each.name == dropped.type_name)
+    return next(named)
+
+
+# Declaring it again.
+
+
+def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
+    """The schema in force, with hidden types and properties declared as they were.
+
+    Raises:
+        NotFound: nothing of this name is hidden.
+        SchemaError: something that it needs is not declared.
+    """
+    catalog = schema_in_force.read(reader.connection, dropped=True)
+    chosen = _chosen(catalog.dropped, names)
+    for each in chosen:
+        if each.declared is not None:
+            catalog = _with_type(catalog, each.declared)
+    # Of several properties that had one name, the last one is declared again.
+    properties = {
+        (each.kind, each.type_name, each.property.name): each
+        for each in chosen
+        if each.property is not None
+    }
+    for each in properties.values():
+        catalog = _with_property(catalog, each)
+    try:
+        return load(catalog.format())
+    except SchemaError as error:
+        problem = error.message.splitlines()[0].partition(": ")[2]
+        raise SchemaError(
+            f"What is hidden cannot be declared as it was. {problem}",
+            hint="Restore what it needs as well, by naming it too; or declare it in a schema as it"
+            " should be now.",
+        ) from None
+
+
+def _with_type(catalog: Catalog, declared: SchemaType) -> Catalog:
+    match declared:
+        case Interface():
+            return replace(catalog, interfaces={**catalog.interfaces, declared.name: declared})
+        case NodeType():
+            return replace(catalog, nodes={**catalog.nodes, declared.name: declared})
+        case EdgeType():
+            return replace(catalog, edges={**catalog.edges, declared.name: declared})
+
+
+def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
+    owner, was = catalog.type(dropped.type_name), dropped.property
+    if owner is None or was is None:
+        raise NotFound(
+            f"{dropped.type_name} is hidden itself.",
+            hint=f"Restore {dropped.type_name} as well, by naming it too.",
+        )
+    if any(each.name == was.name for each in owner.properties):
+        raise SchemaError(
+            f"{owner.name}.{was.name} is declared already, and these values do not fit it.",
+            hint=f"They come back when it is declared with a type that holds them: {was.type}.",
+        )
+    own = replace(was, inherited_from=None)
+    return _with_type(catalog, replace(owner, properties=(*owner.properties, own)))
+
+
+# Letting it go.
+
+
+def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
+    """Remove the memory of what is hidden, as one transaction.
+
+    Raises:
+        NotFound: nothing of this name is hidden.
+        SchemaApplyInProgress: somebody else applies a schema.
+    """
+    with schema_apply_lock(store.location.path):
+        with store.reading() as reader:
+            catalog = schema_in_force.read(reader.connection, dropped=True)
+            chosen = _chosen(catalog.dropped, names)
+            gone = [_hidden(reader, catalog, each) for each in chosen]
+        with store.transaction(actor=actor, message=f"{MESSAGE} {', '.join(names)}") as tx:
+            tx.memo[APPLYING] = True
+            for each in chosen:
+                if each.declared is not None:
+                    _forget_type(tx, each.declared)
+            for each in chosen:
+                if each.property is not None:
+                    _forget_property(tx, _owner(catalog, each), each)
+    return gone
+
+
+def _forget_type(tx: Transaction, declared: SchemaType) -> None:
+    """Let the definition of a hidden type remember nothing."""
+    found = existing(tx, declared)
+    if found is not None:
+        tx.update(found, drop_attributes=[PG_DROPPED])
+        return
+    left = tx.get_concept(*place_of(declared), tombstoned=True)
+    if left is not None:
+        kept = {key: value for key, value in left.attributes.items() if key != PG}
+        tx.retire(tx.put_concept(*place_of(declared), kept), reason=DROPPED)
+
+
+def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> None:
+    """Let the definition of a type forget a property that is hidden."""
+    found = existing(tx, owner)
+    if found is None or PG not in found.attributes:
+        raise NotFound(
+            f"{owner.name} is hidden itself.",
+            hint=f"Restore {owner.name} first, or discard all of it.",
+        )
+    said = dict(found.attributes[PG])
+    entries = [each for each in said.pop("dropped", ()) if not _is_entry(each, dropped)]
+    tx.update(found, attributes={PG: said | ({"dropped": entries} if entries else {})})
+
+
+def _is_entry(entry: Mapping[str, Any], dropped: Dropped) -> bool:
+    was, said = dropped.property, entry["property"]
+    return was is not None and (said["prop_id"], entry["seq"]) == (was.prop_id, dropped.seq)
+
+
+# Names.
+
+
+def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
+    """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`.
+
+    Raises:
+        NotFound: nothing of this name is hidden.
+    """
+    known: dict[str, list[Dropped]] = {}
+    for each in dropped:
+        property_name = None if each.property is None else each.property.name
+        full = entity(each.kind, each.type_name, property_name)
+        for name in (full, full.partition(":")[2]):
+            known.setdefault(name, []).append(each)
+    chosen: list[Dropped] = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidValueType(f"What is hidden has a name, not {kind_of(name)}.")
+        if name not in known:
+            close = did_you_mean(name, list(known))
+            listing = "`mycel schema hidden` lists what is; a property is Type.property."
+            raise NotFound(f"Nothing called {name!r} is hidden.", hint=f"{close} {listing}".strip())
+        chosen += (each for each in known[name] if each not in chosen)
+    return chosen

@@ -1,0 +1,147 @@
+"""Bringing back what was dropped softly: the instances of a type, and the links that went along.
+
+Dropping a type retires its instances in one transaction. Nothing else remembers them: what there is
+to bring back are the tombstones with its time and its reason. An instance whose name was taken
+since stays gone, and so does a link one end of which was removed, even if it is there again.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from mycel.migration.definition_writer import number_of, place_of
+from mycel.migration.row_rewrite import DROPPED
+from mycel.migration.schema_in_force import identity_of
+from mycel.model.elements import Concept
+from mycel.model.values import parse_object
+from mycel.schema.model import EdgeType, NodeType, SchemaType
+from mycel.schema.stored_declaration import remembered
+from mycel.store.query import history, instances
+from mycel.store.query.instances import Instance
+from mycel.store.write.transaction import Transaction
+
+
+class Drop(NamedTuple):
+    """When a type was dropped."""
+
+    seq: int
+    """The position of the journal before."""
+    time_us: int
+
+
+class Restored(NamedTuple):
+    """A type that comes back: what is left of its definition, and when it was dropped."""
+
+    declared: SchemaType
+    left: Concept
+    drop: Drop
+
+
+def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
+    """The remains of the definition of a hidden type.
+
+    That is its tombstone, or a definition that had to stay.
+    """
+    found = tx.get_concept(*place_of(declared), tombstoned=True)
+    if found is None:
+        return None
+    if found.tombstoned:
+        seq = history.seq_before(tx.ledger.connection, found.seq)
+        return Restored(declared, found, Drop(seq, found.tombstoned_us or 0))
+    memory = remembered(found.attributes)
+    if memory is None:
+        return None
+    return Restored(declared, found, Drop(memory.seq, memory.time_us))
+
+
+def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
+    """Revive the instances of types whose definitions are there again: how many, by identity.
+
+    Concepts come first, then links between concepts, then links about links. What the definitions
+    were linked to comes back with them.
+    """
+    drops: dict[Drop, list[Restored]] = {}
+    for each in restored:
+        drops.setdefault(each.drop, []).append(each)
+    counts: dict[str, int] = {}
+    for drop, types in drops.items():
+        nodes = {number_of(tx, each.declared): each for each in types if _is(each, NodeType)}
+        edges = {number_of(tx, each.declared): each for each in types if _is(each, EdgeType)}
+        concepts = _revive_concepts(tx, drop, set(nodes))
+        revived = {each.left.number for each in types}.union(concepts)
+        links = _revive_links(tx, drop, revived, set(edges))
+        for found, kinds in ((concepts, nodes), (links, edges)):
+            numbers = Counter(found.values())
+            counts |= {identity_of(each.declared): numbers[kind] for kind, each in kinds.items()}
+    return counts
+
+
+def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
+    return isinstance(each.declared, kind)
+
+
+def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, int]:
+    """The concepts that came back, each with its type."""
+    ledger = tx.ledger
+    revived: dict[int, int] = {}
+    gone = instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED)
+    for chunk in instances.tombstones(ledger.connection, "concept", gone):
+        for each in chunk:
+            if each.kind in types:
+                type_name = ledger.registry.types.name(ledger.connection, each.kind)
+                tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
+                revived[each.number] = each.kind
+    return revived
+
+
+def _revive_links(
+    tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]
+) -> dict[int, int]:
+    """Revive links of restored predicates, and those on what was revived, ends before links.
+
+    The result is each of them with its predicate.
+    """
+    links: dict[int, int] = {}
+    ledger = tx.ledger
+    names = ledger.registry.predicates
+    defined = set(ledger.defined(names).values())
+    waiting = instances.retired_at(ledger.connection, "proposition", drop.time_us, DROPPED)
+    while waiting:
+        later = array("q")
+        for chunk in instances.tombstones(ledger.connection, "proposition", waiting):
+            ends_of_all = (end for each in chunk for end in (each.subject, each.object))
+            others = instances.removed_since(
+                ledger.connection, ends_of_all, drop.seq, besides=DROPPED
+            )
+            for each in chunk:
+                ends = each.subject, each.object
+                is_meant = each.kind in predicates or (
+                    each.kind in defined and not revived.isdisjoint(ends)
+                )
+                if is_meant and all(
+                    number not in others and ledger.find_key(number) is not None for number in ends
+                ):
+                    _revive_link(tx, each, names.name(ledger.connection, each.kind))
+                    revived.add(each.number)
+                    links[each.number] = each.kind
+                else:
+                    later.append(each.number)
+        if len(later) == len(waiting):
+            break
+        waiting = later
+    return links
+
+
+def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
+    subject, object_ = map(tx.ledger.reader.outer_id, (each.subject, each.object))
+    metadata = _own_metadata(each)
+    tx.put_proposition(subject, predicate, object_, each.attributes, metadata, weight=each.weight)
+
+
+def _own_metadata(each: Instance) -> dict[str, object]:
+    """Metadata without what the engine itself keeps, which callers may not write."""
+    metadata = parse_object(each.metadata_json)
+    return {key: metadata[key] for key in metadata if not key.startswith("_")}

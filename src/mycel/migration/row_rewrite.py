@@ -1,0 +1,290 @@
+"""Taking the rows of one type along when its declaration changes.
+
+Types and properties are matched by the ids that survive renames, so the two declarations alone say
+what has to happen to a row: which attributes are called otherwise, which go, which come back or get
+a default, and whether it is named by another key. Every row is read once and written at most once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mycel.engine.protection_guard import ACTORS
+from mycel.engine.schema_guard import shown_element
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.migration.data_violations import Findings
+from mycel.model.names import check_name
+from mycel.model.values import JsonObject, parse_object
+from mycel.schema.model import InstanceType, NodeType
+from mycel.schema.property_values import parse_default
+from mycel.schema.row_rules import RowRules, row_rules
+from mycel.schema.stored_declaration import HiddenProperty
+from mycel.store.query import instances
+from mycel.store.query.instances import Instance, Table
+from mycel.store.write.transaction import Transaction
+
+DROPPED: Final = "dropped by a schema"
+"""Why instances are gone whose type is no longer declared."""
+_ASIDE: Final = "__renamed__"
+"""The prefix of the interim name of a row, while another row still has its new name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The changes to the rows of one type."""
+
+    declared: InstanceType
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Attributes that are called otherwise from now on."""
+    dropped: frozenset[str] = frozenset()
+    restored: Mapping[str, Sequence[HiddenProperty]] = field(default_factory=dict)
+    """Attributes that come back, each with the hidden properties whose values it gets, the newest
+    first."""
+    filled: dict[str, Any] = field(default_factory=dict)
+    """Values for rows that have none."""
+    adopts: bool = False
+    """True if the rows were written without a schema."""
+    rekeys: bool = False
+    """True if rows are named by another key than before."""
+    is_checked: bool = False
+    """True if rows may break the declaration although nothing of the above happens."""
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(
+            self.renamed
+            or self.dropped
+            or self.restored
+            or self.filled
+            or self.adopts
+            or self.rekeys
+            or self.is_checked
+        )
+
+
+def rewrite_of(
+    before: InstanceType | None,
+    after: InstanceType,
+    *,
+    restored: Mapping[str, Sequence[HiddenProperty]],
+    is_checked: bool,
+    adopts: bool,
+) -> Rewrite:
+    """The changes to rows when one declaration takes the place of another."""
+    if before is None:
+        return Rewrite(after, adopts=adopts, rekeys=adopts and bool(_key(after)))
+    old = {each.prop_id: each for each in before.properties}
+    new = {each.prop_id: each for each in after.properties}
+    kept = old.keys() & new.keys()
+    renamed = {old[each].name: new[each].name for each in kept if old[each].name != new[each].name}
+    filled = {
+        each.name: parse_default(each)
+        for prop_id, each in new.items()
+        if each.default is not None
+        and (prop_id not in old or (each.is_required and not old[prop_id].is_required))
+    }
+    key = [renamed.get(name, name) for name in _key(before)]
+    # Rows of an open type may have had anything under the name of a property that is new.
+    is_met = before.is_open and not new.keys() <= old.keys()
+    return Rewrite(
+        after,
+        renamed,
+        frozenset(old[each].name for each in old.keys() - new.keys()),
+        restored,
+        filled,
+        adopts,
+        list(_key(after)) != key,
+        is_checked or is_met,
+    )
+
+
+def _key(declared: InstanceType) -> tuple[str, ...]:
+    return declared.key if isinstance(declared, NodeType) else ()
+
+
+@dataclass(slots=True)
+class Counts:
+    """Numbers of rows that a rewrite touched, by attribute."""
+
+    removed: Counter[str] = field(default_factory=Counter)
+    restored: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    """Rows whose hidden values do not fit."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """The first of these rows, and why its value does not fit."""
+    superseded: set[str] = field(default_factory=set)
+    """Attributes of which a row has another value than one that is hidden."""
+
+
+def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> Counts:
+    """Rewrite every row of a type; those that do not fit are noted and left as they are."""
+    table: Table = "concept" if isinstance(rewrite.declared, NodeType) else "proposition"
+    run_ = _Run(tx, rewrite, table, findings)
+    connection = tx.ledger.connection
+    for chunk in instances.chunks(connection, table, instances.numbers(connection, table, number)):
+        run_.take(chunk)
+    if not findings:  # Otherwise names may still be those of rows that do not fit.
+        run_.rename()
+    return run_.counts
+
+
+_Past = Mapping[str, Sequence[tuple[HiddenProperty, Mapping[int, str]]]]
+"""For each attribute that comes back, its hidden properties and the attributes of rows then."""
+
+
+class _Run:
+    """One pass over the rows of a type."""
+
+    def __init__(self, tx: Transaction, rewrite: Rewrite, table: Table, findings: Findings) -> None:
+        self._tx: Final = tx
+        self._rewrite: Final = rewrite
+        self._table: Final[Table] = table
+        self._findings: Final = findings
+        self._rules: Final[RowRules] = row_rules(rewrite.declared)
+        self._prop_ids: Final = {each.name: each.prop_id for each in rewrite.declared.properties}
+        self.counts: Final = Counts()
+        self._names: Final[dict[int, str]] = {}
+        """Rows that get another name."""
+        self._finals: Final[dict[str, int]] = {}
+        """Who has which name in the end, if names change at all."""
+
+    def take(self, chunk: list[Instance]) -> None:
+        past = self._past(chunk)
+        for row in chunk:
+            if (self._rewrite.declared.kip_name, row.name) in ACTORS:
+                continue
+            try:
+                self._row(row, past)
+            except MycelError as error:
+                self._note(row.number, error)
+
+    def _past(self, chunk: list[Instance]) -> _Past:
+        numbers = [row.number for row in chunk]
+        connection, table = self._tx.ledger.connection, self._table
+        return {
+            name: [
+                (
+                    each,
+                    instances.attributes_at(connection, table, numbers, each.seq, besides=DROPPED),
+                )
+                for each in hidden
+            ]
+            for name, hidden in self._rewrite.restored.items()
+        }
+
+    def _row(self, row: Instance, past: _Past) -> None:
+        before = row.attributes
+        after = self._changed(before)
+        self._restore(row, after, past)
+        for key, value in self._rewrite.filled.items():
+            if after.get(key) is None:
+                after[key] = value
+        name = row.name if isinstance(self._rewrite.declared, NodeType) else None
+        if self._rewrite.rekeys and self._says_key(after):
+            name = None  # The row is to be named by what it says, not the other way round.
+        after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
+        missing = self._rules.missing(after)
+        if missing:
+            listed = ", ".join(f"{self._rewrite.declared.name}.{each}" for each in missing)
+            raise ConstraintViolation(
+                f"{listed} {'is' if len(missing) == 1 else 'are'} required",
+                data={"property": missing[0], "value": None, "constraint": "required"},
+            )
+        given = {key: after[key] for key in after if key not in before or after[key] != before[key]}
+        gone = [key for key in before if key not in after]
+        if given or gone:
+            outer = self._tx.ledger.reader.outer_id(row.number)
+            self._tx.update(outer, attributes=given, drop_attributes=gone)
+        if self._rewrite.rekeys:
+            self._named(row, after)
+
+    def _says_key(self, attributes: JsonObject) -> bool:
+        return all(attributes.get(each) is not None for each in _key(self._rewrite.declared))
+
+    def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
+        """Give a row its hidden values back, as far as they fit.
+
+        Raises:
+            MycelError: one does not fit, and the row cannot do without it.
+        """
+        for key, versions in past.items():
+            found = [
+                (hidden.declared.prop_id, value)
+                for hidden, texts in versions
+                if row.number in texts
+                and (value := parse_object(texts[row.number]).get(hidden.attribute)) is not None
+            ]
+            is_there = after.get(key) is not None
+            own = self._prop_ids[key] if is_there or not found else found[0][0]
+            if any(prop_id != own for prop_id, _ in found):
+                self.counts.superseded.add(key)
+            if is_there or not found:
+                continue
+            value = found[0][1]
+            try:
+                made = self._rules.value(key, value)
+            except MycelError as error:
+                if key in self._rules.missing(self._rewrite.filled | after):
+                    raise
+                self.counts.left[key] += 1
+                if key not in self.counts.reasons:
+                    shown = shown_element(self._tx, row.number)
+                    self.counts.reasons[key] = f"{shown}: {error.message}"
+                continue
+            after[key] = made
+            self.counts.restored[key] += 1
+
+    def _changed(self, before: JsonObject) -> JsonObject:
+        rewrite = self._rewrite
+        after: JsonObject = {}
+        for key, value in before.items():
+            if key in rewrite.dropped:
+                self.counts.removed[key] += value is not None
+                continue
+            new = rewrite.renamed.get(key, key)
+            if new != key and new in before and new not in rewrite.renamed:
+                raise ConstraintViolation(
+                    f"it has an attribute {new!r} already", data={"property": new}
+                )
+            after[new] = value
+        return after
+
+    def rename(self) -> None:
+        """Name rows by their keys.
+
+        No two get the same name, but one may get the name that another is about to give up. Those
+        step aside first.
+        """
+        outer = self._tx.ledger.reader.outer_id
+        type_name = self._rewrite.declared.kip_name
+        waiting = {
+            number: name
+            for number, name in self._names.items()
+            if self._tx.get_concept(type_name, name) is not None
+        }
+        free = {each: name for each, name in self._names.items() if each not in waiting}
+        aside = {number: f"{_ASIDE}{number}" for number in waiting}
+        for names in (free, aside, waiting):
+            self._tx.move_concepts((outer(each), None, name) for each, name in names.items())
+
+    def _named(self, row: Instance, after: JsonObject) -> None:
+        """Note the name that a row has in the end."""
+        name = check_name(self._rules.name(after) or row.name)
+        holder = self._finals.setdefault(name, row.number)
+        if holder != row.number:
+            key = ", ".join(_key(self._rewrite.declared))
+            both = (shown_element(self._tx, each) for each in (holder, row.number))
+            raise ConstraintViolation(
+                f"@key violation on {self._rewrite.declared.name}.({key}): value {name!r}"
+                f" held by {' and '.join(both)}",
+                data={"property": _key(self._rewrite.declared)[0], "value": name}
+                | {"constraint": f"@key({key})"},
+            )
+        if name != row.name:
+            self._names[row.number] = name
+
+    def _note(self, number: int, error: MycelError) -> None:
+        self._findings.add(self._tx, self._rewrite.declared, error, number)

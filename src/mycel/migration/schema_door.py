@@ -1,0 +1,220 @@
+"""`db.schema`: the schema of a graph, as callers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from mycel.errors import InvalidValueType
+from mycel.migration import apply, hidden_data, inference, schema_in_force
+from mycel.migration.apply import MESSAGE, ApplyResult
+from mycel.migration.consent import Consent
+from mycel.migration.hidden_data import Hidden
+from mycel.model import times
+from mycel.model.names import kind_of
+from mycel.schema import load
+from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.model import SchemaType, kind_of_type
+from mycel.schema.planner import Plan, plan
+from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
+from mycel.store.database import Store
+from mycel.store.file.rows import every
+from mycel.store.log.journal import Head
+from mycel.store.query import history
+from mycel.store.query.history import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """One schema that was applied."""
+
+    seq: int
+    time_us: int
+    actor: str
+    ir_hash: str
+    steps: tuple[dict[str, Any], ...]
+    """What it changed."""
+
+    @property
+    def time(self) -> datetime:
+        return times.to_datetime(self.time_us)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The version for JSON."""
+        return {
+            "seq": self.seq,
+            "time": times.to_text(self.time_us),
+            "actor": self.actor,
+            "ir_hash": self.ir_hash,
+            "steps": list(self.steps),
+        }
+
+
+class Schema:
+    """The schema of one graph: what is in force, what was, and what it would take to change it."""
+
+    def __init__(self, store: Store, actor: Callable[[], str]) -> None:
+        self._store: Final = store
+        self._actor: Final = actor
+        self._known: tuple[int, Catalog] | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """The schema in force. It is empty where nobody has applied one."""
+        with self._store.reading() as reader:
+            definitions = Head.read(reader.connection).definitions
+            if self._known is None or self._known[0] != definitions:
+                self._known = definitions, schema_in_force.read(reader.connection)
+            return self._known[1]
+
+    def at(self, moment: Moment) -> Catalog:
+        """The schema that was in force: after entry `seq`, or at a time."""
+        with self._store.reading() as reader:
+            seq = history.entry_at(reader.connection, moment)  # Definitions are never scrubbed.
+            return schema_in_force.read(reader.connection, moment=seq)
+
+    def plan(
+        self, desired: str | Catalog, *, check_data: bool = True, allow_data_loss: bool = False
+    ) -> Plan:
+        """What applying a schema would do, and whether it can be done.
+
+        Where it depends on the data whether a change is supported, the data is looked at, and rows
+        that go or come back are counted, unless the graph is open for reading only or `check_data`
+        says otherwise. With `allow_data_loss`, what goes is dropped instead of hidden.
+
+        Raises:
+            SchemaError: the text is no schema.
+        """
+        wanted, consent = _catalog(desired), Consent(data_loss=allow_data_loss)
+        planned = apply.plan_for(self._store, wanted, consent)
+        is_all = not planned.plan.supported or not planned.plan.changes
+        if is_all or not check_data or self._store.location.readonly:
+            return planned.plan
+        actor = self._actor()
+        return apply.rehearse(self._store, wanted, planned, actor=actor, consent=consent)
+
+    def apply(
+        self,
+        desired: str | Catalog,
+        *,
+        allow_removals: bool = False,
+        allow_data_loss: bool = False,
+        actor: str | None = None,
+    ) -> ApplyResult:
+        """Put a schema in force: definitions, data and indexes, as one transaction.
+
+        Types that are no longer declared go only with `allow_removals`. What goes is hidden and can
+        be restored by declaring it again; with `allow_data_loss` it cannot. If the plan is not
+        supported, or the data does not satisfy the schema, nothing changes, and the result says
+        why.
+
+        Raises:
+            SchemaError: the text is no schema, or it leaves out types without `allow_removals`.
+            SchemaApplyInProgress: somebody else is applying one.
+        """
+        return apply.apply(
+            self._store,
+            _catalog(desired),
+            actor=self._actor() if actor is None else actor,
+            consent=Consent(allow_removals, allow_data_loss),
+        )
+
+    def hidden(self) -> list[Hidden]:
+        """Types and properties that are hidden and can be restored, in the order of hiding."""
+        with self._store.reading() as reader:
+            return hidden_data.listed(reader)
+
+    def restore(self, *names: str, actor: str | None = None) -> ApplyResult:
+        """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
+
+        Their data comes back, as if the schema in force had been applied with them.
+
+        Raises:
+            NotFound: nothing of this name is hidden.
+            SchemaError: something that it needs is not declared, such as the ends of an edge.
+        """
+        with self._store.reading() as reader:
+            desired = hidden_data.with_restored(reader, names)
+        who = self._actor() if actor is None else actor
+        return apply.apply(self._store, desired, actor=who, consent=Consent())
+
+    def discard(self, *names: str, actor: str | None = None) -> list[Hidden]:
+        """Let hidden types and properties go: they can no longer be restored.
+
+        Declared again, they are new and empty. Earlier states still show their data; `scrub`
+        removes it from there.
+
+        Raises:
+            NotFound: nothing of this name is hidden.
+            SchemaApplyInProgress: somebody else is applying a schema.
+        """
+        who = self._actor() if actor is None else actor
+        return hidden_data.discard(self._store, names, actor=who)
+
+    def history(self) -> list[SchemaVersion]:
+        """Every schema that was applied, oldest first."""
+        with self._store.reading() as reader:
+            rows = every(
+                reader.connection,
+                "SELECT t.seq, t.time, a.name, t.message FROM tx t JOIN actor a ON a.id = t.actor"
+                f" WHERE t.message >= '{MESSAGE} ' AND t.message < '{MESSAGE}!' ORDER BY t.seq",
+            )
+            before, versions = Catalog(), []
+            for seq, time_us, actor, message in rows:
+                after = schema_in_force.read(reader.connection, moment=seq, dropped=True)
+                ir_hash = message.removeprefix(MESSAGE).strip()
+                steps = _steps_between(before, after)
+                if ir_hash != after.ir_hash or not steps:
+                    continue  # Anybody may write such a message: no schema was applied here.
+                versions.append(SchemaVersion(seq, time_us, actor, ir_hash, steps))
+                before = after
+            return versions
+
+    def infer(self, types: Collection[str] | None = None) -> str:
+        """A schema for types and predicates that grew without one, as text.
+
+        It declares what all their instances have in common, so that it can be applied as it is.
+        What cannot be declared stands in comments.
+        """
+        with self._store.reading() as reader:
+            return inference.infer(reader, types)
+
+
+def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
+    """The steps that led from one schema to the next. What is not remembered was dropped."""
+    remembered = {_hidden_place(each) for each in after.dropped}
+    changes = plan(
+        before, schema_in_force.with_renames(before, after), is_empty=lambda _: True
+    ).changes
+
+    def as_it_was(step: Step) -> Step:
+        match step:
+            case HideType(gone) if _place(gone) not in remembered:
+                return DropType(gone)
+            case HideProperty(owner, gone) if _place(owner, gone.name) not in remembered:
+                return DropProperty(owner, gone)
+            case _:
+                return step
+
+    return tuple(as_it_was(each).to_dict() for each in changes)
+
+
+def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:
+    return kind_of_type(declared), declared.name, property_name
+
+
+def _hidden_place(each: Dropped) -> tuple[str, str, str | None]:
+    return each.kind, each.type_name, None if each.property is None else each.property.name
+
+
+def _catalog(desired: str | Catalog) -> Catalog:
+    if isinstance(desired, str):
+        return load(desired)
+    if isinstance(desired, Catalog):
+        return desired
+    raise InvalidValueType(
+        f"A schema is a text or a catalog, not {kind_of(desired)}.",
+        hint="Read the file first: Path(name).read_text().",
+    )

@@ -1,0 +1,184 @@
+"""Times in a FILTER, spelled as properties hold them.
+
+A DateTime has one spelling in the graph, and comparing two is comparing texts. A command may spell
+the same time otherwise: without milliseconds, or with an offset. So what is compared with a
+property that a schema declares as a DateTime is brought into that spelling: here if the command
+says it, at each execution if it is a parameter. What is no time stays as it is.
+
+That takes the type of the element: its pattern names it, or it stands at the end of a link whose
+edge is declared. Of several predicates, or branches of an OPTIONAL, each has to say so. Of an
+element of any other type nothing is known, and texts are texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+
+from mycel.ir import query as ir
+from mycel.ir.facts import atom_variables
+from mycel.plan.catalog import Catalog
+
+Times = frozenset[tuple[str, bool]]
+"""Properties that are times, by name; and whether each is a list of them."""
+Known = Mapping[ir.Variable, Times]
+
+_NONE: Final[Times] = frozenset()
+
+
+def spell_moments(query: ir.Query, catalog: Catalog) -> ir.Query:
+    """The query with times spelled as the properties that they are compared with."""
+    spelling = _Spelling(catalog)
+    return replace(query, branches=tuple(spelling.block(each, {}) for each in query.branches))
+
+
+class _Spelling:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog: Final = catalog
+
+    def block(self, block: ir.Block, around: Known) -> ir.Block:
+        if not block.conditions and not block.attempts:
+            return block
+        known = {} if block.independent else dict(around)
+        for variable, times in self._of_atoms(block).items():
+            known[variable] = known.get(variable, _NONE) | times
+        bound = _bound(block) if block.independent else _bound(block) | block.sees
+        attempts = []
+        for attempt in block.attempts:
+            spelled = tuple(self.block(each, known) for each in attempt.branches)
+            attempts.append(ir.Attempt(spelled))
+            known |= self._of_attempt(attempt, bound)
+            bound |= _given(attempt)
+        conditions = tuple(self._condition(each, known) for each in block.conditions)
+        return replace(block, attempts=tuple(attempts), conditions=conditions)
+
+    # What is known.
+
+    def _of_block(self, block: ir.Block) -> Known:
+        """The times of what a block binds."""
+        known, bound = self._of_atoms(block), _bound(block)
+        for attempt in block.attempts:
+            known |= self._of_attempt(attempt, bound)
+            bound |= _given(attempt)
+        return known
+
+    def _of_attempt(self, attempt: ir.Attempt, bound: frozenset[ir.Variable]) -> Known:
+        """The times of what an OPTIONAL binds; of what was bound before, it says nothing."""
+        told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
+        return {
+            name: _common(known.get(name, _NONE) for binds, known in told if name in binds)
+            for name in _given(attempt) - bound
+        }
+
+    def _of_atoms(self, block: ir.Block) -> dict[ir.Variable, Times]:
+        found: dict[ir.Variable, Times] = {}
+        for variable, times in self._said(block):
+            found[variable] = found.get(variable, _NONE) | times
+        return found
+
+    def _said(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Times]]:
+        for atom in block.atoms:
+            match atom:
+                case ir.ConceptAtom(variable, int() as type_number):
+                    yield variable, self._times(type_number, link=False)
+                case ir.LinkAtom(link, subject, object_, tuple() as predicates, _, mirrored):
+                    yield link, _common(self._times(each, link=True) for each in predicates)
+                    if not mirrored:
+                        yield from self._at_ends(subject, object_, predicates)
+                case ir.WalkAtom(subject, object_, predicate, minimum, _, False) if minimum > 0:
+                    yield from self._at_ends(subject, object_, (predicate,))
+                case _:
+                    pass
+
+    def _at_ends(
+        self, subject: ir.Variable, object_: ir.Variable, predicates: tuple[int, ...]
+    ) -> Iterator[tuple[ir.Variable, Times]]:
+        ends = [self._catalog.ends(each) for each in predicates]
+        for side, variable in enumerate((subject, object_)):
+            types = [None if each is None else each[side] for each in ends]
+            yield (
+                variable,
+                _common(_NONE if each is None else self._times(each, link=False) for each in types),
+            )
+
+    def _times(self, owner: int, *, link: bool) -> Times:
+        return frozenset(
+            (name, lists)
+            for lists in (False, True)
+            for name in self._catalog.moments(owner, link=link, lists=lists)
+        )
+
+    # What is compared.
+
+    def _condition(self, node: ir.Condition, known: Known) -> ir.Condition:
+        match node:
+            case ir.Compare(operator, ir.Field() as field, ir.Known() | ir.Given() as value):
+                return ir.Compare(operator, field, self._value(field, value, known))
+            case ir.Compare(operator, ir.Known() | ir.Given() as value, ir.Field() as field):
+                return ir.Compare(operator, self._value(field, value, known), field)
+            case ir.OneOf(ir.Field() as field, values):
+                return ir.OneOf(field, self._value(field, values, known))
+            case ir.TextTest("CONTAINS", ir.Field() as field, ir.Known() | ir.Given() as value):
+                # Of a list. A single moment is searched for a part of its text.
+                return ir.TextTest("CONTAINS", field, self._value(field, value, known, lists=True))
+            case ir.Inverse(inner):
+                return ir.Inverse(self._condition(inner, known))
+            case ir.All(conditions):
+                return ir.All(tuple(self._condition(each, known) for each in conditions))
+            case ir.AnyOf(conditions):
+                return ir.AnyOf(tuple(self._condition(each, known) for each in conditions))
+            case ir.Exists(branches):
+                return ir.Exists(tuple(self.block(each, known) for each in branches))
+            case _:
+                return node
+
+    def _value(
+        self, field: ir.Field, value: ir.Value, known: Known, *, lists: bool = False
+    ) -> ir.Value:
+        if not self._is_moment(field, known, lists=lists):
+            return value
+        match value:
+            case ir.Given(parameter, "text" as kind):
+                return ir.Given(parameter, kind, "moment")
+            case ir.Given(parameter, "texts" as kind):
+                return ir.Given(parameter, kind, "moments")
+            case ir.Known(text, "text"):
+                return ir.Known(as_moment(text), "text")
+            case ir.Known(items, "texts" | "values" as kind):
+                moments = [as_moment(each) for each in orjson.loads(items)]
+                return ir.Known(ir.canonical(moments), kind)
+            case _:
+                return value
+
+    @staticmethod
+    def _is_moment(field: ir.Field, known: Known, *, lists: bool) -> bool:
+        match field.path:
+            case ("attributes", name):
+                return (name, lists) in known.get(field.variable, _NONE)
+            case _:
+                return False
+
+
+def as_moment(value: Any) -> Any:
+    """A text as it is compared with stored moments; any other value as it is."""
+    # Imported here: few commands compare moments, and starting should be quick.
+    from mycel.schema.property_values import moment_to_compare  # noqa: PLC0415
+
+    return moment_to_compare(value) if value.__class__ is str else value
+
+
+def _common(alternatives: Iterable[Times]) -> Times:
+    """What is so in each of them."""
+    first, *others = alternatives
+    return first.intersection(*others)
+
+
+def _bound(block: ir.Block) -> frozenset[ir.Variable]:
+    return frozenset(name for atom in block.atoms for name in atom_variables(atom))
+
+
+def _given(attempt: ir.Attempt) -> frozenset[ir.Variable]:
+    return frozenset(name for branch in attempt.branches for name in branch.binds)

@@ -1,0 +1,284 @@
+"""From tree to catalog: `build` checks every rule of the language and expands interfaces.
+
+Three passes: interfaces, then nodes, which take over what their interfaces declare, then edges,
+which join nodes. So the order of declarations in a text means nothing. Errors are about the tree
+and carry its spans; whoever has the text shows them with `syntax.diagnostics`.
+
+What a node gets from its interfaces:
+
+- A property it does not declare itself is appended, in the order of `implements`, with everything
+  that stands behind it.
+- A property it does declare must have the identical type; what stands behind it in the node counts.
+- Of two interfaces with the same property, the first one's annotations count, and the constraints
+  of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from mycel.errors import SchemaError
+from mycel.schema import ast
+from mycel.schema.annotations import of_type
+from mycel.schema.catalog import Catalog
+from mycel.schema.declaration_bodies import Body, brief, close_to, collision, distinct, named, wrong
+from mycel.schema.ir import type_id
+from mycel.schema.model import (
+    Cardinality,
+    Constraint,
+    EdgeType,
+    Index,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    Unique,
+)
+
+
+def build(tree: ast.Schema) -> Catalog:
+    """The catalog of a schema.
+
+    Raises:
+        SchemaError: a rule of the language is broken.
+    """
+    _check_names(tree.declarations)
+    interfaces = {
+        each.name.text: _interface(each)
+        for each in tree.declarations
+        if isinstance(each, ast.Interface)
+    }
+    nodes = {
+        each.name.text: _node(each, interfaces)
+        for each in tree.declarations
+        if isinstance(each, ast.Node)
+    }
+    edges = {
+        each.name.text: _edge(each, nodes, interfaces)
+        for each in tree.declarations
+        if isinstance(each, ast.Edge)
+    }
+    catalog = Catalog(interfaces, nodes, edges)
+    _check_kip_names(tree.declarations, catalog)
+    _check_type_ids(tree.declarations, catalog)
+    return catalog
+
+
+# Names of types.
+
+
+def _check_names(declarations: Iterable[ast.Declaration]) -> None:
+    """No two types share a name, and no two edges one but for the case of its letters."""
+    taken: dict[str, ast.Declaration] = {}
+    edges: dict[str, str] = {}
+    for each in declarations:
+        name = each.name.text
+        if name in taken:
+            raise wrong(
+                each.name.span,
+                f"There is already {_a(taken[name])} {name}.",
+                "Every type has a name of its own; rename one of them, or remove it.",
+            )
+        taken[name] = each
+        if isinstance(each, ast.Edge):
+            other = edges.setdefault(name.casefold(), name)
+            if other != name:
+                raise wrong(
+                    each.name.span,
+                    f"The edges {other} and {name} differ only in the case of their letters.",
+                    "Names of edges are looked up without regard to case; rename one of them.",
+                )
+
+
+def _a(declared: ast.Declaration) -> str:
+    match declared:
+        case ast.Interface():
+            return "an interface"
+        case ast.Node():
+            return "a node"
+        case ast.Edge():
+            return "an edge"
+
+
+def _check_kip_names(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
+    """In KIP, too, every concept type and every predicate has a name of its own."""
+    taken: dict[tuple[bool, str], str] = {}
+    for each in declarations:
+        name = each.name.text
+        declared = catalog.type(name)
+        kip_name = name if declared is None else declared.kip_name
+        other = taken.setdefault((isinstance(each, ast.Edge), kip_name), name)
+        if other != name:
+            raise wrong(
+                each.name.span,
+                f"{other} and {name} are both called {kip_name!r} in KIP.",
+                "Change @kip, or one of the names.",
+            )
+
+
+def _check_type_ids(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
+    taken: dict[int, str] = {}
+    for each in declarations:
+        name = each.name.text
+        declared = catalog.type(name)
+        if declared is not None and taken.setdefault(declared.type_id, name) != name:
+            raise collision(name, taken[declared.type_id], each.name.span)
+
+
+# The three kinds of types.
+
+
+def _interface(declared: ast.Interface) -> Interface:
+    annotated = of_type(declared.annotations, "interface")
+    body = Body("interface", declared.name, declared.members)
+    constraints = body.constraints()
+    body.check_keys(())
+    body.check_properties(constraints)
+    return Interface(
+        declared.name.text,
+        type_id("interface", declared.name.text),
+        annotated.kept,
+        tuple(body.properties.values()),
+        constraints,
+        annotated.renamed_from,
+    )
+
+
+def _node(declared: ast.Node, interfaces: dict[str, Interface]) -> NodeType:
+    annotated = of_type(declared.annotations, "node")
+    body = Body("node", declared.name, declared.members)
+    implemented = _implemented(declared, interfaces)
+    inherited = list(_inherit(body, declared.implements, implemented))
+    constraints = body.constraints()
+    body.check_keys(inherited)
+    constraints = distinct((*constraints, *(constraint for _, constraint in inherited)))
+    body.check_properties(constraints)
+    return NodeType(
+        declared.name.text,
+        type_id("node", declared.name.text),
+        annotated.kept,
+        tuple(each.name for each in implemented),
+        tuple(body.properties.values()),
+        constraints,
+        annotated.renamed_from,
+    )
+
+
+def _edge(
+    declared: ast.Edge, nodes: dict[str, NodeType], interfaces: dict[str, Interface]
+) -> EdgeType:
+    for end in (declared.from_type, declared.to_type):
+        if end.text not in nodes:
+            raise _unknown_end(end, nodes, interfaces)
+    annotated = of_type(declared.annotations, "edge")
+    body = Body("edge", declared.name, declared.members)
+    constraints = body.constraints()
+    body.check_properties(constraints)
+    return EdgeType(
+        declared.name.text,
+        type_id("edge", declared.name.text),
+        declared.from_type.text,
+        declared.to_type.text,
+        _cardinality(declared.card),
+        annotated.kept,
+        tuple(body.properties.values()),
+        constraints,
+        annotated.renamed_from,
+    )
+
+
+def _unknown_end(
+    end: ast.Name, nodes: dict[str, NodeType], interfaces: dict[str, Interface]
+) -> SchemaError:
+    if end.text in interfaces:
+        return wrong(
+            end.span,
+            f"{end.text} is an interface; an edge joins nodes.",
+            named("Name a node that implements it", _implementing(end.text, nodes)),
+        )
+    return wrong(
+        end.span,
+        f"There is no node {end.text}.",
+        close_to(end.text, nodes) or f"Declare it: node {end.text} {{}}.",
+    )
+
+
+def _implementing(name: str, nodes: dict[str, NodeType]) -> list[str]:
+    return [each.name for each in nodes.values() if name in each.implements]
+
+
+def _cardinality(card: ast.Card | None) -> Cardinality:
+    if card is None:
+        return Cardinality()
+    if card.maximum == 0:
+        raise wrong(
+            card.span,
+            "The maximum of @card is 0: no edge could ever be.",
+            "Write at least 1, or * for any number.",
+        )
+    if card.maximum is not None and card.minimum > card.maximum:
+        raise wrong(
+            card.span,
+            f"The minimum of @card, {card.minimum}, is above the maximum, {card.maximum}.",
+            f"Write @card({card.maximum}..{card.minimum}).",
+        )
+    return Cardinality(card.minimum, card.maximum)
+
+
+# Interfaces of a node.
+
+
+def _implemented(declared: ast.Node, interfaces: dict[str, Interface]) -> list[Interface]:
+    found: dict[str, Interface] = {}
+    for name in declared.implements:
+        if name.text not in interfaces:
+            raise wrong(
+                name.span,
+                f"There is no interface {name.text}.",
+                close_to(name.text, interfaces) or f"Declare it: interface {name.text} {{}}.",
+            )
+        if name.text in found:
+            raise wrong(name.span, f"{name.text} is named twice.", "Name each interface once.")
+        found[name.text] = interfaces[name.text]
+    return list(found.values())
+
+
+def _inherit(
+    body: Body, names: Sequence[ast.Name], interfaces: Sequence[Interface]
+) -> Iterator[tuple[str, Constraint]]:
+    """Append what a node lacks; yields the constraints that come along, each with its source."""
+    for name, interface in zip(names, interfaces, strict=True):
+        added: set[str] = set()
+        for each in interface.properties:
+            present = body.properties.get(each.name)
+            if present is None:
+                number = body.prop_id(each.name, name.span)
+                body.spans[each.name, ""] = name.span
+                body.properties[each.name] = replace(
+                    each, prop_id=number, inherited_from=interface.name
+                )
+            elif present.type != each.type:
+                raise _disagreement(body, name, present, each)
+            if present is None or present.inherited_from is not None:
+                added.add(each.name)
+        for constraint in interface.constraints:
+            # Constraints of an interface stand behind one of its properties.
+            if isinstance(constraint, Key | Unique | Index) and constraint.columns[0] in added:
+                yield interface.name, constraint
+
+
+def _disagreement(body: Body, name: ast.Name, present: Property, demanded: Property) -> SchemaError:
+    there, here = brief(present.type), brief(demanded.type)
+    if present.inherited_from is None:
+        return wrong(
+            body.span(present.name),
+            f"{body.name}.{present.name} is {there}, but {name.text} demands {here}.",
+            f"Write `{present.name}: {here}`, or leave the property to the interface.",
+        )
+    return wrong(
+        name.span,
+        f"{present.inherited_from} and {name.text} disagree about {present.name}: {there} there,"
+        f" {here} here.",
+        "Give it the same type in both, or implement only one of them.",
+    )

@@ -1,0 +1,428 @@
+"""The body of a declaration: its properties and constraints, checked one by one and together.
+
+A `Body` grows while a type is built: first the properties that the type declares itself, then those
+of its interfaces. Constraints are read last, because they may name any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, NamedTuple, cast
+
+from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_mean
+from mycel.model.names import shorten
+from mycel.schema import ast
+from mycel.schema.annotations import of_property
+from mycel.schema.ir import constraint_order, fnv1a
+from mycel.schema.model import (
+    DEFAULT,
+    EMBED,
+    ENDS,
+    NUMERIC,
+    Check,
+    Constraint,
+    Index,
+    Key,
+    Property,
+    PropertyType,
+    Range,
+    Scalar,
+    TypeKind,
+    Unique,
+)
+from mycel.schema.property_values import BadValue, parse_default
+from mycel.syntax.diagnostics import located
+from mycel.syntax.regex import matcher
+from mycel.syntax.source import Span
+
+VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
+
+_COMPARED_MAX: Final = 1_000
+
+_COLUMNS: Final[dict[str, type[Key] | type[Unique] | type[Index]]] = {
+    "key": Key,
+    "unique": Unique,
+    "index": Index,
+}
+
+
+def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
+    """An error about a place in the tree."""
+    return located(SchemaError(message, hint=hint), span)
+
+
+def collision(name: str, other: str, span: Span) -> SchemaError:
+    """Two names have one number."""
+    return wrong(
+        span,
+        f"{name} and {other} have the same number: the hashes of their names collide.",
+        "This is rare and nobody's fault; rename one of them.",
+    )
+
+
+def brief(type_: PropertyType) -> str:
+    """A type in a message; an enum may be very long."""
+    return shorten(str(type_))
+
+
+def close_to(name: str, known: Iterable[str]) -> str:
+    """Which of the names was perhaps meant. Of very many, only the first are looked at."""
+    return did_you_mean(name, list(islice(known, _COMPARED_MAX)))
+
+
+def named(hint: str, names: Sequence[str]) -> str:
+    """A hint, and the names that it may mean."""
+    return f"{hint}: {', '.join(names[:5])}." if names else f"{hint}."
+
+
+class _KeySaid(NamedTuple):
+    """A key, where it stands, and the interface that brings it."""
+
+    columns: tuple[str, ...]
+    span: Span
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"({', '.join(self.columns)})" + (f" of {self.source}" if self.source else "")
+
+
+@dataclass(slots=True)
+class Body:
+    """The properties of a type, while it is built.
+
+    `spans` says where a property stands, and where an annotation of it.
+    """
+
+    kind: TypeKind
+    owner: ast.Name
+    members: Sequence[ast.Member]
+    properties: dict[str, Property] = field(default_factory=dict)
+    spans: dict[tuple[str, str], Span] = field(default_factory=dict)
+    _numbers: dict[int, str] = field(default_factory=dict)
+    _seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._seed = fnv1a(f"{self.kind}:{self.name}:")
+        for member in self.members:
+            if isinstance(member, ast.Property):
+                self._declare(member)
+
+    @property
+    def name(self) -> str:
+        return self.owner.text
+
+    def span(self, name: str, annotation: str = "") -> Span:
+        """Where an annotation of a property stands, or the property itself."""
+        return self.spans.get((name, annotation)) or self.spans[name, ""]
+
+    def prop_id(self, name: str, span: Span) -> int:
+        """The number of a new property."""
+        number = fnv1a(name, self._seed) or 1
+        if self._numbers.setdefault(number, name) != name:
+            raise collision(name, self._numbers[number], span)
+        return number
+
+    def _declare(self, declared: ast.Property) -> None:
+        name, span = declared.name.text, declared.name.span
+        if name in self.properties:
+            raise wrong(
+                span,
+                f"{self.name} has the property {name} already.",
+                "Rename one of them, or remove it.",
+            )
+        if name == "id" or (self.kind == "edge" and name in ENDS):
+            raise wrong(
+                span,
+                f"{name} is a column that every {self.kind} has already.",
+                "Choose another name for the property.",
+            )
+        annotated = of_property(declared, self.kind)
+        self.spans[name, ""] = declared.span
+        for each in declared.annotations:
+            self.spans[name, each.name] = each.span
+        self.properties[name] = Property(
+            name,
+            value_type(declared.type),
+            self.prop_id(name, span),
+            annotated.kept,
+            annotated.renamed_from,
+        )
+
+    # Constraints.
+
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The constraints in the body and behind its properties, each once, in their order."""
+        found: list[Constraint] = []
+        for member in self.members:
+            match member:
+                case ast.Property():
+                    for each in member.annotations:
+                        if each.name in _COLUMNS:
+                            column = ast.Name(member.name.text, each.span)
+                            found.append(self._columns(each.name, (column,)))
+                case ast.Columns():
+                    found.append(self._columns(member.kind, member.columns))
+                case ast.Range():
+                    found.append(self._range(member))
+                case ast.Check():
+                    found.append(self._check(member))
+        return distinct(found)
+
+    def _columns(self, kind: str, columns: Sequence[ast.Name]) -> Constraint:
+        seen: set[str] = set()
+        for column in columns:
+            if column.text in seen:
+                raise wrong(
+                    column.span, f"@{kind} names {column.text} twice.", "Name each property once."
+                )
+            seen.add(column.text)
+            if self.kind == "edge" and column.text in ENDS and kind != "key":
+                continue
+            self._check_column(kind, column, self._property(column))
+        return _COLUMNS[kind](tuple(column.text for column in columns))
+
+    def _check_column(self, kind: str, column: ast.Name, declared: Property) -> None:
+        type_, name = declared.type, f"{self.name}.{column.text}"
+        if kind == "key" and self.kind == "edge":
+            raise wrong(
+                column.span,
+                "@key is for nodes only.",
+                "Edges take @unique and @index, over their properties, `src` and `dst`.",
+            )
+        is_vector = type_.scalar == "Vector"
+        if type_.is_list or type_.scalar == "Blob" or (is_vector and kind != "index"):
+            what = "a list" if type_.is_list else f"a {type_.scalar}"
+            takes = "@index only" if is_vector else "no @key, @unique or @index"
+            raise wrong(
+                column.span, f"@{kind} cannot be on {name}, which is {what}.", f"It takes {takes}."
+            )
+        if kind == "key" and type_.is_nullable:
+            raise wrong(
+                column.span,
+                f"@key cannot be on {name}, which may be absent.",
+                f"Remove the `?` of {column.text}: a key names every instance.",
+            )
+
+    def _range(self, declared: ast.Range) -> Range:
+        property_ = self._property(declared.property)
+        if property_.type.is_list or property_.type.scalar not in NUMERIC:
+            raise wrong(
+                declared.property.span,
+                f"@range is for numbers, and {self.name}.{property_.name} is"
+                f" {brief(property_.type)}.",
+                "It takes I32, I64, U32, U64, F32 and F64.",
+            )
+        minimum, maximum = declared.minimum, declared.maximum
+        if minimum is not None and maximum is not None and minimum > maximum:
+            raise wrong(
+                declared.span,
+                f"The range {minimum}..{maximum} is empty.",
+                f"Write @range({property_.name}, {maximum}..{minimum}).",
+            )
+        return Range(property_.name, minimum, maximum)
+
+    def _check(self, declared: ast.Check) -> Check:
+        property_ = self._property(declared.property)
+        type_ = property_.type
+        if type_.is_list or type_.scalar != "String" or type_.enum_values is not None:
+            raise wrong(
+                declared.property.span,
+                f"@check is for String, and {self.name}.{property_.name} is {brief(type_)}.",
+                "An enum lists its values; numbers take @range."
+                if type_.scalar != "Blob"
+                else None,
+            )
+        try:
+            matcher(declared.pattern.text)
+        except (InvalidSyntax, ResourceExhausted) as error:
+            raise wrong(
+                declared.pattern.span,
+                error.message.replace("REGEX", "@check"),
+                error.hint,
+            ) from None
+        return Check(property_.name, declared.pattern.text)
+
+    def _property(self, column: ast.Name) -> Property:
+        found = self.properties.get(column.text)
+        if found is not None:
+            return found
+        if column.text in ENDS:
+            hint = "Only edges have `src` and `dst`."
+        elif column.text == "id":
+            hint = "The id of an instance is unique and indexed as it is."
+        else:
+            known = [*self.properties, *(ENDS if self.kind == "edge" else ())]
+            hint = close_to(column.text, known) or named("It has", known)
+        raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
+
+    def check_keys(self, inherited: Iterable[tuple[str, Constraint]]) -> None:
+        """There is one key at most, whoever declares it."""
+        said = [
+            *_keys(self.members),
+            *(
+                _KeySaid(each.columns, self.owner.span, source)
+                for source, each in inherited
+                if isinstance(each, Key)
+            ),
+        ]
+        for each in said[1:]:
+            first = said[0]
+            if each.source and each.columns == first.columns:
+                continue
+            together = ", ".join(dict.fromkeys((*first.columns, *each.columns)))
+            raise wrong(
+                each.span,
+                f"{self.name} has two keys: {first} and {each}.",
+                "A node has one @key; over several properties it is written"
+                f" @key({together}) in the body.",
+            )
+
+    # Annotations that are about other properties, or about constraints.
+
+    def check_properties(self, constraints: Sequence[Constraint]) -> None:
+        """Whether sources of embeddings are there, and defaults fit."""
+        demands: dict[str, list[Constraint]] = {}
+        for constraint in constraints:
+            match constraint:
+                case Range(name) | Check(name):
+                    demands.setdefault(name, []).append(constraint)
+                case Key(columns):
+                    for name in columns:
+                        demands.setdefault(name, []).append(constraint)
+        for each in self.properties.values():
+            for annotation in each.annotations:
+                if annotation.name == EMBED:
+                    self._check_embed(each, annotation.value or "")
+                elif annotation.name == DEFAULT:
+                    self._check_default(each, demands.get(each.name, ()))
+
+    def _check_embed(self, declared: Property, source: str) -> None:
+        found = self.properties.get(source)
+        is_text = (
+            found is not None
+            and found.type.scalar == "String"
+            and not found.type.is_list
+            and found.type.enum_values is None
+        )
+        if is_text:
+            return
+        texts = [
+            each.name
+            for each in self.properties.values()
+            if each.type.scalar == "String" and not each.type.is_list and not each.type.enum_values
+        ]
+        span = self.span(declared.name, EMBED)
+        if found is None:
+            raise wrong(
+                span,
+                f"@embed of {self.name}.{declared.name} names {source!r}, which {self.name} does"
+                " not have.",
+                close_to(source, texts) or named("Name a String property", texts),
+            )
+        raise wrong(
+            span,
+            f"@embed of {self.name}.{declared.name} names {source!r}, which is"
+            f" {brief(found.type)}.",
+            named("Name a String property", texts),
+        )
+
+    def _check_default(self, declared: Property, demands: Sequence[Constraint]) -> None:
+        """A default has to fit the type and every constraint, or no instance could be made."""
+        place, type_ = f"{self.name}.{declared.name}", brief(declared.type)
+        span = self.span(declared.name, DEFAULT)
+        if declared.type.is_list or declared.type.scalar in {"Blob", "Vector"}:
+            what = "lists" if declared.type.is_list else declared.type.scalar
+            raise wrong(span, f"@default is not for {what}.", f"Write `{declared.name}: {type_}`.")
+        try:
+            value = parse_default(declared)
+        except BadValue as error:
+            raise wrong(
+                span,
+                f"The @default of {place} must be {type_}: {error}.",
+                f"Write a value of {type_}, or leave out the @default.",
+            ) from None
+        for each in demands:
+            if isinstance(each, Key):
+                raise wrong(
+                    span,
+                    f"{place} is part of the key and cannot have a @default.",
+                    "A key names each instance; two cannot share a default.",
+                )
+            if broken := _broken(each, value):
+                said = shorten(declared.default or "")
+                raise wrong(
+                    span,
+                    f"The @default of {place}, {said}, does not satisfy {broken}.",
+                    "Change the default or the constraint.",
+                )
+
+
+def _broken(constraint: Constraint, value: Any) -> str:
+    """The constraint, as it is written, if the value does not satisfy it."""
+    match constraint:
+        case Range(name, low, high):
+            if (low is not None and value < low) or (high is not None and value > high):
+                return f"@range({name}, {_bound(low)}..{_bound(high)})"
+        case Check(name, pattern):
+            if not matcher(pattern)(value):
+                return f'@check({name}, "{shorten(pattern)}")'
+    return ""
+
+
+def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
+    """Every `@key` in a body and behind its properties."""
+    for member in members:
+        match member:
+            case ast.Property():
+                for each in member.annotations:
+                    if each.name == "key":
+                        yield _KeySaid((member.name.text,), each.span)
+            case ast.Columns(kind="key"):
+                yield _KeySaid(tuple(each.text for each in member.columns), member.span)
+
+
+def distinct(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Each constraint once: written twice, it demands no more."""
+    if len(constraints) < 2:
+        return tuple(constraints)
+    found: dict[tuple[str, str], Constraint] = {}
+    for each in constraints:
+        found.setdefault(constraint_order(each), each)
+    return tuple(found.values())
+
+
+def _bound(value: int | float | None) -> str:
+    return "" if value is None else str(value)
+
+
+# Types of values.
+
+
+def value_type(written: ast.Type) -> PropertyType:
+    """The type of values that a tree describes."""
+    match written:
+        case ast.Scalar(name, is_list, is_nullable):
+            return PropertyType(cast(Scalar, name), is_nullable, is_list)
+        case ast.Vector(dimension, is_nullable, span):
+            if not 1 <= dimension <= VECTOR_DIMENSION_MAX:
+                raise wrong(
+                    span,
+                    f"A vector cannot have {dimension} dimensions.",
+                    f"The dimension is a whole number from 1 to {VECTOR_DIMENSION_MAX}.",
+                )
+            return PropertyType("Vector", is_nullable, dimension=dimension)
+        case ast.Enum(values, is_nullable):
+            return PropertyType("String", is_nullable, enum_values=_enum_values(values))
+
+
+def _enum_values(values: Sequence[ast.Name]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for value in values:
+        if value.text in seen:
+            raise wrong(
+                value.span, f"The enum has the value {value.text} twice.", "Name each value once."
+            )
+        seen.add(value.text)
+    return tuple(sorted(seen))

@@ -1,0 +1,453 @@
+"""The rules of one declared type, made ready for many rows.
+
+    rules = row_rules(declared)
+    rules.accepts(attributes, name="ada@example.org")                right as it is, for certain
+    rules.shape(attributes, name="ada@example.org", creating=True)   what is stored, or an error
+    rules.missing(attributes)                                        required, and not there
+    rules.name(attributes)                                           the name that the key gives
+
+`shape` looks at one row alone: undeclared names, kinds of values, enums, ranges, patterns,
+defaults, and that a key and the name of its concept agree. What takes a look at other rows (unique
+tuples, cardinality, ends) is not decided here, and neither is what is missing: an element may be
+built in steps.
+
+`@check` patterns are RE2 and match anywhere in the text, like `REGEX` in KQL; `^` and `$` anchor
+them. An attribute that is null stays null, and counts as absent.
+
+Rows that are right as they are pass quickly (`accepting`). For others, each property has a chain of
+functions that make its value what is stored, or say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, did_you_mean
+from mycel.model.values import JsonObject
+from mycel.schema import property_values
+from mycel.schema.model import (
+    Check,
+    InstanceType,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    limits_of,
+)
+from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown
+from mycel.schema.row_test import accepting
+from mycel.schema.steps import constraint_text
+from mycel.syntax.regex import matcher
+
+_WHOLE_MAX: Final = 200
+"""Text up to here is given whole in the data of an error."""
+
+_Limit = int | float | None
+
+
+class _Outside(BadValue):
+    """A value of the right kind that breaks `@range` or `@check`."""
+
+    def __init__(self, message: str, limit: Range | Check) -> None:
+        super().__init__(message)
+        self.constraint: Final = constraint_text(limit)
+
+
+class RowRules:
+    """What one type demands of each of its instances."""
+
+    def __init__(self, declared: InstanceType) -> None:
+        self.declared: Final = declared
+        self._accepts: Final = accepting(declared)
+        self._properties: Final = {each.name: each for each in declared.properties}
+        limits = limits_of(declared)
+        self._values: Final = {
+            each.name: _rule(self._place(each.name), each, limits.get(each.name, ()))
+            for each in declared.properties
+        }
+        self._required: Final = tuple(each.name for each in declared.properties if each.is_required)
+        self._defaults: Final[tuple[tuple[str, Any], ...]] = tuple(
+            (each.name, property_values.parse_default(each))
+            for each in declared.properties
+            if each.default is not None
+        )
+        key = declared.key if isinstance(declared, NodeType) else ()
+        self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
+
+    def accepts(self, attributes: JsonObject, name: str | None) -> bool:
+        """Whether a row is complete, and right as it is. A no does not mean that it is wrong."""
+        try:
+            return self._accepts(attributes, name)
+        except ValueError:
+            return False
+
+    def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
+        """The attributes as they are stored; the same object if nothing has to change.
+
+        With `name`, what the concept is called, the key has to agree with it, and is filled in
+        when the concept is new. Defaults are for new elements only.
+
+        Raises:
+            InvalidValueType: a value is not of its property's type.
+            ConstraintViolation: a name that is not declared; a value outside an enum, a range or a
+                pattern; a key that is not the name.
+        """
+        filled = self._with_defaults(attributes, True) if creating else attributes
+        # Whoever asks for a shape has seen that the row is not right as it is.
+        if filled is not attributes and self.accepts(filled, name):
+            return filled
+        shaped = attributes
+        rules = self._values
+        for property_name, value in attributes.items():
+            rule = rules.get(property_name)
+            if rule is None:
+                self._check_undeclared(property_name, name)
+                continue
+            if value is None:
+                continue
+            try:
+                made = rule(value)
+            except BadValue as bad:
+                raise self._refused(property_name, value, name, bad) from None
+            if made is not value:
+                if shaped is attributes:
+                    shaped = dict(attributes)
+                shaped[property_name] = made
+        if creating:
+            shaped = self._with_defaults(shaped, shaped is attributes)
+        if self._key and name is not None:
+            shaped = self._with_key(shaped, name, creating, shaped is attributes)
+        return shaped
+
+    def missing(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+        """The required properties that are not there, or null; in order."""
+        get = attributes.get
+        for name in self._required:
+            if get(name) is None:
+                return tuple(each for each in self._required if get(each) is None)
+        return ()
+
+    def name(self, attributes: Mapping[str, Any]) -> str | None:
+        """What a concept with these attributes is called; None for a type without a key.
+
+        Raises:
+            ConstraintViolation: a member of the key is not there, or the name would be empty.
+            InvalidValueType: a member of the key is not of its type.
+        """
+        if not self._key:
+            return None
+        texts = [self._key_text(each, attributes.get(each.name)) for each in self._key]
+        name = texts[0] if len(texts) == 1 else _composite(texts)
+        if not name:
+            raise self._complaint(
+                ConstraintViolation,
+                f"{self._place(self._key[0].name)} must not be empty: it is the key",
+                self._key[0].name,
+                "",
+                None,
+                self._key_constraint,
+            )
+        return name
+
+    def value(self, property_name: str, value: object) -> Any:
+        """One value as it is stored, held against everything that its property demands.
+
+        Raises:
+            InvalidValueType, ConstraintViolation: as `shape` does.
+        """
+        if value is None:
+            return None
+        try:
+            return self._values[property_name](value)
+        except BadValue as bad:
+            raise self._refused(property_name, value, None, bad) from None
+
+    # Defaults and keys.
+
+    def _with_defaults(self, shaped: JsonObject, is_callers: bool) -> JsonObject:
+        for name, default in self._defaults:
+            if shaped.get(name) is None:
+                if is_callers:
+                    shaped, is_callers = dict(shaped), False
+                shaped[name] = default
+        return shaped
+
+    def _with_key(
+        self, shaped: JsonObject, name: str, creating: bool, is_callers: bool
+    ) -> JsonObject:
+        """The attributes with a key that is the name of their concept."""
+        parts = _parts(name, len(self._key))
+        if parts is None:
+            raise self._no_name(shaped, name)
+        for each, part in zip(self._key, parts, strict=True):
+            value = shaped.get(each.name)
+            if value is None and creating:
+                if is_callers:
+                    shaped, is_callers = dict(shaped), False
+                shaped[each.name] = self._from_name(each, part, name)
+            elif value is None or property_values.key_text(each.type, value) != part:
+                raise self._other_key(each, shaped, name, creating)
+        return shaped
+
+    def _from_name(self, each: Property, part: str, name: str) -> Any:
+        try:
+            return self._values[each.name](property_values.from_key_text(each.type, part))
+        except BadValue as bad:
+            error = self._refused(each.name, part, name, bad)
+            error.hint = (
+                f"{self._place(each.name)} is {self._role} and follows from the name:"
+                " name the concept accordingly."
+            )
+            raise error from None
+
+    @property
+    def _key_constraint(self) -> str:
+        return constraint_text(Key(tuple(each.name for each in self._key)))
+
+    @property
+    def _role(self) -> str:
+        return "the key" if len(self._key) == 1 else "part of the key"
+
+    def _no_name(self, shaped: JsonObject, name: str) -> MycelError:
+        """Complains of a name that is not made of the parts of a key."""
+        columns = ", ".join(each.name for each in self._key)
+        return self._complaint(
+            ConstraintViolation,
+            f"{shown(name)} is no name for a {self.declared.name}: its key ({columns}) has"
+            f" {len(self._key)} parts",
+            self._key[0].name,
+            None,
+            name,
+            self._key_constraint,
+            hint=f"Name the concept {shown(self._right_name(shaped))}: the JSON array of the parts,"
+            " each as text.",
+        )
+
+    def _other_key(
+        self, each: Property, shaped: JsonObject, name: str, creating: bool
+    ) -> MycelError:
+        """Complains of a key that is not the name of its concept."""
+        value = shaped.get(each.name)
+        hint = (
+            f"Leave {each.name!r} out, and it follows from the name; or name the concept"
+            f" {shown(self._right_name(shaped))}."
+            if creating
+            else "The key is what identifies it: create another one, and MERGE this one into it."
+        )
+        return self._complaint(
+            ConstraintViolation,
+            f"{self._place(each.name)} is {shown(value)}, but it is {self._role} of"
+            f" {self.declared.name} {shown(name)}",
+            each.name,
+            value,
+            name,
+            self._key_constraint,
+            hint=hint,
+        )
+
+    def _right_name(self, shaped: JsonObject) -> str:
+        """The name that the key gives, with placeholders for what is absent."""
+        texts = [
+            f"<{each.name}>"
+            if shaped.get(each.name) is None
+            else property_values.key_text(each.type, shaped[each.name])
+            for each in self._key
+        ]
+        return texts[0] if len(texts) == 1 else _composite(texts)
+
+    def _key_text(self, each: Property, value: object) -> str:
+        if value is None:
+            raise self._complaint(
+                ConstraintViolation,
+                f"{self._place(each.name)} is required: it is {self._role}",
+                each.name,
+                None,
+                None,
+                self._key_constraint,
+            )
+        try:
+            return property_values.key_text(each.type, value)
+        except BadValue as bad:
+            raise self._refused(each.name, value, None, bad) from None
+
+    # Complaints.
+
+    def _place(self, property_name: str) -> str:
+        return f"{self.declared.name}.{property_name}"
+
+    def _check_undeclared(self, property_name: str, name: str | None) -> None:
+        if self.declared.is_open or property_name.__class__ is not str:
+            return  # The store says what is wrong with a key that is no text.
+        type_name = self.declared.name
+        known = f"Its properties are: {', '.join(self._properties) or 'none'}."
+        others = "Declare it in the schema, or keep it in the metadata."
+        raise ConstraintViolation(
+            f"{type_name} has no property {shown(property_name)}.",
+            hint=f"{did_you_mean(property_name, list(self._properties))} {known} {others}".strip(),
+            data={"type": type_name, "property": property_name}
+            | ({} if name is None else {"name": name}),
+        )
+
+    def _refused(
+        self, property_name: str, value: object, name: str | None, bad: BadValue
+    ) -> MycelError:
+        declared, place = self._properties[property_name], self._place(property_name)
+        if isinstance(bad, UnknownEnumValue):
+            expected = ", ".join(declared.type.enum_values or ())
+            message = f"invalid enum value {shown(value)} for {place} (expected: {expected})"
+            close = did_you_mean(str(value), list(declared.type.enum_values or ()))
+            hint = f"{close} Enum values are case-sensitive.".strip()
+            return self._complaint(
+                ConstraintViolation,
+                message,
+                property_name,
+                value,
+                name,
+                f"enum({expected})",
+                hint=hint,
+            )
+        if isinstance(bad, _Outside):
+            return self._complaint(
+                ConstraintViolation, str(bad), property_name, value, name, bad.constraint
+            )
+        return self._complaint(
+            InvalidValueType,
+            f"{place} must be {_kind(declared.type)}: {bad}",
+            property_name,
+            value,
+            name,
+            _kind(declared.type),
+            hint=_EXPECTED.get(declared.type.scalar),
+        )
+
+    def _complaint(
+        self,
+        error: type[MycelError],
+        message: str,
+        property_name: str,
+        value: object,
+        name: str | None,
+        constraint: str,
+        *,
+        hint: str | None = None,
+    ) -> MycelError:
+        data: JsonObject = {
+            "type": self.declared.name,
+            "property": property_name,
+            "value": _short(value),
+            "constraint": constraint,
+        }
+        whose = ""
+        if name is not None:
+            data["name"] = name
+            whose = f" of {self.declared.name} {shown(name)}"
+        return error(
+            f"{message}.",
+            hint=hint or f"Correct {property_name!r}{whose}.",
+            data=data,
+        )
+
+
+def row_rules(declared: InstanceType) -> RowRules:
+    """The rules of a declared type. They are worth keeping for as long as it stays as it is."""
+    return RowRules(declared)
+
+
+# From a property to a function.
+
+
+def _rule(place: str, property_: Property, limits: Sequence[Range | Check]) -> Canonical:
+    """Everything that one property demands of a value that is not null."""
+    rule = property_values.canonical_of(property_.type)
+    for limit in limits:
+        match limit:
+            case Range():
+                rule = _within(rule, place, limit)
+            case Check():
+                rule = _matching(rule, place, limit)
+    return rule
+
+
+def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
+    minimum, maximum = limit.minimum, limit.maximum
+    low = float("-inf") if minimum is None else minimum
+    high = float("inf") if maximum is None else maximum
+
+    def within(value: Any) -> Any:
+        made = rule(value)
+        if low <= made <= high:
+            return made
+        limits = f"{_limit(minimum)}..{_limit(maximum)}"
+        message = f"@range violation on {place}: {shown(made)} is not within {limits}"
+        raise _Outside(message, limit)
+
+    return within
+
+
+def _limit(limit: _Limit) -> str:
+    return "" if limit is None else shown(limit)
+
+
+def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
+    matches: Callable[[str], bool] = matcher(limit.pattern)
+
+    def matching(value: Any) -> Any:
+        made = rule(value)
+        try:
+            if matches(made):
+                return made
+        except UnicodeEncodeError:
+            raise BadValue(f"{shown(made)} holds a lone surrogate") from None
+        message = f'@check violation on {place}: {shown(made)} does not match "{limit.pattern}"'
+        raise _Outside(message, limit)
+
+    return matching
+
+
+# Keys and names.
+
+
+def _composite(texts: list[str]) -> str:
+    return orjson.dumps(texts).decode()
+
+
+def _parts(name: str, count: int) -> tuple[str, ...] | None:
+    """The texts of which a name is made; None if it is not made of so many."""
+    if count == 1:
+        return (name,)
+    try:
+        parts = orjson.loads(name)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        return None
+    return tuple(parts) if len(parts) == count and _composite(parts) == name else None
+
+
+# Words.
+
+_EXPECTED: Final = {
+    "Date": 'A Date is text like "2024-01-31".',
+    "DateTime": 'A DateTime is text like "2024-01-31T12:00:00Z" or "2024-01-31T13:00:00+01:00".',
+    "Blob": "A Blob is base64 text with padding, not an address; `base64:` may stand before it.",
+    "Vector": "A Vector is an array of exactly so many finite numbers.",
+}
+
+
+def _kind(type_: PropertyType) -> str:
+    """A type without its `?`: that it may be absent does not help a value that is there."""
+    return str(type_).removesuffix("?")
+
+
+def _short(value: object) -> object:
+    """A value as data of an error: whole if it is small."""
+    if value is None or isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int) and value.bit_length() <= 64:
+        return value
+    is_small = isinstance(value, str) and len(value) <= _WHOLE_MAX and value.isprintable()
+    return value if is_small else shown(value)

@@ -1,0 +1,323 @@
+"""A declaration as it stands in the graph: in the attributes of the concept that defines a type.
+
+A type of a schema is defined like any other, by a `$ConceptType` or a `$PropositionType`. Two views
+of it stand side by side in the attributes:
+
+    pg                 the declaration, whole, in its order: what the engine goes by
+    instance_schema    the same for readers of KIP: attribute -> {type, is_required, …}
+    subject_types, object_types, description, is_interface
+
+`pg` alone is read back. The rest is derived from it, so that a model which knows nothing of schemas
+still sees what is expected. A definition without `pg` is flexible: KIP alone made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from mycel.schema.model import (
+    DESCRIPTION,
+    FLOATS,
+    INTEGERS,
+    Annotation,
+    Cardinality,
+    Check,
+    Constraint,
+    EdgeType,
+    Index,
+    Interface,
+    Key,
+    NodeType,
+    Property,
+    PropertyType,
+    Range,
+    SchemaType,
+    Unique,
+    annotation,
+    kind_of_type,
+)
+from mycel.schema.property_values import parse_default
+
+PG: Final = "pg"
+"""The attribute that holds a declaration."""
+IS_INTERFACE: Final = "is_interface"
+PG_DROPPED: Final = "pg_dropped"
+"""What a definition remembers that had to stay when its type was dropped."""
+OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTERFACE)
+"""The attributes of a definition that only applying a schema changes."""
+
+
+class Remembered(NamedTuple):
+    """A type that was dropped while its definition had to stay."""
+
+    declared: SchemaType
+    said: Mapping[str, Any]
+    """Its declaration as JSON."""
+    seq: int
+    """The position of the journal before it was dropped."""
+    time_us: int
+    """When that was."""
+
+
+_COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
+    "key": Key,
+    "unique": Unique,
+    "index": Index,
+}
+
+
+# From a declaration to the attributes of its definition.
+
+
+def attributes_of(
+    declared: SchemaType,
+    nodes: Mapping[str, NodeType],
+    dropped: Iterable[Mapping[str, Any]] = (),
+    adopted: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The attributes that define a type; `nodes` are those that an edge may lead between.
+
+    `dropped` are entries of `dropped_entry`, and `adopted` what a flexible definition said before
+    a schema declared its type.
+    """
+    said = encode(declared)
+    if isinstance(declared, EdgeType):
+        said["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
+    if remembered_properties := [dict(each) for each in dropped]:
+        said["dropped"] = remembered_properties
+    if adopted:
+        said["adopted"] = dict(adopted)
+    attributes: dict[str, Any] = {PG: said}
+    attributes["instance_schema"] = {each.name: _entry(each) for each in declared.properties}
+    match declared:
+        case Interface():
+            attributes[IS_INTERFACE] = True
+        case EdgeType():
+            attributes["subject_types"] = [nodes[declared.from_type].kip_name]
+            attributes["object_types"] = [nodes[declared.to_type].kip_name]
+    description = stated_description(declared)
+    if description:
+        attributes[DESCRIPTION] = description
+    return attributes
+
+
+def stated_description(declared: SchemaType) -> str:
+    """What `@description` says, if anything."""
+    return annotation(declared.annotations, DESCRIPTION) or ""
+
+
+def _entry(declared: Property) -> dict[str, Any]:
+    """What `instance_schema` says about a property."""
+    type_ = declared.type
+    entry: dict[str, Any] = {"type": _json_type(type_), "is_required": declared.is_required}
+    if type_.is_list or type_.scalar == "Vector":
+        entry["item_type"] = "number" if type_.scalar == "Vector" else _scalar_type(type_.scalar)
+    if type_.enum_values is not None:
+        entry["enum"] = list(type_.enum_values)
+    if declared.default is not None:
+        entry["default_value"] = parse_default(declared)
+    if declared.description:
+        entry["description"] = declared.description
+    return entry
+
+
+def _json_type(type_: PropertyType) -> str:
+    return "array" if type_.is_list or type_.scalar == "Vector" else _scalar_type(type_.scalar)
+
+
+def _scalar_type(scalar: str) -> str:
+    if scalar in INTEGERS:
+        return "integer"
+    if scalar in FLOATS:
+        return "number"
+    return "boolean" if scalar == "Bool" else "string"
+
+
+def encode(declared: SchemaType) -> dict[str, Any]:
+    """A declaration as JSON, in its order."""
+    said: dict[str, Any] = {
+        "kind": kind_of_type(declared),
+        "name": declared.name,
+        "type_id": declared.type_id,
+    }
+    if isinstance(declared, EdgeType):
+        said["from"], said["to"] = declared.from_type, declared.to_type
+        said["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
+    if isinstance(declared, NodeType) and declared.implements:
+        said["implements"] = list(declared.implements)
+    if declared.annotations:
+        said["annotations"] = _annotations(declared.annotations)
+    said["properties"] = [encode_property(each) for each in declared.properties]
+    said["constraints"] = [_constraint(each) for each in declared.constraints]
+    return said
+
+
+def encode_property(declared: Property) -> dict[str, Any]:
+    """A property as JSON."""
+    said: dict[str, Any] = {
+        "name": declared.name,
+        "prop_id": declared.prop_id,
+        "type": _type(declared.type),
+    }
+    if declared.annotations:
+        said["annotations"] = _annotations(declared.annotations)
+    if declared.inherited_from is not None:
+        said["inherited_from"] = declared.inherited_from
+    return said
+
+
+def dropped_entry(declared: Property, seq: int) -> dict[str, Any]:
+    """What a definition remembers of a property whose values are in history, as of `seq`."""
+    return {"property": encode_property(declared), "seq": seq}
+
+
+def _type(type_: PropertyType) -> dict[str, Any]:
+    said: dict[str, Any] = {"scalar": type_.scalar}
+    if type_.is_nullable:
+        said["nullable"] = True
+    if type_.is_list:
+        said["list"] = True
+    if type_.enum_values is not None:
+        said["enum"] = list(type_.enum_values)
+    if type_.dimension is not None:
+        said["dimension"] = type_.dimension
+    return said
+
+
+def _annotations(annotations: Iterable[Annotation]) -> list[list[str | None]]:
+    return [
+        [each.name, each.value] if each.model is None else [each.name, each.value, each.model]
+        for each in annotations
+    ]
+
+
+def _constraint(constraint: Constraint) -> dict[str, Any]:
+    match constraint:
+        case Range(name, minimum, maximum):
+            return {"range": [name, minimum, maximum]}
+        case Check(name, pattern):
+            return {"check": [name, pattern]}
+        case Key(columns) | Unique(columns) | Index(columns):
+            return {type(constraint).__name__.lower(): list(columns)}
+
+
+def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:
+    """What a definition remembers of a hidden type whose name it has.
+
+    `said` is the declaration as JSON, `seq` the position of the journal before it was hidden.
+    """
+    return {"declaration": said, "seq": seq, "time_us": time_us}
+
+
+def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
+    """What a definition remembers that stayed although its type was dropped."""
+    said = attributes.get(PG_DROPPED)
+    if not isinstance(said, dict):
+        return None
+    declared = declaration({PG: said.get("declaration")})
+    if declared is None:
+        return None
+    return Remembered(declared, said["declaration"], said["seq"], said["time_us"])
+
+
+# And back.
+
+
+def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
+    """The declaration in the attributes of a definition; None if KIP alone made it.
+
+    The guard sees to it that only applying a schema writes `pg`. In a file that is older than
+    schemas it may mean anything, and what is no declaration is none.
+    """
+    said = attributes.get(PG)
+    if not isinstance(said, dict):
+        return None
+    try:
+        return decode(said)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def decode(said: Mapping[str, Any]) -> SchemaType:
+    """The declaration that `encode` wrote."""
+    name, type_id = said["name"], said["type_id"]
+    properties = tuple(map(decode_property, said["properties"]))
+    constraints = tuple(map(_decode_constraint, said["constraints"]))
+    annotations = _decode_annotations(said.get("annotations", ()))
+    match said["kind"]:
+        case "interface":
+            return Interface(name, type_id, annotations, properties, constraints)
+        case "node":
+            implements = tuple(said.get("implements", ()))
+            return NodeType(name, type_id, annotations, implements, properties, constraints)
+        case _:
+            card = Cardinality(*said["card"])
+            ends = said["from"], said["to"]
+            return EdgeType(name, type_id, *ends, card, annotations, properties, constraints)
+
+
+def decode_property(said: Mapping[str, Any]) -> Property:
+    """The property that `encode_property` wrote."""
+    return Property(
+        said["name"],
+        _decode_type(said["type"]),
+        said["prop_id"],
+        _decode_annotations(said.get("annotations", ())),
+        inherited_from=said.get("inherited_from"),
+    )
+
+
+class HiddenProperty(NamedTuple):
+    """A property that a definition remembers, or values of one that did not fit its type."""
+
+    declared: Property
+    """Under the name that it has now."""
+    attribute: str
+    """The name that it had when it was hidden, under which its values are in history."""
+    entry: Mapping[str, Any]
+    """What the definition says of it."""
+
+    @property
+    def seq(self) -> int:
+        """The position of the journal before its values went."""
+        return int(self.entry["seq"])
+
+
+def hidden_properties(declared: SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
+    """The hidden properties of a type, from its declaration as JSON, oldest first.
+
+    Values that did not fit follow their property when it is renamed.
+    """
+    entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
+    names = {was.prop_id: was.name for was, _ in entries}
+    names |= {each.prop_id: each.name for each in declared.properties}
+    return [
+        HiddenProperty(replace(was, name=names[was.prop_id]), was.name, entry)
+        for was, entry in entries
+    ]
+
+
+def _decode_type(said: Mapping[str, Any]) -> PropertyType:
+    enum = said.get("enum")
+    return PropertyType(
+        said["scalar"],
+        said.get("nullable", False),
+        said.get("list", False),
+        None if enum is None else tuple(enum),
+        said.get("dimension"),
+    )
+
+
+def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[Annotation, ...]:
+    return tuple(Annotation(str(name), *values) for name, *values in said)
+
+
+def _decode_constraint(said: Mapping[str, Any]) -> Constraint:
+    (kind, arguments), *_ = said.items()
+    if kind == "range":
+        return Range(*arguments)
+    if kind == "check":
+        return Check(*arguments)
+    return _COLUMNS[kind](tuple(arguments))

@@ -1,0 +1,57 @@
+"""A SELECT in the making."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from mycel.sql import conditions, negation
+from mycel.sql.scope import Scope
+
+_NOTHING: Final = "(SELECT 1)"
+
+
+@dataclass(slots=True)
+class Select:
+    """The tables that it joins, the conditions that must hold, and what its variables are."""
+
+    scope: Scope
+    tables: list[str] = field(default_factory=list)
+    outer: Scope = field(default_factory=dict)
+    """What the variables are outside: those that are still so need not be carried along."""
+    where: list[str] = field(default_factory=list)
+    halves: dict[str, str] = field(default_factory=dict)
+    """Concept rows that were joined to read columns of a variable that might be a link."""
+    fans: set[negation.Fan] = field(default_factory=set)
+    """All links of these are run through, so to run through them twice costs little more."""
+    folds: int = 0
+
+    def join(self, table: str) -> None:
+        self.tables.append(f" CROSS JOIN {table}" if self.tables else f" FROM {table}")
+
+    def left_join(self, table: str, on: str) -> None:
+        if not self.tables:
+            self.tables.append(f" FROM {_NOTHING}")
+        self.tables.append(f" LEFT JOIN {table} ON {on}")
+
+    def make_room(self, tables_max: int) -> None:
+        """Fold the tables so far into one, where SQLite would join too many at once.
+
+        The limit that limits nothing keeps SQLite from taking it apart again.
+        """
+        if len(self.tables) < tables_max:
+            return
+        self.folds += 1
+        own = [name for name, cell in self.scope.items() if cell is not self.outer.get(name)]
+        columns = ", ".join(f"{self.scope[name].number} AS v{at}" for at, name in enumerate(own))
+        row = f"f{self.folds}"
+        self.tables = [f" FROM ({self.text(columns or '1')} LIMIT -1) {row}"]
+        self.where.clear()
+        self.halves.clear()
+        for at, name in enumerate(own):
+            cell = self.scope[name]
+            self.scope[name] = replace(cell, number=f"{row}.v{at}", row=None)
+
+    def text(self, columns: str, *, distinct: bool = False) -> str:
+        where = f" WHERE {conditions.all_of(self.where)}" if self.where else ""
+        return f"SELECT {'DISTINCT ' if distinct else ''}{columns}{''.join(self.tables)}{where}"

@@ -1,0 +1,126 @@
+"""Checking the index of properties: against the live rows, both ways, and against the definitions.
+
+The index is derived, so nothing of it is in the journal, and a replay has nothing to compare it
+with: the live rows, which a replay does compare, say all that has to be in it. What slots there
+should be, the declarations in the definitions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import apsw
+import orjson
+
+from mycel.model.values import parse_object
+from mycel.schema.index_slots import slots_of
+from mycel.schema.model import Interface
+from mycel.schema.stored_declaration import PG, declaration
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import every
+from mycel.store.index.properties import Slot, live_rows, read_slots, value_of
+
+Owner = tuple[int, bool]
+"""The number of a type, or of a predicate; and whether it is one."""
+
+_DEFINITIONS: Final = (
+    ("type", CONCEPT_TYPE_NUMBER, False),
+    ("predicate", PROPOSITION_TYPE_NUMBER, True),
+)
+
+
+def property_problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Where the index says something else than it should, and what is wrong there."""
+    yield from _rows_of_slots(connection)
+    slots: dict[Owner, list[Slot]] = {}
+    for slot in read_slots(connection):
+        slots.setdefault((slot.owner, slot.is_link), []).append(slot)
+    yield from _undeclared(connection, slots)
+    found: dict[int, int] = {}
+    for (owner, link), each in slots.items():
+        found |= {slot.number: 0 for slot in each}
+        yield from _missing(connection, owner, each, found, link=link)
+    yield from _extra(connection, {slot.number: slot for s in slots.values() for slot in s}, found)
+
+
+def _rows_of_slots(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Each row of `property_slot` is one that could have been written."""
+    for number, is_link, columns, is_unique in every(
+        connection, "SELECT slot, is_link, columns, is_unique FROM property_slot"
+    ):
+        names = orjson.loads(columns)
+        as_written = isinstance(names, list) and orjson.dumps(names).decode() == columns
+        if not as_written or not names or not all(isinstance(each, str) for each in names):
+            yield f"slot {number}", "has no proper columns"
+        if {is_link, is_unique} - {0, 1} or number < 1:
+            yield f"slot {number}", "is no proper slot"
+
+
+def _undeclared(
+    connection: apsw.Connection, slots: Mapping[Owner, list[Slot]]
+) -> Iterator[tuple[str, str]]:
+    """Each declared type has the slots that its constraints ask for."""
+    for table, meta, link in _DEFINITIONS:
+        rows = every(
+            connection,
+            f"SELECT n.id, n.name, c.attributes FROM concept c JOIN {table} n ON n.name = c.name"
+            " WHERE c.type = ?",
+            (meta,),
+        )
+        for number, name, attributes in rows:
+            wanted = _wanted(attributes)
+            there = {slot.columns: slot.is_unique for slot in slots.get((number, link), ())}
+            if wanted is not None and wanted != there:
+                yield f"{table} {name}", "does not have the indexes that it declares"
+
+
+def _wanted(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
+    """The slots that a definition asks for; None if it declares nothing."""
+    if f'"{PG}":' not in attributes_text:
+        return None
+    declared = declaration(parse_object(attributes_text))
+    if declared is None:
+        return None
+    return {} if isinstance(declared, Interface) else slots_of(declared)
+
+
+def _missing(
+    connection: apsw.Connection, owner: int, slots: list[Slot], found: dict[int, int], *, link: bool
+) -> Iterator[tuple[str, str]]:
+    """Each value of a live row has its entry; those that have are counted."""
+    probe = "SELECT 1 FROM property WHERE slot = ? AND value = ? AND element = ?"
+    for number, attributes, ends in live_rows(connection, owner, link=link):
+        for slot in slots:
+            value = value_of(slot, attributes, ends)
+            if value is None:
+                continue
+            if connection.execute(probe, (slot.number, value, number)).fetchone() is None:
+                yield f"slot {slot.number}", f"lacks the value of {number}"
+            else:
+                found[slot.number] += 1
+
+
+def _extra(
+    connection: apsw.Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
+) -> Iterator[tuple[str, str]]:
+    """Each entry stands for a live row."""
+    counts = every(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
+    for number, count in counts:
+        if number not in slots:
+            yield f"slot {number}", "has entries, but is not there"
+        elif count != found[number]:
+            yield from _entries_of_nobody(connection, slots[number])
+
+
+def _entries_of_nobody(connection: apsw.Connection, slot: Slot) -> Iterator[tuple[str, str]]:
+    rows = connection.execute("SELECT value, element FROM property WHERE slot = ?", (slot.number,))
+    for value, element in rows:
+        held = [
+            value_of(slot, attributes, ends)
+            for _, attributes, ends in live_rows(
+                connection, slot.owner, link=slot.is_link, number=element
+            )
+        ]
+        if held != [value]:
+            yield f"slot {slot.number}", f"has an entry of {element} that is not its value"

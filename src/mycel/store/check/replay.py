@@ -1,0 +1,312 @@
+"""Rebuilding the state from the journal alone, in a fresh file, and comparing all of it.
+
+Nothing is read of the original but its journal and its transactions, until the end: then every live
+row, every past version and every name is compared. The roots are compared after each transaction,
+so the first one that differs is named. Only if those of the first transaction are of another kind
+already, because the file was upgraded, are they compared from the upgrade on.
+
+Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
+so the roots of every moment can be computed although the content is gone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from heapq import merge
+from itertools import zip_longest
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.merkle import log
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.names import CONCEPT_TYPE
+from mycel.model.records import (
+    RECORD_ID_BYTES,
+    ConceptFields,
+    EdgeFields,
+    Tombstone,
+    concept_key,
+    decode_concept,
+    decode_edge,
+    proposition_key,
+    record_hash,
+    tree_key,
+)
+from mycel.model.values import object_text
+from mycel.store.file import layout
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import Row, every, first
+from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.registry import Registry
+from mycel.store.log.trees import NAMESPACES, Changes, StateTrees
+from mycel.store.query.reader import Reader
+from mycel.store.upgrades import roots_since
+from mycel.store.write.purge import PurgeFields
+
+_COMPARED: Final = {
+    "type": "SELECT id, name FROM type",
+    "predicate": "SELECT id, name FROM predicate",
+    "concept": (
+        "SELECT c.id, type, c.name, attributes, metadata, version, seq, created_at, a.name,"
+        " updated_at FROM concept c JOIN actor a ON a.id = created_by"
+    ),
+    "proposition": (
+        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, seq,"
+        " created_at, a.name, updated_at FROM proposition p"
+        " JOIN actor a ON a.id = created_by"
+    ),
+    "concept_past": (
+        "SELECT c.id, type, c.name, attributes, metadata, version, from_seq, created_at, a.name,"
+        " updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason FROM concept_past c"
+        " JOIN actor a ON a.id = created_by LEFT JOIN actor b ON b.id = tombstoned_by"
+    ),
+    "proposition_past": (
+        "SELECT p.id, subject, predicate, object, weight, attributes, metadata, version, from_seq,"
+        " created_at, a.name, updated_at, to_seq, tombstoned_at, b.name, tombstoned_reason"
+        " FROM proposition_past p JOIN actor a ON a.id = created_by"
+        " LEFT JOIN actor b ON b.id = tombstoned_by"
+    ),
+}
+
+
+def replay_problems(reader: Reader) -> Iterator[tuple[str, str]]:
+    """Rebuild the state of a snapshot from its journal, and say where the two differ."""
+    with tempfile.TemporaryDirectory(prefix="mycel-replay-") as directory:
+        rebuilt = _Replay(Path(directory) / "replay.db")
+        try:
+            yield from rebuilt.run(reader)
+            yield from rebuilt.compare(reader)
+        finally:
+            rebuilt.close()
+
+
+class _Replay:
+    """A state that is built entry by entry."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -65536"):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        self._connection.execute(layout.CREATE)
+        self._connection.execute(
+            "CREATE TEMP TABLE element_key (start BLOB PRIMARY KEY, element INTEGER, key BLOB)"
+            " WITHOUT ROWID"
+        )
+        self._registry = Registry()
+        self._trees = StateTrees(self._connection)
+        self._changes: dict[Namespace, Changes] = {}
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def run(self, reader: Reader) -> Iterator[tuple[str, str]]:
+        """Apply all entries; name the first transaction after which a root differs."""
+        source = reader.connection
+        purged = self._purged(source)
+        self._connection.execute("BEGIN")
+        head, compared_since = Head.before_genesis(), -1
+        self._changes = {name: Changes() for name in NAMESPACES}
+        entries = source.execute(
+            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+        )
+        transactions = source.execute(
+            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root"
+            " FROM tx ORDER BY seq"
+        )
+        for row in merge(entries, transactions, key=itemgetter(0)):
+            if len(row) == 6:
+                head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
+                self._apply(row, purged)
+                continue
+            seq, first, time_us, actor, message, *roots = row
+            since, head.seq = head.seq, seq
+            pending = self._trees.apply(head, since, self._changes)
+            head.append(self._connection.execute, (first, actor, message), pending, b"")
+            self._changes = {name: Changes() for name in NAMESPACES}
+            name = reader.registry.actors.name(source, actor)
+            head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
+            same = roots == [head.concepts_root, head.edges_root]
+            if compared_since < 0:
+                compared_since = 0 if same else roots_since(source)
+            if seq >= compared_since and not same:
+                yield f"tx {seq}", "the journal does not lead to its roots"
+                return
+        self._connection.execute("COMMIT")
+        if head.frontier.root() != Head.read(source).frontier.root():
+            yield "head", "does not have the root of the journal"
+
+    def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
+        """The record of each purge, by its entry. Names that were defined are still taken."""
+        known: dict[int, PurgeFields] = {}
+        rows = every(source, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),))
+        for seq, record in rows:
+            fields = PurgeFields.decode(record)
+            known[seq] = fields
+            if fields.defines:
+                self._define(fields.defines, fields.number, fields.name)
+        return known
+
+    def _define(self, table: str, number: int | None, name: str | None) -> None:
+        self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (number, name))
+        if number is not None and name is not None and self._connection.changes():
+            # Not in the order of their numbers: those of purged definitions come first.
+            names = self._registry.types if table == "type" else self._registry.predicates
+            names.know(number, name)
+
+    def _apply(self, row: Row, purged: dict[int, PurgeFields]) -> None:
+        seq, kind, element, before, after, purge_seq = row
+        namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
+        if kind == Kind.PURGE:
+            if purged[seq].until is None:
+                self._changes[namespace].set(purged[seq].key, None)
+            return
+        if purge_seq is not None:
+            key, key_before = purged[abs(purge_seq)].keys_at(seq)
+            if key != key_before:
+                self._leave(element, key_before)
+            if purge_seq > 0:
+                self._know(element, key)
+                self._changes[namespace].set(key, after)
+                return
+        elif kind == Kind.RELINK_EDGE:
+            self._leave(element, self._edge_key(decode_edge(before)))
+        elif kind == Kind.MOVE_CONCEPT:
+            fields = decode_concept(before)
+            self._leave(element, concept_key(fields.type, fields.name))
+        if namespace == "concepts":
+            self._concept(seq, element, decode_concept(after), record_hash(after))
+        else:
+            self._edge(seq, element, decode_edge(after), record_hash(after))
+
+    def _concept(self, seq: int, element: int, fields: ConceptFields, digest: bytes) -> None:
+        key = concept_key(fields.type, fields.name)
+        self._know(element, key)
+        self._changes["concepts"].set(key, digest)
+        if fields.number is not None:
+            table = "type" if fields.type == CONCEPT_TYPE else "predicate"
+            self._define(table, fields.number, fields.name)
+        type_number = self._registry.types.number(self._connection, fields.type)
+        self._store(
+            "concept",
+            seq,
+            element,
+            (
+                type_number,
+                fields.name,
+                object_text(fields.attributes, "attributes"),
+                object_text(fields.metadata, "metadata"),
+            ),
+            fields,
+        )
+
+    def _leave(self, element: int, key: bytes) -> None:
+        """An element gets another key: its leaf goes, unless another has come there meanwhile."""
+        there, its_key = self._known(key[:RECORD_ID_BYTES])
+        # What was purged before format 4 has its leaf elsewhere here: such purges say no place.
+        if there == element or tree_key(its_key) != tree_key(key):
+            self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
+
+    def _edge_key(self, fields: EdgeFields) -> bytes:
+        (_, subject_key), (_, object_key) = map(self._known, (fields.src, fields.dst))
+        predicate = self._registry.predicates.name(self._connection, fields.type)
+        return proposition_key(subject_key, predicate, object_key)
+
+    def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
+        (subject, _), (object_, _) = map(self._known, (fields.src, fields.dst))
+        key = self._edge_key(fields)
+        self._know(element, key)
+        self._changes["edges"].set(key, digest)
+        self._store(
+            "proposition",
+            seq,
+            element,
+            (
+                subject,
+                fields.type,
+                object_,
+                fields.weight,
+                object_text(fields.attributes, "attributes"),
+                object_text(fields.metadata, "metadata"),
+            ),
+            fields,
+        )
+
+    def _store(
+        self,
+        table: str,
+        seq: int,
+        element: int,
+        content: tuple[Any, ...],
+        fields: ConceptFields | EdgeFields,
+    ) -> None:
+        """Move the version before to the past, and put this one in its place."""
+        connection = self._connection
+        connection.execute(
+            f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
+            (seq, element),
+        )
+        connection.execute(
+            f"INSERT INTO {table}_past SELECT *, ?2, NULL, NULL, NULL FROM {table} WHERE id = ?1",
+            (element, seq),
+        )
+        connection.execute(f"DELETE FROM {table} WHERE id = ?", (element,))
+        row = (
+            element,
+            *content,
+            fields.version,
+            seq,
+            fields.created_us,
+            self._actor(fields.created_by),
+            fields.updated_us,
+        )
+        if fields.tombstone is None:
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"INSERT INTO {table} VALUES ({marks})", row)
+        else:
+            dead = self._dead(fields.tombstone)
+            marks = ", ".join("?" * (len(row) + len(dead)))
+            connection.execute(f"INSERT INTO {table}_past VALUES ({marks})", row + dead)
+
+    def _dead(self, tombstone: Tombstone) -> tuple[Any, ...]:
+        return OPEN_END, tombstone.at_us, self._actor(tombstone.by), tombstone.reason
+
+    def _actor(self, name: str) -> int:
+        return self._registry.add(self._connection, self._registry.actors, name)
+
+    def _know(self, element: int, key: bytes) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO element_key VALUES (?, ?, ?)",
+            (key[:RECORD_ID_BYTES], element, key),
+        )
+
+    def _known(self, start: bytes) -> tuple[int, bytes]:
+        row = first(
+            self._connection, "SELECT element, key FROM element_key WHERE start = ?", (start,)
+        )
+        if row is None:
+            raise DatabaseCorrupt(f"The journal links to {start.hex()}, which it never created.")
+        return row[0], row[1]
+
+    def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
+        """Every row of the state, both ways."""
+        for table, query in _COMPARED.items():
+            order = (
+                " ORDER BY 1"
+                if table in ("type", "predicate")
+                else " ORDER BY 1, seq"
+                if not table.endswith("past")
+                else " ORDER BY 1, from_seq"
+            )
+            ours = self._connection.execute(query + order)
+            theirs = reader.connection.execute(query + order)
+            for one, other in zip_longest(ours, theirs):
+                if one != other:
+                    which = (one or other or ("",))[0]
+                    yield f"{table} {which}", "is not what the journal leads to"
+                    break

@@ -1,0 +1,534 @@
+"""Checking everything against everything.
+
+Each check compares two things that must agree and were written separately: pages with SQLite's own
+structure, the journal with the log over it, every version of every element with its journal entry,
+the state trees with the elements, the text index with their text, the index of properties with
+their attributes and with what their types declare, and the head with all of it. A changed byte
+therefore disagrees with something, whichever table it is in. `replay` adds the strongest check: it
+rebuilds the state from the journal alone.
+
+The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
+and are not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
+from typing import Any, Final
+
+import apsw
+
+from mycel.errors import DatabaseClosed, MycelError
+from mycel.merkle import log, sparse
+from mycel.merkle.pages import EMPTY
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.records import (
+    ConceptFields,
+    canonical_weight,
+    decode_concept,
+    decode_edge,
+    record_hash,
+)
+from mycel.model.values import object_text, parse_object
+from mycel.store.check.property_audit import property_problems
+from mycel.store.check.replay import replay_problems
+from mycel.store.database import Store
+from mycel.store.file import layout
+from mycel.store.file.connections import translate
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import Row, every, only
+from mycel.store.index import link_ends, text
+from mycel.store.log.audit import Auditor, VersionRow
+from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
+from mycel.store.query.reader import Reader
+from mycel.store.upgrades import HEAD_IN_TX_SINCE, format_of, has_present_trees, roots_since
+from mycel.store.write.element_content import has_text
+from mycel.store.write.purge import PurgeFields
+
+PROBLEMS_MAX: Final = 100
+"""A damaged database is damaged; a thousand findings say no more than a hundred."""
+
+Findings = Iterator[tuple[str, str]]
+"""Where, and what is wrong there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One disagreement."""
+
+    check: str
+    where: str
+    what: str
+
+    def to_dict(self) -> dict[str, str]:
+        """The problem for JSON."""
+        return {"check": self.check, "where": self.where, "what": self.what}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a verification found."""
+
+    checks: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    entries: int
+    concepts: int
+    propositions: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agrees."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report for JSON."""
+        return {
+            "ok": self.ok,
+            "checks": list(self.checks),
+            "problems": [problem.to_dict() for problem in self.problems],
+            "entries": self.entries,
+            "concepts": self.concepts,
+            "propositions": self.propositions,
+        }
+
+
+def verify(store: Store, *, replay: bool = False) -> Report:
+    """Run every check and report all that disagrees. Damage is reported, never raised.
+
+    The report names the checks. One is missing, `trees`, for a file of an older format that may
+    only be read.
+    """
+    try:
+        # A connection and names of its own: nothing that was read before may hide a change.
+        with store.reading_afresh() as reader:
+            return _verify(reader, replay=replay)
+    except DatabaseClosed:
+        raise
+    except MycelError as error:
+        return Report((), (Problem("pages", "file", error.message),), 0, 0, 0)
+
+
+def _verify(reader: Reader, *, replay: bool) -> Report:
+    verification = _Verification(reader)
+    checks: dict[str, Callable[[], Findings]] = {
+        "pages": verification.pages,
+        "journal": verification.journal,
+        "names": verification.names,
+        "versions": verification.versions,
+        "links": verification.links,
+        "trees": verification.trees,
+        "text": verification.text,
+        "properties": verification.properties,
+        "head": verification.head,
+    }
+    if not has_present_trees(reader.connection):
+        del checks["trees"]
+    if replay:
+        checks["replay"] = lambda: replay_problems(reader)
+    problems: list[Problem] = []
+    for name, check in checks.items():
+        problems += _run(name, check)
+    return Report(
+        tuple(checks),
+        tuple(problems[:PROBLEMS_MAX]),
+        _count(reader, "SELECT max(seq) FROM head"),
+        _count(reader, "SELECT count(*) FROM concept"),
+        _count(reader, "SELECT count(*) FROM proposition"),
+    )
+
+
+def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
+    found: list[Problem] = []
+    try:
+        for where, what in check():
+            found.append(Problem(name, where, what))
+            if len(found) == PROBLEMS_MAX:
+                break
+    except Exception as error:  # noqa: BLE001 - Damage can make any step fail: that is the finding.
+        said = translate(error).message if isinstance(error, apsw.Error) else str(error)
+        found.append(Problem(name, "database", f"could not be checked to the end: {said}"))
+    return found
+
+
+def _count(reader: Reader, query: str) -> int:
+    try:
+        row = reader.connection.execute(query).fetchone()
+    except apsw.Error:
+        return 0
+    return row[0] if row and isinstance(row[0], int) else 0
+
+
+class _Verification:
+    """One run of the checks over one snapshot."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._connection = reader.connection
+        self._registry = reader.registry
+        self._folded_seq = 0
+        self._heads: dict[int, tuple[Any, ...]] = {}
+        self._expected: dict[Namespace, Changes] = {name: Changes() for name in NAMESPACES}
+
+    def pages(self) -> Findings:
+        """The file's own structure, and that all tables, indexes and views are there.
+
+        SQLite checks that every index holds just what its table holds, and the text index too.
+        """
+        for (said,) in self._connection.execute("PRAGMA integrity_check"):
+            if said != "ok":
+                yield "file", said
+        fresh = apsw.Connection(":memory:")
+        fresh.execute(layout.created(format_of(self._connection)))
+        schema = (
+            "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
+            " ORDER BY type, name"
+        )
+        wanted, found = every(fresh, schema), every(self._connection, schema)
+        for kind, name, _ in set(wanted).symmetric_difference(found):
+            yield f"{kind} {name}", "is not as it should be"
+
+    def journal(self) -> Findings:
+        """Entries and transactions in one unbroken sequence, and the log over them."""
+        frontier = log.Frontier()
+        nodes: dict[tuple[int, int], bytes] = {}
+        first, last_time = 1, 0
+        self._heads = {
+            seq: tuple(state)
+            for seq, *state in self._connection.execute(
+                "SELECT seq, time, next_concept, next_proposition, frontier, concepts_root,"
+                " edges_root FROM head"
+            )
+        }
+        self._folded_seq = Head.read(self._connection).folded_seq
+        newest = [0, -1]  # The last concept and the last proposition so far.
+        upgraded = roots_since(self._connection)
+        for row in self._entries_and_transactions():
+            seq = row[0]
+            if seq != frontier.size + 1:
+                yield f"journal {frontier.size + 1}", "is missing"
+                return
+            is_transaction = len(row) > 6
+            entry = self._transaction_bytes(row) if is_transaction else entry_row_bytes(*row[1:])
+            for level, position, digest in frontier.append(log.leaf_hash(entry)):
+                nodes[level, position] = digest
+            if is_transaction:
+                if row[1] != first or row[2] < last_time:
+                    yield f"tx {seq}", "does not follow the transaction before it"
+                if row[1] == seq and seq != upgraded:
+                    yield f"tx {seq}", "has no entries"
+                first, last_time = seq + 1, row[2]
+                ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
+                state = (row[2], *ids_next, frontier.to_bytes(), row[5], row[6])
+                yield from self._head_row(seq, state)
+            else:
+                newest[row[2] & 1] = max(newest[row[2] & 1], row[2])
+        if first != frontier.size + 1:
+            yield f"journal {first}", "belongs to no transaction"
+        yield from (
+            ("head", f"has a row {seq} that belongs to no transaction") for seq in self._heads
+        )
+        yield from self._log_nodes(nodes)
+        yield from self._purged_entries()
+
+    def _head_row(self, seq: int, state: tuple[Any, ...]) -> Findings:
+        """The head's row of a transaction says where everything stood after it."""
+        found = self._heads.pop(seq, None)
+        if found is None:
+            if seq >= self._folded_seq:
+                yield f"head {seq}", "is missing"
+        elif found != state:
+            yield f"head {seq}", "is not where its transaction ended"
+
+    def _entries_and_transactions(self) -> Iterator[tuple[Any, ...]]:
+        entries = self._connection.execute(
+            "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+        )
+        transactions = self._connection.execute(
+            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root"
+            " FROM tx ORDER BY seq"
+        )
+        return merge(entries, transactions, key=itemgetter(0))
+
+    def _transaction_bytes(self, row: tuple[Any, ...]) -> bytes:
+        _, first, time_us, actor, message, concepts, edges = row
+        name = self._registry.actors.name(self._connection, actor)
+        return tx_bytes(first, time_us, name, message, concepts, edges)
+
+    def _log_nodes(self, nodes: dict[tuple[int, int], bytes]) -> Findings:
+        stored = self._connection.execute("SELECT level, position, hash FROM log_node")
+        for level, position, digest in stored:
+            if nodes.pop((level, position), None) != digest:
+                yield f"log_node {level}/{position}", "is not the hash of its entries"
+        for level, position in nodes:
+            yield f"log_node {level}/{position}", "is missing"
+
+    def _purged_entries(self) -> Findings:
+        """Each entry that lost its content has a purge of its element that covers it.
+
+        A purge covers all entries before it; one of the past alone, those up to its position.
+        """
+        rows = self._connection.execute(
+            "SELECT j.seq, j.purged, p.after FROM journal j LEFT JOIN journal p"
+            " ON p.seq = abs(j.purged) AND p.element = j.element AND p.kind = ?"
+            " WHERE j.purged IS NOT NULL",
+            (int(Kind.PURGE),),
+        )
+        for seq, purged, record in rows:
+            until = None if record is None else PurgeFields.decode(record).until
+            last = purged - 1 if until is None else until
+            if record is None or seq > last:
+                yield f"journal {seq}", "is marked as purged, but no entry says so"
+
+    def names(self) -> Findings:
+        """Every number of a type or predicate is in a definition, every actor in a transaction."""
+        purged = {
+            (fields.defines, fields.number, fields.name)
+            for (record,) in every(
+                self._connection, "SELECT after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+            )
+            if (fields := PurgeFields.decode(record)).defines
+        }
+        for table, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
+            rows = self._connection.execute(
+                f"SELECT id, name FROM {table} n WHERE NOT EXISTS"
+                " (SELECT 1 FROM concept c WHERE c.name = n.name AND c.type = ?1) AND NOT EXISTS"
+                " (SELECT 1 FROM concept_past c WHERE c.name = n.name AND c.type = ?1)",
+                (meta,),
+            )
+            for number, name in rows:
+                if (table, number, name) not in purged:
+                    yield f"{table} {number}", f"{name!r} was never defined"
+        actors = self._connection.execute(
+            "SELECT id FROM actor WHERE id NOT IN (SELECT actor FROM tx)"
+        )
+        for (number,) in actors:
+            yield f"actor {number}", "has no transaction"
+
+    def versions(self) -> Findings:
+        """Every version of every element says what its journal entry says, without gaps."""
+        auditor = Auditor(self._connection, self._registry)
+        total = 0
+        sources: tuple[tuple[Namespace, Iterator[VersionRow]], ...] = (
+            ("concepts", auditor.concepts()),
+            ("edges", auditor.propositions()),
+        )
+        for namespace, rows in sources:
+            before: VersionRow | None = None
+            for row in rows:
+                total += 1
+                problem = self._version_problem(row) or _sequence_problem(before, row)
+                if problem:
+                    yield f"{namespace} {row.number} at {row.seq}", problem
+                if row.is_current:
+                    self._expected[namespace].set(row.key, record_hash(row.record))
+                before = row
+            if before is not None and not before.is_current:
+                yield f"{namespace} {before.number}", "has no current version"
+        (entries,) = only(
+            self._connection,
+            "SELECT count(*) FROM journal WHERE kind != ? AND coalesce(purged, -1) < 0",
+            (int(Kind.PURGE),),
+        )
+        if entries != total:
+            yield "journal", f"has {entries} entries with content, but there are {total} versions"
+
+    def _version_problem(self, row: VersionRow) -> str:
+        found = self._connection.execute(
+            "SELECT element, after, purged, kind FROM journal WHERE seq = ?", (row.seq,)
+        ).fetchone()
+        if found is None:
+            return "has no journal entry"
+        element, after, purged, kind = found
+        removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
+        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # Of what is live, or a tombstone.
+        is_purged = purged is not None and purged > 0
+        if element != row.number or is_purged or not (either or removal == row.tombstoned):
+            return "has a journal entry that speaks of something else"
+        if after != row.record:
+            return "is not what the journal says"
+        if len({each is None for each in row.tombstone}) > 1:
+            return "has half a tombstone"
+        if row.version < 1 or (row.version == 1 and row.updated_us != row.created_us):
+            return "has a version or a time that cannot be"
+        if any(object_text(parse_object(each), "value") != each for each in row.texts):
+            return "holds JSON that is not in canonical form"
+        if row.weight is not None and canonical_weight(row.weight) != row.weight:
+            return "has a weight that is not in canonical form"
+        return ""
+
+    def links(self) -> Findings:
+        """Both ends of every live link are live, and no link joins an element to itself.
+
+        And it is known at which ends links stand.
+        """
+        rows = self._connection.execute(
+            "SELECT id FROM proposition p WHERE subject = object"
+            " OR NOT EXISTS (SELECT 1 FROM concept WHERE id = p.subject"
+            " UNION ALL SELECT 1 FROM proposition WHERE id = p.subject)"
+            " OR NOT EXISTS (SELECT 1 FROM concept WHERE id = p.object"
+            " UNION ALL SELECT 1 FROM proposition WHERE id = p.object)"
+        )
+        for (number,) in rows:
+            yield f"proposition {number}", "has an end that is not there"
+        yield from link_ends.problems(self._connection)
+
+    def trees(self) -> Findings:
+        """Pages are sound, and the leaves are the records of the elements."""
+        head = Head.read(self._connection)
+        yield from self._stored_trees(head)
+        current = StateTrees(self._connection)
+        for seq, *roots in self._roots_since(head.folded_seq):
+            current.catch_up(seq, head.folded_seq)
+            if [current.root(namespace) for namespace in NAMESPACES] != roots:
+                yield f"head {seq}", "its changes do not lead to the roots of its transaction"
+                return
+        current.catch_up(head.seq, head.folded_seq)
+        for namespace in NAMESPACES:
+            key = current.difference(namespace, self._expected[namespace])
+            if key is not None:
+                yield f"{namespace} tree", f"disagrees with the elements at key {key.hex()}"
+
+    def _roots_since(self, seq: int) -> list[Row]:
+        return every(
+            self._connection,
+            "SELECT seq, concepts_root, edges_root FROM tx WHERE seq > ? ORDER BY seq",
+            (seq,),
+        )
+
+    def _stored_trees(self, head: Head) -> Findings:
+        """The pages on disk are those of the transaction that was folded last."""
+        row = self._connection.execute(
+            "SELECT concepts_root, edges_root FROM tx WHERE seq = ?", (head.folded_seq,)
+        ).fetchone() or (EMPTY, EMPTY)
+        for namespace, root in zip(NAMESPACES, row, strict=True):
+            pages = StoredPages(self._connection, namespace)
+            reached = 0
+            for page, problem in sparse.check(pages):
+                reached += 1
+                if problem:
+                    yield f"{namespace} tree page {page}", problem
+            if sparse.root(pages) != root:
+                yield f"{namespace} tree", "does not have the root of the last folded transaction"
+            if pages.count() != reached:
+                yield f"{namespace} tree", "has pages that nothing leads to"
+
+    def text(self) -> Findings:
+        """The index holds the text of the live elements, the pending ones aside."""
+        connection = self._connection
+        pending = text.pending(connection)
+        stated: dict[int, set[int]] = {}
+        for seq, number in text.pending_by_transaction(connection):
+            stated.setdefault(seq, set()).add(number)
+        folded = Head.read(connection).folded_seq
+        for (seq,) in every(connection, "SELECT seq FROM head WHERE seq > ?", (folded,)):
+            certain, possible = self._texts_changed_in(seq)
+            if not certain <= stated.get(seq, set()) <= certain | possible:
+                yield f"head {seq}", "names other elements than those whose text it changed"
+        numbers = connection.execute(
+            "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
+        )
+        indexed = (number for (number,) in numbers if number not in pending)
+        yield from text.differences(connection, indexed, pending)
+
+    def properties(self) -> Findings:
+        """The index of properties holds the values of the live elements; format 1 has none."""
+        if format_of(self._connection) > 1:
+            yield from property_problems(self._connection)
+
+    def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
+        """Elements whose text a transaction changed; and those of which a purge left no record."""
+        certain: set[int] = set()
+        possible: set[int] = set()
+        rows = every(
+            self._connection,
+            "SELECT j.element, j.kind, j.before, j.after, j.purged FROM tx"
+            " JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq WHERE tx.seq = ?",
+            (seq,),
+        )
+        for element, kind, before, after, purged in rows:
+            if purged is not None:
+                possible.add(element)
+            elif kind != Kind.PURGE and _changes_text(kind, before, after):
+                certain.add(element)
+        return certain, possible
+
+    def head(self) -> Findings:
+        """The rows of the head agree with each other; `journal` checks what each of them says."""
+        pending = 0
+        rows = every(
+            self._connection,
+            "SELECT seq, folded_seq, coalesce(pending, -1), coalesce(length(changes), -1),"
+            " coalesce(length(texts), -1) FROM head ORDER BY seq",
+        )
+        folded = rows[-1][1] if rows else 0
+        for seq, folded_seq, stated, changes, texts in rows:
+            pending += changes
+            if folded_seq != folded or stated * CHANGE_BYTES != pending or texts % 8:
+                yield f"head {seq}", "counts pending changes wrongly"
+            if seq == folded and (changes or texts):
+                yield f"head {seq}", "is folded, but has changes left"
+        if format_of(self._connection) >= HEAD_IN_TX_SINCE:
+            left = every(
+                self._connection,
+                "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
+                " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
+            )
+            yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
+        yield from self._definitions()
+
+    def _definitions(self) -> Findings:
+        """Each row of the head knows the last change of a definition before it."""
+        metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+        made = every(
+            self._connection,
+            f"SELECT seq FROM concept WHERE type IN {metas}"
+            f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
+        )
+        purged = every(
+            self._connection, "SELECT seq, after FROM journal WHERE kind = ?", (int(Kind.PURGE),)
+        )
+        seqs = {seq for (seq,) in made}
+        forgotten: set[int] = set()  # Entries of purged definitions: which of them counted?
+        for seq, record in purged:
+            if PurgeFields.decode(record).defines:
+                seqs.add(seq)
+                rows = every(self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,))
+                forgotten.update(each for (each,) in rows)
+        for seq, definitions in every(self._connection, "SELECT seq, definitions FROM head"):
+            expected = max((each for each in seqs if each <= seq), default=0)
+            if definitions != expected and not (
+                definitions in forgotten and expected < definitions <= seq
+            ):
+                yield f"head {seq}", "does not know the last definition"
+
+
+def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
+    """Whether an entry changes what the text index should hold."""
+    if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
+        return True
+    if kind == Kind.PUT_CONCEPT and before is None:
+        return True  # Every new concept has a name; most entries are such, so none is decoded.
+    decode = decode_concept if kind in (Kind.PUT_CONCEPT, Kind.MOVE_CONCEPT) else decode_edge
+    new, old = decode(after), None if before is None else decode(before)
+    if new.tombstone is not None:
+        return False
+    if old is not None and old.tombstone is None:
+        texts = [object_text(each.attributes, "attributes") for each in (old, new)]
+        names = [each.name if isinstance(each, ConceptFields) else "" for each in (old, new)]
+        # As texts: 1, 1.0 and true are equal in Python.
+        return texts[0] != texts[1] or names[0] != names[1]
+    return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))
+
+
+def _sequence_problem(before: VersionRow | None, row: VersionRow) -> str:
+    """Versions of one element follow each other without gap or overlap."""
+    if before is None or before.number != row.number:
+        if before is not None and not before.is_current:
+            return f"comes after {before.number}, which has no current version"
+        return ""
+    return "" if before.to_seq == row.seq else "does not follow the version before it"

@@ -1,0 +1,10 @@
+"""The SQLite file: tables, connections, and functions that SQLite lacks.
+
+- `layout`       tables, indexes, views, and the number of the format
+- `functions`    functions that every connection has: JSON equality, regular expressions, walks
+- `connections`  opening a connection; SQLite's errors become ours
+- `locks`        a lock of the operating system on a file of its own
+- `rows`         typed rows of a query
+- `cursors`      cursors that a writer uses again
+- `checkpoints`  moving the write-ahead log into the database, in the background
+"""

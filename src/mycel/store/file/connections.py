@@ -1,0 +1,200 @@
+"""SQLite connections: how they are opened, and what their errors become.
+
+Every connection is opened here, with the settings that the measurements in ARCHITECTURE.md ask
+for. `translated` is the one place where errors of SQLite turn into ours.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+import apsw
+
+from mycel.errors import (
+    DatabaseBusy,
+    DatabaseCorrupt,
+    DatabaseError,
+    DatabaseReadOnly,
+    DiskFull,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+    NotADatabase,
+    ResourceExhausted,
+)
+from mycel.store.file import functions
+
+Durability = Literal["full", "normal", "off"]
+
+MemoryUse = Literal["ample", "modest"]
+"""How much of a file a process may keep in its memory."""
+
+_CACHE_KIB: dict[MemoryUse, int] = {"ample": 65_536, "modest": 4_096}
+_MMAP_BYTES: dict[MemoryUse, int] = {"ample": 2 << 30, "modest": 0}
+"""What is mapped counts as the process's memory, once for each connection."""
+_TEMPORARY: dict[MemoryUse, str] = {"ample": "memory", "modest": "file"}
+"""Where sorting goes on that does not fit into the cache; what fits never leaves memory."""
+JOURNAL_SIZE_LIMIT = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a database is and how its connections behave."""
+
+    path: str
+    readonly: bool = False
+    durability: Durability = "full"
+    busy_timeout_s: float = 30.0
+    vfs: str | None = None
+    memory: MemoryUse = "ample"
+    stamp: tuple[int, int, int] | None = None
+    """What the file looked like when it was found where we may not write, not even a lock. It is
+    then read without locks, which is right only as long as nobody else changes it."""
+
+    @property
+    def cache_kib(self) -> int:
+        """How much of the file one connection keeps."""
+        return _CACHE_KIB[self.memory]
+
+    def identity(self) -> tuple[int, int] | None:
+        """Which file it is; None if there is none. SQLite would go on writing to a deleted one."""
+        try:
+            found = Path(self.path).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def be_patient(self, connection: apsw.Connection) -> None:
+        """Let a connection wait for others as long as this location says."""
+        connection.set_busy_handler(_patience(self.busy_timeout_s))
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on reading without locks when somebody has changed the file.
+
+        Raises:
+            DatabaseError: it has changed.
+        """
+        if self.stamp is not None and stamp_of(self.path) != self.stamp:
+            raise DatabaseError(
+                f"The file {self.path!r} has changed while it was read without locks.",
+                hint="Open it again.",
+            )
+
+    def connect(self, *, writable: bool = False, create: bool = False) -> apsw.Connection:
+        """A new connection. One that is not writable refuses every statement that writes."""
+        flags = apsw.SQLITE_OPEN_READONLY if self.readonly else apsw.SQLITE_OPEN_READWRITE
+        if create:
+            flags |= apsw.SQLITE_OPEN_CREATE
+        name = self.path
+        if self.stamp is not None:
+            flags |= apsw.SQLITE_OPEN_URI
+            name = f"file:{quote(self.path)}?immutable=1"
+        connection = apsw.Connection(name, flags=flags, vfs=self.vfs)
+        self.be_patient(connection)
+        # Without QPSG every new binding would prepare a cached statement again (STAT4).
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        for pragma in (
+            f"cache_size = -{self.cache_kib}",
+            f"mmap_size = {_MMAP_BYTES[self.memory]}",
+            f"temp_store = {_TEMPORARY[self.memory]}",
+            f"synchronous = {self.durability}",
+            f"journal_size_limit = {JOURNAL_SIZE_LIMIT}",
+            f"query_only = {0 if writable else 1}",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        functions.register(connection)
+        return connection
+
+
+def stamp_of(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None if it cannot be told, or a log stands beside it."""
+    if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - every reader asks, and Path takes 20 µs
+        return None
+    try:
+        found = os.stat(path)  # noqa: PTH116 - as above
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _patience(timeout_s: float) -> Callable[[int], bool]:
+    """A busy handler that waits in short random steps, so that many writers take fair turns."""
+    jitter = random.Random()
+    started = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal started
+        now = time.monotonic()
+        if attempt == 0:
+            started = now
+        if now - started >= timeout_s:
+            return False
+        time.sleep(jitter.uniform(0.0002, min(0.0005 * (attempt + 1), 0.01)))
+        return True
+
+    return wait
+
+
+FAILURES = (apsw.Error, UnicodeDecodeError)
+"""What reading a file may raise. SQLite hands out text as it finds it, be it UTF-8 or not."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn errors of SQLite into ours; leave ours as they are."""
+    try:
+        yield
+    except FAILURES as error:
+        raise translate(error) from error
+
+
+def translate(error: apsw.Error | UnicodeDecodeError) -> MycelError:
+    """Our error for one of SQLite's."""
+    said = str(error)
+    match error:
+        case UnicodeDecodeError():
+            return DatabaseCorrupt(f"The database is damaged ({said}).")
+        case apsw.BusyError() | apsw.LockedError():
+            return DatabaseBusy(f"Another writer held the database for too long ({said}).")
+        case apsw.FullError():
+            return DiskFull(f"The disk is full ({said}).")
+        case apsw.NotADBError():
+            return NotADatabase(f"This file is no database ({said}).")
+        case apsw.CorruptError() | apsw.FormatError():
+            return DatabaseCorrupt(f"The database is damaged ({said}).")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return DatabaseReadOnly(f"The database cannot be written ({said}).")
+        case apsw.InterruptError():
+            return ExecutionTimeout("The work was interrupted at its deadline.")
+        case apsw.TooBigError() | apsw.NoMemError():
+            return ResourceExhausted(f"The work needs more than it may have ({said}).")
+        case apsw.CantOpenError() | apsw.IOError() | apsw.AuthError():
+            return DatabaseError(f"The storage failed ({said}).")
+        case apsw.SQLError() if any(word in said for word in _TOO_MUCH):
+            return ResourceExhausted(
+                f"The command is too large for one statement ({said}).",
+                hint="Ask for less at once: fewer expressions, fewer clauses, less nesting.",
+            )
+        case _:
+            return InternalError(f"The database engine refused a statement ({said}).")
+
+
+_TOO_MUCH = ("too many", "too large", "too big", "at most 64", "too deep", "stack overflow")
+"""What SQLite says about a statement beyond one of its bounds."""
+
+_ABANDONED: list[apsw.Connection] = []
+
+
+def abandon(connection: apsw.Connection) -> None:
+    """Keep a parent process's connection from being closed here: that would drop its file locks."""
+    _ABANDONED.append(connection)

@@ -1,0 +1,239 @@
+"""What SQLite lacks, as functions of every connection.
+
+JSON equality, integers of 64 bits without a sign, regular expressions in linear time, and walks
+that remember their last link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
+from math import fsum
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.model import ids
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.sql.state_tables import Sources
+from mycel.syntax.regex import matcher
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the functions that compiled statements call."""
+
+    def walks(*arguments: Any) -> str:
+        start, predicate, minimum, maximum, mirrored, moment = arguments
+        way = _Way(predicate, bool(mirrored), moment)
+        return _walks(connection, start, minimum, maximum, way)
+
+    for name, function, arguments in (
+        ("mycel_json_equal", json_equal, 2),
+        ("mycel_json_member", json_member, 2),
+        ("mycel_json_key", json_key, 1),
+        ("mycel_compare", compare, 2),
+        ("mycel_digits", digits, 1),
+        ("mycel_regex", matches, 2),
+        ("mycel_walks", walks, 6),
+    ):
+        typed: Callable[..., Any] = function
+        connection.create_scalar_function(name, typed, arguments, deterministic=True)
+    uncertain: Callable[..., Any] = inexact
+    connection.create_scalar_function("mycel_inexact", uncertain, 0)
+    connection.create_aggregate_function("mycel_sum", _sum, 1)
+    connection.create_aggregate_function("mycel_min", partial(_extreme, min), 1)
+    connection.create_aggregate_function("mycel_max", partial(_extreme, max), 1)
+
+
+def json_equal(left: str | None, right: str | None) -> bool:
+    """Whether two JSON texts are the same value; numbers compare by value, null is null."""
+    if left == right:
+        return True
+    if left is None or right is None:
+        return (left or right) == "null"
+    return bool(left) and bool(right) and same(orjson.loads(left), orjson.loads(right))
+
+
+def json_member(value: str | None, items: str) -> bool:
+    """Whether a JSON text is one of the values of a JSON array."""
+    if value == "":  # What is no JSON value.
+        return False
+    wanted = None if value is None else orjson.loads(value)
+    scalars, others = _members(items)
+    if isinstance(wanted, list | dict):
+        return any(same(wanted, item) for item in others)
+    return _scalar(wanted) in scalars
+
+
+@lru_cache(16)
+def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
+    """What an array holds: scalars to look up, and whatever else. Mostly it is the same array."""
+    found = orjson.loads(items)
+    others = tuple(item for item in found if isinstance(item, list | dict))
+    return frozenset(_scalar(i) for i in found if not isinstance(i, list | dict)), others
+
+
+def _scalar(value: Any) -> Any:
+    """A scalar that is equal where JSON's are: to Python, True is 1."""
+    return (value,) if isinstance(value, bool) else value
+
+
+def same(left: Any, right: Any) -> bool:
+    """The same JSON value. Python takes True for 1; JSON does not."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    return type(left) is type(right) and bool(left == right)
+
+
+def json_key(text: str) -> str:
+    """A text that is the same for equal JSON arrays or objects: 1.0 in them is written as 1."""
+    return orjson.dumps(_plain(orjson.loads(text)), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and _fits(value):
+        return int(value)
+    return value
+
+
+def _fits(value: float) -> bool:
+    return INTEGER_MIN <= value <= JSON_INTEGER_MAX
+
+
+# Integers from 2^63 on: SQLite reads them as floats, so what it finds equal may not be.
+
+
+def compare(left: str | None, right: str | None) -> int | None:
+    """-1, 0 or 1 for two JSON texts that are numbers; null for others."""
+    if not left or not right:
+        return None
+    one, other = orjson.loads(left), orjson.loads(right)
+    if type(one) not in _NUMBERS or type(other) not in _NUMBERS:
+        return None
+    return int(one > other) - int(one < other)
+
+
+_NUMBERS: Final[frozenset[type]] = frozenset((int, float))
+
+
+def digits(text: str | None) -> str | None:
+    """A JSON number from 2^63 on as a text that sorts as it does, as far as floats cannot tell.
+
+    All floats from there on are whole, and those that have more digits equal no integer.
+    """
+    return None if text is None else f"{int(orjson.loads(text)):020d}"
+
+
+def inexact() -> None:
+    """Say that an answer needs the slower way, as SQLite itself does when a sum overflows."""
+    raise apsw.SQLError("integer overflow")
+
+
+def _extreme(
+    choose: Callable[..., Any],
+) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
+    """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
+    return [], _add, lambda found: choose(found, key=_rank, default=None)
+
+
+def _rank(text: str) -> tuple[bool, Any]:
+    value = orjson.loads(text)
+    return isinstance(value, str), value
+
+
+def _sum() -> tuple[list[Any], Callable[..., None], Callable[..., Any]]:
+    """A sum that becomes a float where 64 bits end."""
+    return [], _add, _added
+
+
+def _add(found: list[Any], value: Any) -> None:
+    if value is not None:
+        found.append(value)
+
+
+def _added(found: list[Any]) -> Any:
+    if not found:
+        return None
+    try:
+        total = fsum(found) if any(isinstance(value, float) for value in found) else sum(found)
+    except OverflowError:  # JSON has no number for it.
+        return None
+    fits = isinstance(total, float) or INTEGER_MIN <= total <= INTEGER_MAX
+    return total if fits else float(total)
+
+
+def matches(pattern: str | None, text: str | None) -> bool:
+    """True if a regular expression matches somewhere in a text. Null matches nothing.
+
+    Raises:
+        InvalidSyntax: the pattern cannot be compiled.
+        ResourceExhausted: the pattern is too large, by itself or for that text.
+    """
+    if pattern is None or text is None:
+        return False
+    return matcher(pattern)(text)
+
+
+class _Way(NamedTuple):
+    """How a walk goes on from an element; the moment is -1 for the present."""
+
+    predicate: int
+    mirrored: bool
+    moment: int
+
+
+def _walks(
+    connection: apsw.Connection, start: int | None, minimum: int, maximum: int, way: _Way
+) -> str:
+    """Every element that a walk of an allowed length reaches, with the last link of a shortest one.
+
+    A JSON array of [element, link]; the link is null where the walk has no hops. A state is an
+    element and the length of the walk, counted up to the minimum only if there is no maximum:
+    longer walks are then alike.
+    """
+    if start is None:
+        return "[]"
+    # A walk of no hops joins a concept with itself, but no link.
+    found: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
+    level = {start}
+    seen: set[tuple[int, int]] = {(start, 0)}
+    length = 0
+    while level and (maximum < 0 or length < maximum):
+        length += 1
+        counted = min(length, max(minimum, 1)) if maximum < 0 or minimum <= 1 else length
+        reached: dict[int, int] = {}
+        for link, other in _steps(connection, level, way):
+            if (other, counted) not in seen or other in reached:
+                seen.add((other, counted))
+                reached[other] = min(link, reached.get(other, link))
+        if length >= minimum:
+            for other, link in reached.items():
+                found.setdefault(other, link)
+        level = set(reached)
+    return orjson.dumps(list(found.items())).decode()
+
+
+def _steps(
+    connection: apsw.Connection, level: Iterable[int], way: _Way
+) -> Iterable[tuple[int, int]]:
+    ends = (("subject", "object"), ("object", "subject"))
+    halves = Sources(None if way.moment < 0 else "?3").link_halves("q")
+    moment = () if way.moment < 0 else (way.moment,)
+    for near, far in ends if way.mirrored else ends[:1]:
+        query = " UNION ALL ".join(
+            f"SELECT q.id, q.{far} FROM {table} WHERE q.{near} = ?1 AND q.predicate = ?2{counts}"
+            for table, counts in halves
+        )
+        for number in level:
+            yield from connection.execute(query, (number, way.predicate, *moment))

@@ -1,0 +1,8 @@
+"""Indexes that the store derives from elements.
+
+- `write_cache`  values that a writer keeps from one transaction to the next
+- `properties`   the index of properties: elements by value
+- `link_ends`    predicates that have links at an end
+- `text`         the full-text index
+- `candidates`   candidates for a search, from the text index
+"""

@@ -1,0 +1,330 @@
+"""Candidates for a search, from the text index: elements by the keys of their names, or by words.
+
+FTS5 takes more than a microsecond for each term of each element that it ranks, and some sixty
+nanoseconds for each element that has a term, ranked or not. So both are bounded (`RANKED_MAX`,
+`SCANNED_MAX`): the rarest terms of a question are taken, as long as the elements that have them are
+not more. Where even one term is too frequent, the newest elements with it are ranked. Elements with
+all terms of a question are found without ranking, which takes hardly longer for many terms than for
+two.
+
+Filters are part of each query, so a limit counts what passes them. How good a candidate is in the
+end, `mycel.search.ranking` decides; it gets BM25 and the number of terms that an element has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple
+from weakref import WeakSet
+
+import apsw
+import orjson
+
+from mycel.model import ids
+from mycel.model.values import parse_object
+from mycel.search.analysis import Document, all_of, any_of, body_text
+from mycel.search.names import (
+    ASIDE_KEY,
+    LINK_KEY,
+    Standing,
+    called,
+    key_expression,
+    with_parts,
+)
+from mycel.store.file.layout import FTS
+from mycel.store.file.rows import Row, every, first, only
+from mycel.store.index import text
+
+Table = Literal["concept", "proposition"]
+
+RANKED_MAX: Final = 600
+"""Elements that one query ranks, at most; one counts once for each term of the query."""
+
+SCANNED_MAX: Final = 3_000
+"""Elements with the terms that one query ranks by, at most; one counts once for each term."""
+
+COUNTED_MAX: Final = 1_000
+"""The elements that have a term are counted up to here: it is frequent then."""
+
+_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+_WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
+_OLD_WEIGHTS: Final = "bm25(1.0)"
+_KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
+
+
+class Match(NamedTuple):
+    """An element that has some of the terms."""
+
+    number: int
+    bm25: float
+    """Greater is better."""
+    terms: int
+    """The number of the terms that it has."""
+
+
+class Term(NamedTuple):
+    """A term of a question."""
+
+    text: str
+    elements: int
+    """The number of elements that have it, up to `COUNTED_MAX` + 1."""
+
+
+def counted(connection: apsw.Connection, terms: Iterable[str]) -> list[Term]:
+    """Terms with the number of elements that have each, the rarest first."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
+    found = [Term(term, *only(connection, query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
+    return sorted(found, key=lambda term: (term.elements, term.text))
+
+
+class Candidates:
+    """Concepts or links that may fit a question, as the index knows them at one moment.
+
+    `kind` is the number of a type or predicate that they must have, `without` are elements to leave
+    out. Unless `tests` are wanted as much, tests and generated files are found by words where there
+    is room for more. Elements that are not folded into the index yet are found too, through a small
+    index of their own; how they rank against the others is then an estimate.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        table: Table,
+        kind: int | None = None,
+        without: Collection[int] = (),
+        *,
+        tests: bool = True,
+    ) -> None:
+        self._connection = connection
+        self._tests = tests
+        self._has_names = text.has_names(connection)
+        self._is_link = table == "proposition"
+        pending = {
+            each for each in text.pending(connection) if ids.is_concept(each) != self._is_link
+        }
+        self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
+        self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
+        if kind is not None:
+            # Joined, never asked with IN: FTS5 would look up each element, term by term.
+            self._from += f" CROSS JOIN {table} e ON e.id = text.rowid"
+            self._where += f" AND e.{_KIND[table]} = :kind"
+        without = {*without, *pending}
+        self._bindings = {"kind": kind, "without": orjson.dumps(list(without)).decode()}
+        fresh = [each for each in pending if self._is_wanted(each, table, kind)]
+        self._fresh = None
+        if fresh:
+            self._fresh = in_memory((each, text.live_document(connection, each)) for each in fresh)
+
+    def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
+        """Elements that have one of these keys, until there are enough: definitions first."""
+        found: dict[int, None] = {}
+        for standing in Standing if keys else ():
+            expression = key_expression(keys, standing)
+            if self._has_names:
+                query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression"
+                rows = self._rows(f"{query} AND {self._where} LIMIT :limit", expression, limit)
+                found |= {number: None for (number,) in rows}
+            if self._fresh is not None:
+                query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?"
+                rows = every(self._fresh, query, (expression, limit))
+                found |= {number: None for (number,) in rows}
+            if len(found) >= limit:
+                break
+        return list(found)
+
+    def by_words(self, terms: Sequence[Term], limit: int) -> list[Match]:
+        """Elements that have some of these terms: best first those with all, then the others."""
+        known = [each for each in terms if each.elements]
+        found: dict[int, Match] = {}
+        if known:
+            together = _affordable(known, SCANNED_MAX)
+            whole = self._with_all(known, limit) if len(together) < len(known) else []
+            if len(whole) < limit:
+                expression = self._definitions(all_of(each.text for each in together))
+                found = self._ranked(expression, limit, together[0].elements, len(together))
+            best = max((each.bm25 for each in found.values()), default=0.0)
+            found |= {number: Match(number, best, len(known)) for number in whole}
+        if len(found) < limit and known and not (self._tests and len(terms) == 1):
+            some = _affordable(known, RANKED_MAX)
+            size = sum(each.elements for each in some)
+            found = self._ranked(any_of(each.text for each in some), limit, size) | found
+        return self._with_fresh(found, any_of(each.text for each in terms), limit)
+
+    def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
+        """The newest elements that have all of these terms, not ranked."""
+        expression = self._marked(self._definitions(all_of(each.text for each in terms)))
+        query = (
+            f"SELECT text.rowid {self._from} WHERE text MATCH :expression AND {self._where}"
+            " ORDER BY text.rowid DESC LIMIT :limit"
+        )
+        return [number for (number,) in self._rows(query, expression, limit)]
+
+    def titled(self, terms: Sequence[Term], limit: int) -> list[int]:
+        """Some elements that have all of these terms in their titles, the oldest first."""
+        if not terms or not terms[0].elements or not self._has_names:
+            return []
+        expression = self._definitions(f"title : ({all_of(each.text for each in terms)})")
+        query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression AND {self._where}"
+        rows = self._rows(f"{query} LIMIT :limit", expression, limit)
+        return [number for (number,) in rows]
+
+    def by_titles(self, terms: Sequence[Term], limit: int) -> list[Match]:
+        """Elements that have some of these terms in their titles, best first.
+
+        The index of an older file has no titles: there they may have them anywhere.
+        """
+        if not self._has_names:
+            return self.by_words(terms, limit)
+        some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
+        found: dict[int, Match] = {}
+        if some:
+            size = sum(each.elements for each in some)
+            found = self._ranked(f"title : ({any_of(each.text for each in some)})", limit, size)
+        return self._with_fresh(found, f"title : ({any_of(each.text for each in terms)})", limit)
+
+    def by_beginning(self, term: str, limit: int) -> list[Match]:
+        """Elements with words that begin like a term, best first."""
+        expression = f'"{term}" *'
+        return self._with_fresh(self._ranked(expression, limit, SCANNED_MAX), expression, limit)
+
+    def _definitions(self, expression: str) -> str:
+        """A query for the elements that another finds, without tests and generated files."""
+        if self._tests or not self._has_names:
+            return expression
+        return f'({expression}) NOT keys : "{ASIDE_KEY}"'
+
+    def _with_fresh(self, found: dict[int, Match], expression: str, limit: int) -> list[Match]:
+        if self._fresh is not None:
+            found |= {each.number: each for each in _best(self._fresh, expression, limit)}
+        return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
+
+    def _ranked(self, expression: str, limit: int, size: int, terms: int = 1) -> dict[int, Match]:
+        """The best matches by number, of which there are at most `size`, with so many terms each.
+
+        If they are too many, only the newest are ranked.
+        """
+        expression = self._marked(expression)
+        matching = f"{self._from} WHERE text MATCH :expression AND {self._where}"
+        floor, ranked = 0, max(limit, RANKED_MAX // terms)
+        if size > ranked:
+            query = f"SELECT text.rowid {matching} ORDER BY text.rowid DESC LIMIT 1 OFFSET :limit"
+            floor = next((number for (number,) in self._rows(query, expression, ranked)), 0)
+        _know_hits(self._connection)
+        query = (
+            f"SELECT text.rowid, -rank, hits(text) {matching} AND text.rowid > :floor"
+            f" AND rank MATCH '{self._weights}' ORDER BY rank LIMIT :limit"
+        )
+        marks = int(self._is_link and self._has_names)
+        return {
+            number: Match(number, bm25, hits - marks)
+            for number, bm25, hits in self._rows(query, expression, limit, floor)
+        }
+
+    def _marked(self, expression: str) -> str:
+        """A query for the links, or the concepts, among the elements that another finds."""
+        if not self._has_names:
+            return expression
+        mark = f'keys : "{LINK_KEY}"'
+        return f"{mark} AND ({expression})" if self._is_link else f"({expression}) NOT {mark}"
+
+    @property
+    def _weights(self) -> str:
+        return _WEIGHTS if self._has_names else _OLD_WEIGHTS
+
+    def _rows(self, query: str, expression: str, limit: int, floor: int = 0) -> list[Row]:
+        bindings = self._bindings | {"expression": expression, "limit": limit, "floor": floor}
+        return list(self._connection.execute(query, bindings))
+
+    def _is_wanted(self, number: int, table: Table, kind: int | None) -> bool:
+        if kind is None:
+            return True
+        query = f"SELECT 1 FROM {table} WHERE id = ? AND {_KIND[table]} = ?"
+        return first(self._connection, query, (number, kind)) is not None
+
+
+def best_of(texts: Iterable[tuple[int, str]], terms: Sequence[Term], limit: int) -> list[Match]:
+    """The best among texts that are in no index."""
+    documents = ((number, Document("", "", body)) for number, body in texts)
+    return _best(in_memory(documents), any_of(each.text for each in terms), limit)
+
+
+class Sentence(NamedTuple):
+    """A link as a sentence: its subject, predicate and object by name, then its attributes.
+
+    Ends have all their names and aliases; identifiers are also cut into their parts.
+    """
+
+    link: int
+    predicate: str
+    ends: tuple[int, int]
+    text: str
+
+
+def sentences(
+    connection: apsw.Connection, links: Iterable[int], predicate_name: Callable[[int], str]
+) -> Iterator[Sentence]:
+    """Live links as sentences."""
+    query = (
+        "SELECT p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
+        " o.attributes FROM proposition p"
+        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
+        " WHERE p.id = ?"
+    )
+    for link in links:
+        row = first(connection, query, (link,))
+        if row is not None:
+            predicate, subject, object_, attributes, *ends = row
+            name = predicate_name(predicate)
+            words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
+            text_ = body_text(words, parse_object(attributes))
+            yield Sentence(link, name, (subject, object_), text_)
+
+
+def _names(name: str | None, attributes: str) -> tuple[str, ...]:
+    """All names of the concept at an end of a link, its aliases too; none if a link is there."""
+    if name is None:
+        return ()
+    found = called(name, parse_object(attributes))
+    return found.names + found.aliases
+
+
+def in_memory(documents: Iterable[tuple[int, Document | None]]) -> apsw.Connection:
+    """An index of its own for some documents."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(FTS)
+    with connection:
+        text.index(connection, documents)
+    return connection
+
+
+def _best(connection: apsw.Connection, expression: str, limit: int) -> list[Match]:
+    _know_hits(connection)
+    query = (
+        "SELECT rowid, -rank, hits(text) FROM text WHERE text MATCH ?"
+        f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT ?"
+    )
+    return [Match(*row) for row in every(connection, query, (expression, limit))]
+
+
+def _know_hits(connection: apsw.Connection) -> None:
+    """Give a connection the function `hits`, once: FTS5 would keep every registration."""
+    if connection not in _KNOW_HITS:
+        connection.register_fts5_function("hits", _hits)
+        _KNOW_HITS.add(connection)
+
+
+def _hits(api: apsw.FTS5ExtensionApi, *_: Any) -> int:
+    """The number of a query's phrases that a row has. Asked for rows of the result only."""
+    return sum(bool(api.phrase_columns(phrase)) for phrase in range(api.phrase_count))
+
+
+def _affordable(terms: Sequence[Term], most: int) -> list[Term]:
+    """The rarest terms, as long as not more elements than `most` have them; at least one."""
+    total = 0
+    taken: list[Term] = []
+    for term in terms:
+        total += term.elements
+        if taken and total > most:
+            break
+        taken.append(term)
+    return taken

@@ -1,0 +1,414 @@
+"""The index of properties: which live elements hold a value.
+
+A *slot* is what one index would be elsewhere: a property, or a tuple of them, of one type or
+predicate. All slots share one table with rows (slot, value, element), so a thousand of them cost
+an insert no more than the few that its type has. What a slot holds follows from the live rows
+alone; it is no knowledge, and no root covers it.
+
+Whoever changes a live row notes it here. Entries are held back and written sorted, since scattered
+inserts cost a multiple: when many have gathered, before anything reads by slot, and at the close
+of the transaction. Elements of types without slots cost one look into a dictionary.
+
+Slots are defined with the schema, in the transaction that changes the definition: plans that use
+a slot are thrown away when a definition changes, and only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.model.values import JsonObject, parse_object
+from mycel.store.file.rows import every, only
+from mycel.store.index.write_cache import Memory
+
+HELD_MAX: Final = 100_000
+"""How many entries wait in memory before they are written: some 15 MB."""
+PROBED_MAX: Final = 20_000
+"""Values of a unique slot that are looked up one by one; beyond, the slot is scanned once."""
+HOLDERS_MAX: Final = 100
+"""How many holders of one value a conflict names."""
+
+SUBJECT, OBJECT = "src", "dst"
+"""Columns of links: the numbers of their ends."""
+
+Value = str | int | float
+Ends = tuple[int, int]
+NO_ENDS: Final[Ends] = (0, 0)
+"""Those of a concept."""
+NewElement = tuple[int, Mapping[str, Any], Ends]
+"""Number, attributes and ends of an element that is new."""
+State = tuple[int, str, Ends]
+"""Type or predicate of a live element, its attributes as they are stored, and its ends."""
+
+_NUMBERS: Final = frozenset((int, float))
+_TEXTS: Final = frozenset((str,))
+
+
+class Slot(NamedTuple):
+    """One index: of which type or predicate, over which columns."""
+
+    number: int
+    owner: int
+    is_link: bool
+    columns: tuple[str, ...]
+    is_unique: bool
+
+
+class Conflict(NamedTuple):
+    """Elements that hold the same values although a slot is unique."""
+
+    slot: Slot
+    values: tuple[Any, ...]
+    """As the first of them has them; ends as numbers."""
+    elements: tuple[int, ...]
+
+
+def encode(values: tuple[Any, ...]) -> Value | None:
+    """What stands in the index for the values of a slot's columns; None if one is absent.
+
+    One value stands for itself, so that it can be compared and sorted: text, numbers, true and
+    false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
+    numbers. Several are an array of JSON, in which numbers that are equal look the same.
+    """
+    if None in values:
+        return None
+    if len(values) == 1:
+        return _encoded(values[0])
+    return orjson.dumps([_plain(each) for each in values], option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _encoded(value: Any) -> Value:
+    match value:
+        case str() | float():
+            return value
+        case bool():
+            return int(value)
+        case int():
+            return value if value <= INTEGER_MAX else f"{value:020d}"
+        case _:
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _plain(value: Any) -> Any:
+    if value.__class__ is float and value.is_integer():
+        whole = int(value)
+        return whole if INTEGER_MIN <= whole <= JSON_INTEGER_MAX else value
+    return value
+
+
+class Slots:
+    """All slots of one type or predicate."""
+
+    def __init__(self, slots: Iterable[Slot]) -> None:
+        self.all: Final = tuple(slots)
+
+    def values(self, attributes: Mapping[str, Any], ends: Ends) -> dict[Slot, Value]:
+        """What an element has in each of them, where it has anything."""
+        found = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
+        return {slot: value for slot, value in found if value is not None}
+
+
+def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | None:
+    """What an element has in a slot."""
+    return encode(tuple([_column(attributes, ends, column) for column in slot.columns]))
+
+
+def _column(attributes: Mapping[str, Any], ends: Ends, column: str) -> Any:
+    if ends is not NO_ENDS and column in (SUBJECT, OBJECT):
+        return ends[column == OBJECT]
+    return attributes.get(column)
+
+
+class KnownSlots(NamedTuple):
+    """Every slot there is."""
+
+    types: dict[int, Slots]
+    predicates: dict[int, Slots]
+
+
+def read_slots(connection: apsw.Connection) -> list[Slot]:
+    """Every slot there is, in order."""
+    rows = every(
+        connection,
+        "SELECT slot, owner, is_link, columns, is_unique FROM property_slot ORDER BY slot",
+    )
+    return [
+        Slot(number, owner, bool(is_link), tuple(orjson.loads(columns)), bool(is_unique))
+        for number, owner, is_link, columns, is_unique in rows
+    ]
+
+
+class Properties:
+    """The index as one transaction writes it."""
+
+    def __init__(self, connection: apsw.Connection, memory: Memory) -> None:
+        self._connection: Final = connection
+        self._memory: Final = memory
+        self._held = 0
+        self._new: Final[dict[int, list[tuple[Value, int]]]] = {}
+        """Entries of elements that a bulk put has made: nobody had them before."""
+        self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
+        """Entries that have come (True) or gone since, the last word on each."""
+        self._touched: Final[dict[Slot, set[Value] | None]] = {}
+        """Values that came to unique slots; None if they are too many to be remembered."""
+
+    # Which slots there are.
+
+    @property
+    def _known(self) -> KnownSlots:
+        """All slots; those that the transaction before knew, unless somebody else has written."""
+        slots = self._memory.slots
+        if slots is None:
+            slots = self._memory.slots = self._read()
+        return slots
+
+    def _read(self) -> KnownSlots:
+        gathered: tuple[dict[int, list[Slot]], dict[int, list[Slot]]] = ({}, {})
+        for slot in read_slots(self._connection):
+            gathered[slot.is_link].setdefault(slot.owner, []).append(slot)
+        types, predicates = ({owner: Slots(each) for owner, each in g.items()} for g in gathered)
+        return KnownSlots(types, predicates)
+
+    @property
+    def of_types(self) -> Mapping[int, Slots]:
+        """The slots of each type that has any."""
+        return self._known.types
+
+    @property
+    def of_predicates(self) -> Mapping[int, Slots]:
+        """The slots of each predicate that has any."""
+        return self._known.predicates
+
+    def slots(self, owner: int, *, link: bool) -> tuple[Slot, ...]:
+        """The slots of a type, or with `link` of a predicate."""
+        found = (self._known.predicates if link else self._known.types).get(owner)
+        return () if found is None else found.all
+
+    def define(
+        self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
+    ) -> None:
+        """Let a type or predicate have these slots, each with columns and whether it is unique.
+
+        Others go; those that are missing are filled from the live rows. Whether a new unique slot
+        holds conflicts, `conflicts` says. The caller changes the definition as well.
+        """
+        there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
+        missing = [each for each in dict.fromkeys(wanted) if each not in there]
+        spare = there.keys() - set(wanted)
+        if not missing and not spare:
+            return
+        self.flush()
+        for key in spare:
+            self._drop(there[key])
+        made = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
+        owners = self._known.predicates if link else self._known.types
+        kept = [slot for key, slot in there.items() if key not in spare]
+        if kept or made:
+            owners[owner] = Slots((*kept, *made))
+        else:
+            owners.pop(owner, None)
+        if made:
+            self._fill(owner, Slots(made), link=link)
+
+    def _drop(self, slot: Slot) -> None:
+        self._touched.pop(slot, None)
+        self._connection.execute("DELETE FROM property WHERE slot = ?", (slot.number,))
+        self._connection.execute("DELETE FROM property_slot WHERE slot = ?", (slot.number,))
+
+    def _add(self, owner: int, columns: tuple[str, ...], unique: bool, *, link: bool) -> Slot:
+        (last,) = only(self._connection, "SELECT coalesce(max(slot), 0) FROM property_slot")
+        slot = Slot(last + 1, owner, link, columns, unique)
+        self._connection.execute(
+            "INSERT INTO property_slot VALUES (?, ?, ?, ?, ?)",
+            (slot.number, owner, int(link), orjson.dumps(columns).decode(), int(unique)),
+        )
+        return slot
+
+    def _fill(self, owner: int, slots: Slots, *, link: bool) -> None:
+        for batch in _batches(live_rows(self._connection, owner, link=link)):
+            self.note_new({slots: batch})
+        self.flush()
+
+    # What changes.
+
+    def note(self, number: int, before: State | None, after: State | None) -> None:
+        """A live row comes, changes or goes; its type or predicate may change too."""
+        owners = self._known.predicates if number & 1 else self._known.types
+        if not owners:
+            return
+        old = {} if before is None else self._held_by(owners, before)
+        new = {} if after is None else self._held_by(owners, after)
+        for slot, value in old.items():
+            if new.get(slot) != value:
+                self._changed[slot.number, value, number] = False
+        for slot, value in new.items():
+            if old.get(slot) != value:
+                self._changed[slot.number, value, number] = True
+                if slot.is_unique:
+                    self._touch(slot, (value,))
+        if len(self._changed) >= HELD_MAX:
+            self.flush()
+
+    def _held_by(self, owners: Mapping[int, Slots], state: State) -> dict[Slot, Value]:
+        owner, attributes, ends = state
+        slots = owners.get(owner)
+        return {} if slots is None else slots.values(parse_object(attributes), ends)
+
+    def note_new(self, elements: Mapping[Slots, Sequence[NewElement]]) -> None:
+        """Elements have been created whose numbers are new."""
+        for slots, rows in elements.items():
+            for slot in slots.all:
+                entries = _entries(slot, rows)
+                self._new.setdefault(slot.number, []).extend(entries)
+                self._held += len(entries)
+                if slot.is_unique:
+                    self._touch(slot, [value for value, _ in entries])
+        if self._held >= HELD_MAX:
+            self.flush()
+
+    def _touch(self, slot: Slot, values: Sequence[Value]) -> None:
+        touched = self._touched.setdefault(slot, set())
+        if touched is not None:
+            touched.update(values)
+            if len(touched) > PROBED_MAX:
+                self._touched[slot] = None
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        connection = self._connection
+        for slot in sorted(self._new):
+            connection.executemany(
+                f"INSERT OR IGNORE INTO property VALUES ({slot}, ?, ?)", _sorted(self._new[slot])
+            )
+        self._new.clear()
+        self._held = 0
+        if self._changed:
+            gone = [entry for entry, is_there in self._changed.items() if not is_there]
+            come = [entry for entry, is_there in self._changed.items() if is_there]
+            come.sort(key=_entry_order)
+            connection.executemany(
+                "DELETE FROM property WHERE slot = ? AND value = ? AND element = ?", gone
+            )
+            connection.executemany("INSERT OR IGNORE INTO property VALUES (?, ?, ?)", come)
+            self._changed.clear()
+
+    # Asking.
+
+    def conflicts(self, limit: int) -> list[Conflict]:
+        """Values that several live elements hold, of unique slots that this transaction touched.
+
+        So many at most; of each, the first holders.
+        """
+        if not self._touched:
+            return []
+        self.flush()
+        found: list[Conflict] = []
+        for slot in sorted(self._touched):
+            if len(found) < limit:
+                values = self._repeated(slot, limit - len(found))
+                found += [self._conflict(slot, value) for value in values]
+        return found
+
+    def _repeated(self, slot: Slot, limit: int) -> list[Value]:
+        touched = self._touched[slot]
+        if touched is None:
+            rows = every(
+                self._connection,
+                "SELECT value FROM property WHERE slot = ? GROUP BY value"
+                " HAVING count(*) > 1 LIMIT ?",
+                (slot.number, limit),
+            )
+            return [value for (value,) in rows]
+        repeated: list[Value] = []
+        probe = "SELECT count(*) FROM (SELECT 1 FROM property WHERE slot = ? AND value = ? LIMIT 2)"
+        for value in sorted(touched, key=_order):
+            if only(self._connection, probe, (slot.number, value)) != (2,):
+                continue
+            repeated.append(value)
+            if len(repeated) == limit:
+                break
+        return repeated
+
+    def _conflict(self, slot: Slot, value: Value) -> Conflict:
+        rows = every(
+            self._connection,
+            "SELECT element FROM property WHERE slot = ? AND value = ? ORDER BY element LIMIT ?",
+            (slot.number, value, HOLDERS_MAX),
+        )
+        elements = tuple(number for (number,) in rows)
+        ((_, attributes, ends),) = live_rows(
+            self._connection, slot.owner, link=slot.is_link, number=elements[0]
+        )
+        values = tuple(_column(attributes, ends, column) for column in slot.columns)
+        return Conflict(slot, values, elements)
+
+
+def live_rows(
+    connection: apsw.Connection, owner: int, *, link: bool, number: int | None = None
+) -> Iterator[tuple[int, JsonObject, Ends]]:
+    """Number, attributes and ends of the live elements of a type or predicate, or of one."""
+    one = "" if number is None else " AND id = ?2"
+    bindings = (owner,) if number is None else (owner, number)
+    if link:
+        query = f"SELECT id, attributes, subject, object FROM proposition WHERE predicate = ?1{one}"
+        for each, attributes, subject, object_ in connection.execute(query, bindings):
+            yield each, parse_object(attributes), (subject, object_)
+    else:
+        query = f"SELECT id, attributes FROM concept WHERE type = ?1{one}"
+        for each, attributes in connection.execute(query, bindings):
+            yield each, parse_object(attributes), NO_ENDS
+
+
+def _entries(slot: Slot, rows: Sequence[NewElement]) -> list[tuple[Value, int]]:
+    """The entries of many elements in one slot; the usual kinds of values pass quickly."""
+    if len(slot.columns) > 1 or (slot.is_link and slot.columns[0] in (SUBJECT, OBJECT)):
+        found = [(value_of(slot, attributes, ends), number) for number, attributes, ends in rows]
+        return [(value, number) for value, number in found if value is not None]
+    (column,) = slot.columns
+    entries = [
+        (value, number)
+        for number, attributes, _ in rows
+        if (value := attributes.get(column)) is not None
+    ]
+    kinds = {value.__class__ for value, _ in entries}
+    if kinds <= _TEXTS or (kinds <= _NUMBERS and _all_small(entries)):
+        return entries
+    return [(_encoded(value), number) for value, number in entries]
+
+
+def _all_small(entries: list[tuple[Value, int]]) -> bool:
+    return not entries or max(entries)[0] <= INTEGER_MAX  # type: ignore[operator]  # Numbers all.
+
+
+def _batches(rows: Iterator[NewElement]) -> Iterator[list[NewElement]]:
+    batch: list[NewElement] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == 2000:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _sorted(entries: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
+    """In the order of the index: numbers, then texts, each by element."""
+    try:
+        entries.sort()
+    except TypeError:  # Both kinds.
+        entries.sort(key=lambda entry: (_order(entry[0]), entry[1]))
+    return entries
+
+
+def _order(value: Value) -> tuple[bool, Any]:
+    return isinstance(value, str), value
+
+
+def _entry_order(entry: tuple[int, Value, int]) -> tuple[int, tuple[bool, Any], int]:
+    slot, value, element = entry
+    return slot, _order(value), element

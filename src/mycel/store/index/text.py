@@ -1,0 +1,184 @@
+"""The full-text index, kept in step without being touched by every small write.
+
+FTS5 spends about 200 µs on a commit, however little it indexes. So a transaction only notes *which*
+elements have new text (in its row of `head`), and many are folded into the index at once: when
+the state trees fold, and before a search. Noting and folding are part of the transaction, so the
+index and those rows together always describe the live state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import zip_longest
+from typing import Final
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.model import ids
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.values import parse_object
+from mycel.search.analysis import Document, body_text, concept_document, link_document
+from mycel.store.file.layout import FTS, NAMES_INDEXED_SINCE, OLD_FTS
+from mycel.store.file.rows import every, first, only
+
+_DELETE: Final = "DELETE FROM text WHERE rowid = ?"
+_INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
+
+
+def pack(numbers: Collection[int]) -> bytes:
+    """Elements as bytes, for a row of `head`."""
+    return b"".join([number.to_bytes(8) for number in sorted(numbers)])
+
+
+def pending(connection: apsw.Connection) -> set[int]:
+    """The elements whose text the index does not hold as it is now."""
+    return {number for _, number in pending_by_transaction(connection)}
+
+
+def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]:
+    """Pending elements, each with the transaction that changed it."""
+    rows = every(
+        connection,
+        "SELECT seq, texts FROM head WHERE texts IS NOT x''"
+        " AND seq > (SELECT folded_seq FROM head ORDER BY seq DESC LIMIT 1)",
+    )
+    if any(packed is None or len(packed) % 8 for _, packed in rows):
+        raise DatabaseCorrupt("A transaction does not say whose text is pending.")
+    found = [
+        (seq, int.from_bytes(packed[at : at + 8]))
+        for seq, packed in rows
+        for at in range(0, len(packed), 8)
+    ]
+    if any(number > INTEGER_MAX for _, number in found):
+        raise DatabaseCorrupt("Text is pending of an element that cannot be.")
+    return found
+
+
+def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
+    """Bring the index up to date with the live state; the caller settles the head."""
+    numbers = sorted(pending(connection).union(more))
+    connection.executemany(_DELETE, ((number,) for number in numbers))
+    index(connection, ((number, live_document(connection, number)) for number in numbers))
+
+
+def index(connection: apsw.Connection, documents: Iterable[tuple[int, Document | None]]) -> None:
+    """Add documents that the index does not hold yet; one without text is left out."""
+    connection.executemany(_INSERT, ((number, *each) for number, each in documents if each))
+
+
+def remove(connection: apsw.Connection, number: int) -> None:
+    """Take an element out of the index at once."""
+    connection.execute(_DELETE, (number,))
+
+
+def live_document(connection: apsw.Connection, number: int) -> Document | None:
+    """The text of an element that should be indexed, if it is live and has any."""
+    row = _live(connection, number)
+    if row is None:
+        return None
+    name, attributes = row
+    if ids.is_concept(number):
+        return concept_document(name, parse_object(attributes))
+    return link_document(parse_object(attributes))
+
+
+def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
+    if ids.is_concept(number):
+        query = "SELECT name, attributes FROM concept WHERE id = ?"
+    else:
+        query = "SELECT '', attributes FROM proposition WHERE id = ?"
+    row = first(connection, query, (number,))
+    return None if row is None else (row[0], row[1])
+
+
+def has_names(connection: apsw.Connection) -> bool:
+    """True if the index has names apart. One of an older file, opened for reading, has not."""
+    (format_,) = only(connection, "PRAGMA user_version")
+    return int(format_) >= NAMES_INDEXED_SINCE
+
+
+def index_anew(connection: apsw.Connection) -> None:
+    """Replace the index by one of the present form, made of all live elements."""
+    connection.execute("DROP TABLE text")
+    connection.execute(FTS)
+    numbers = connection.execute("SELECT id FROM concept UNION ALL SELECT id FROM proposition")
+    index(connection, ((number, live_document(connection, number)) for (number,) in numbers))
+
+
+def differences(
+    connection: apsw.Connection, numbers: Iterable[int], aside: Collection[int]
+) -> Iterator[tuple[str, str]]:
+    """Differences between the index and one made afresh of these elements, some aside."""
+    fresh = apsw.Connection(":memory:")
+    if has_names(connection):
+        fresh.execute(FTS)
+        index(fresh, ((number, live_document(connection, number)) for number in numbers))
+    else:
+        fresh.execute(OLD_FTS)
+        rows = ((number, _live(connection, number)) for number in numbers)
+        bodies = ((number, body_text(row[0], parse_object(row[1]))) for number, row in rows if row)
+        fresh.executemany(
+            "INSERT INTO text (rowid, body) VALUES (?, ?)", (each for each in bodies if each[1])
+        )
+    for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
+        if ours != theirs:
+            which = ours or theirs or ("", 0)
+            yield f"text {which[1]}", "does not hold the text of the element"
+            break
+    for term in _unreachable(connection):
+        yield f"text {term}", "is in the index, but cannot be found there"
+        break
+    sizes = "SELECT id, sz FROM text_docsize ORDER BY id"
+    wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
+    if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
+        yield "text", "does not know how long its documents are"
+    lengths = [_varints(size) for _, size in connection.execute(sizes)]
+    averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get
+    totals = [len(lengths), *map(sum, zip(*lengths, strict=True))]
+    stated = _varints(averages or b"")
+    if averages is None or list(filter(None, stated)) != list(filter(None, totals)):
+        yield "text", "does not know how long documents are on average"
+
+
+def _unreachable(connection: apsw.Connection) -> Iterator[str]:
+    """Terms that a scan of the index meets, and a look-up does not find as often."""
+    connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_rows USING fts5vocab(main, text, row)"
+    )
+    met = every(connection, "SELECT term, doc, cnt FROM temp.text_rows")
+    for row in met:
+        if every(connection, "SELECT * FROM temp.text_rows WHERE term = ?", row[:1]) != [row]:
+            yield row[0]
+    connection.execute("DROP TABLE temp.text_rows")
+    connection.execute("PRAGMA query_only = 1").fetchall()
+
+
+def _varints(blob: bytes) -> list[int]:
+    """The numbers in a record of FTS5: seven bits a byte, the last of each without its top bit.
+
+    Lengths of texts stay far below the nine bytes at which SQLite's numbers have another form.
+    """
+    numbers, current = [], 0
+    for byte in blob:
+        current = current << 7 | byte & 127
+        if byte < 128:
+            numbers.append(current)
+            current = 0
+    return numbers
+
+
+def _contents(
+    connection: apsw.Connection, aside: Collection[int]
+) -> Iterator[tuple[str, int, str, int]]:
+    """Every occurrence of every term: term, element, column, place."""
+    connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_terms USING fts5vocab(main, text, instance)"
+    )
+    for row in connection.execute("SELECT * FROM temp.text_terms"):
+        if row[1] not in aside:
+            yield row
+    connection.execute("DROP TABLE temp.text_terms")
+    connection.execute("PRAGMA query_only = 1").fetchall()

@@ -1,0 +1,75 @@
+"""What a writer remembers from one transaction to the next.
+
+It holds as long as nobody else writes to the file and nothing is rolled back; the writer sees to
+both, and forgets everything when in doubt. A small write that links to what was linked to lately
+then need not read it again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mycel.model.limits import TRANSACTION_SAVED_ELEMENTS_MAX
+
+if TYPE_CHECKING:
+    from mycel.store.index.properties import KnownSlots
+
+KEPT_MAX: Final = 1 << 14
+"""What is remembered beyond this at the end of a transaction is forgotten."""
+
+
+class Memory:
+    """Live elements and their natural keys, which names concern no guard, what is indexed."""
+
+    def __init__(self) -> None:
+        self.keys: Final[dict[int, bytes]] = {}
+        """Natural keys of live elements."""
+        self.ends: Final[dict[str, tuple[int, bytes]]] = {}
+        """Inner ids and keys of elements that links were put on, by the ids that people use."""
+        self.free_types: Final[set[str]] = set()
+        """Types whose elements concern no guard."""
+        self.free_predicates: Final[set[str]] = set()
+        self.slots: KnownSlots | None = None
+        """What the index of properties holds; None if it has to be read."""
+        self.link_ends: set[tuple[int, int]] | None = None
+        """At which ends of which predicates links stand; None if it has to be read."""
+
+    def remember(self, number: int, key: bytes) -> None:
+        """The natural key of an element that is live."""
+        self.bound()
+        self.keys[number] = key
+
+    def remember_end(self, ref: str, number: int, key: bytes) -> None:
+        """What a caller means by an id: a live element, and its natural key."""
+        self.bound()
+        self.ends[ref] = (number, key)
+
+    def bound(self) -> None:
+        """Forget what has become too much for a transaction that goes on and on."""
+        if len(self.keys) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.keys.clear()
+        if len(self.ends) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.ends.clear()
+
+    def forget_element(self, number: int) -> None:
+        """An element is gone, or has another key."""
+        self.keys.pop(number, None)
+        self.ends.clear()
+
+    def forget_definitions(self) -> None:
+        """A definition has changed: whom names concern has to be asked again."""
+        self.free_types.clear()
+        self.free_predicates.clear()
+
+    def forget(self) -> None:
+        """Forget everything: it may have come from a transaction that was rolled back."""
+        self.keys.clear()
+        self.ends.clear()
+        self.slots = self.link_ends = None
+        self.forget_definitions()
+
+    def shrink(self) -> None:
+        """After a load, give back what it took."""
+        if len(self.keys) > KEPT_MAX or len(self.ends) > KEPT_MAX:
+            self.keys.clear()
+            self.ends.clear()

@@ -1,0 +1,8 @@
+"""The journal and what commits to it: names, entries, Merkle log, state trees, records.
+
+- `registry`     names of types, predicates and actors, interned to integers
+- `journal`      entries, the Merkle log over them, and the head
+- `trees`        the two state trees on disk
+- `topological`  links about links in an order where each follows what it is about
+- `audit`        rows turned back into records
+"""

@@ -1,0 +1,266 @@
+"""What every version of every element should be: rows turned back into records.
+
+Shared by `verify`, which compares them with the journal, and by `replay`, which goes the other way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.model import ids
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.records import (
+    Tombstone,
+    concept_key,
+    concept_record,
+    edge_record,
+    proposition_key,
+)
+from mycel.model.values import parse_object
+from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
+from mycel.store.file.rows import Row, every, first
+from mycel.store.log.registry import Registry
+from mycel.store.log.topological import inside_out
+
+KEYS_REMEMBERED_MAX: Final = 1 << 18
+
+
+class VersionRow(NamedTuple):
+    """One version of an element, and the range of the journal in which it was true."""
+
+    number: int
+    seq: int
+    to_seq: int | None
+    """None for a live row, `OPEN_END` for a tombstone in force."""
+    key: bytes
+    record: bytes
+    texts: tuple[str, str]
+    weight: float | None
+    version: int
+    created_us: int
+    updated_us: int
+    tombstone: tuple[int | None, int | None, str | None]
+    """When, by whom and why it was removed: all three, or none."""
+
+    @property
+    def tombstoned(self) -> bool:
+        return self.tombstone[0] is not None
+
+    @property
+    def is_current(self) -> bool:
+        return self.to_seq is None or self.to_seq == OPEN_END
+
+
+class Auditor:
+    """Reads versions off one connection."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+        self._connection = connection
+        self._registry = registry
+        self._keys: dict[int, bytes] = {}
+        """Of concepts that had only one."""
+        self._several: dict[int, list[tuple[int, bytes]]] = {}
+        """Of the others, each with the entry it began with."""
+        self._link_keys: dict[int, bytes] = {}
+        """Of versions of links, by the entries that wrote them."""
+
+    def concepts(self) -> Iterator[VersionRow]:
+        """Every version of every concept, by id and then by age."""
+        columns = CONCEPT_COLUMNS
+        rows = self._connection.execute(
+            f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
+            " tombstoned_reason FROM concept_past"
+            f" UNION ALL SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL FROM concept"
+            " ORDER BY 1, 7"
+        )
+        for row in rows:
+            yield self._concept(row)
+
+    def propositions(self) -> Iterator[VersionRow]:
+        """Every version of every proposition, by id and then by age."""
+        columns = PROPOSITION_COLUMNS
+        rows = self._connection.execute(
+            f"SELECT {columns.format(seq='from_seq')}, to_seq, tombstoned_at, tombstoned_by,"
+            " tombstoned_reason FROM proposition_past"
+            f" UNION ALL SELECT {columns.format(seq='seq')}, NULL, NULL, NULL, NULL"
+            " FROM proposition ORDER BY 1, 9"
+        )
+        for row in rows:
+            yield self._proposition(row)
+
+    def _concept(self, row: tuple[Any, ...]) -> VersionRow:
+        number, type_number, name, attributes, metadata, version, seq, *rest = row
+        created, by, updated, to_seq, *dead = rest
+        type_name = self._registry.types.name(self._connection, type_number)
+        record = concept_record(
+            type_name,
+            name,
+            parse_object(attributes),
+            parse_object(metadata),
+            created_us=created,
+            created_by=self._actor(by),
+            version=version,
+            updated_us=updated,
+            tombstone=self._tombstone(dead),
+            number=self._number_defined(type_name, name),
+        )
+        key = concept_key(type_name, name)
+        content = (attributes, metadata), None, version, created, updated, tuple(dead)
+        return VersionRow(number, seq, to_seq, key, record, *content)
+
+    def _proposition(self, row: tuple[Any, ...]) -> VersionRow:
+        number, subject, predicate, object_, weight, attributes, metadata, version, seq, *rest = row
+        created, by, updated, to_seq, *dead = rest
+        subject_key, object_key = self.key(subject, seq), self.key(object_, seq)
+        record = edge_record(
+            predicate,
+            subject_key,
+            object_key,
+            parse_object(attributes),
+            parse_object(metadata),
+            created_us=created,
+            created_by=self._actor(by),
+            weight=weight,
+            version=version,
+            updated_us=updated,
+            tombstone=self._tombstone(dead),
+        )
+        name = self._registry.predicates.name(self._connection, predicate)
+        key = proposition_key(subject_key, name, object_key)
+        content = (attributes, metadata), weight, version, created, updated, tuple(dead)
+        return VersionRow(number, seq, to_seq, key, record, *content)
+
+    # Keys. Most elements have one for good; those that were moved or re-pointed, and the links on
+    # them, have had several.
+
+    def key(self, number: int, seq: int = OPEN_END - 1) -> bytes:
+        """The natural key, with the place, of an element, live or not; by default the present one.
+
+        A version's own record and key are made from the keys that its ends had when it was written.
+        Of an end whose versions of then were scrubbed, that is the oldest key that is left: when
+        an end gets another key, the links about it get new versions.
+        """
+        if not ids.is_concept(number):
+            return self._link_key(number, seq)
+        known = self._keys.get(number)
+        if known is not None:
+            return known
+        several = self._several.get(number) or self._look_up(number)
+        at = bisect_right(several, seq, key=itemgetter(0)) - 1
+        return several[max(at, 0)][1]
+
+    def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
+        """Every key that an element had, each with the entry it began with; nothing if only one."""
+        if ids.is_concept(number):
+            found = self._look_up(number)
+        else:
+            rows = every(
+                self._connection,
+                "SELECT from_seq FROM proposition_past WHERE id = ?1"
+                " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
+                (number,),
+            )
+            found = _distinct([(seq, self._link_key(number, seq)) for (seq,) in rows])
+        return found if len(found) > 1 else []
+
+    def _look_up(self, number: int) -> list[tuple[int, bytes]]:
+        """All keys of a concept, in order. They are remembered, up to a number of concepts."""
+        rows = every(
+            self._connection,
+            "SELECT from_seq, type, name FROM concept_past WHERE id = ?1"
+            " UNION ALL SELECT seq, type, name FROM concept WHERE id = ?1 ORDER BY 1",
+            (number,),
+        )
+        if not rows:
+            raise DatabaseCorrupt(f"A link refers to {ids.concept_id(number)}, which is not there.")
+        names = self._registry.types.name
+        keys = _distinct(
+            [(seq, concept_key(names(self._connection, n), name)) for seq, n, name in rows]
+        )
+        self._make_room()
+        if len(keys) == 1:
+            self._keys[number] = keys[0][1]
+        else:
+            self._several[number] = keys
+        return keys
+
+    def _link_key(self, number: int, seq: int) -> bytes:
+        """Version by version: two links may each have been about the other, at different times."""
+        rows: dict[tuple[int, int], Row] = {}
+
+        def needs(asked: tuple[int, int]) -> list[tuple[int, int]]:
+            row = rows.get(asked)
+            if row is None:
+                row = rows[asked] = self._link(*asked)
+            version, subject, _, object_ = row
+            if version in self._link_keys:
+                return []
+            return [(end, version) for end in (subject, object_) if not ids.is_concept(end)]
+
+        keys: dict[tuple[int, int], bytes] = {}
+        for asked in inside_out((number, seq), needs):
+            version, subject, predicate, object_ = rows[asked]
+            key = self._link_keys.get(version)
+            if key is None:
+                name = self._registry.predicates.name(self._connection, predicate)
+                source, target = (
+                    keys.get((end, version)) or self.key(end, version) for end in (subject, object_)
+                )
+                key = proposition_key(source, name, target)
+                self._make_room()
+                self._link_keys[version] = key
+            keys[asked] = key
+        return keys[number, seq]
+
+    def _link(self, number: int, seq: int) -> Row:
+        """The version that a link had: the entry that wrote it, subject, predicate, object.
+
+        In place of one that was scrubbed, it is the oldest that is left.
+        """
+        row = first(
+            self._connection,
+            "SELECT seq, subject, predicate, object FROM proposition"
+            f" WHERE id = ?1 AND seq <= {seq}"
+            " UNION ALL SELECT from_seq, subject, predicate, object FROM proposition_past"
+            f" WHERE id = ?1 AND from_seq <= {seq} AND to_seq > {seq} LIMIT 1",
+            (number,),
+        ) or first(
+            self._connection,
+            "SELECT from_seq AS seq, subject, predicate, object FROM proposition_past WHERE id = ?1"
+            " UNION ALL SELECT seq, subject, predicate, object FROM proposition WHERE id = ?1"
+            " ORDER BY seq LIMIT 1",
+            (number,),
+        )
+        if row is None:
+            raise DatabaseCorrupt(f"A link refers to proposition {number}, which is not there.")
+        return row
+
+    def _make_room(self) -> None:
+        if len(self._keys) + len(self._several) + len(self._link_keys) >= KEYS_REMEMBERED_MAX:
+            for known in (self._keys, self._several, self._link_keys):
+                known.clear()
+
+    def _number_defined(self, type_name: str, name: str) -> int | None:
+        if type_name == CONCEPT_TYPE:
+            return self._registry.types.number(self._connection, name)
+        if type_name == PROPOSITION_TYPE:
+            return self._registry.predicates.number(self._connection, name)
+        return None
+
+    def _actor(self, number: int) -> str:
+        return self._registry.actors.name(self._connection, number)
+
+    def _tombstone(self, dead: list[Any]) -> Tombstone | None:
+        at, by, reason = dead
+        return None if at is None else Tombstone(at, self._actor(by), reason or "")
+
+
+def _distinct(keys: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """The keys of an element's versions without those that are the same as the one before."""
+    return [each for at, each in enumerate(keys) if at == 0 or keys[at - 1][1] != each[1]]

@@ -1,0 +1,266 @@
+"""The journal: entries, the Merkle log over them, and the head where everything stands.
+
+An entry is what changed: kind, element, and the records before and after. Its leaf in the log
+commits to the *hashes* of the records, so that purging can remove the records and leave the log as
+it is. A transaction's own leaf closes its range; it commits to actor, time, message and the roots
+of both state trees, so the log's root vouches for every state there ever was.
+
+    entry leaf  = 00 || kind (1) || element (8) || hash of before (32) || hash of after (32)
+    tx leaf     = 00 || CBOR [first seq, time, actor, message, concepts root, edges root]
+
+The hash of a record that is not there is 32 zero bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from struct import Struct
+from typing import Final, Protocol, Self
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.merkle import log
+from mycel.merkle.pages import EMPTY
+from mycel.merkle.proofs import Snapshot
+from mycel.model import cbor, ids
+from mycel.model.digests import short_sha256
+from mycel.model.records import record_hash
+from mycel.store.file.rows import KEPT, Row, every, first, only
+from mycel.store.log.registry import Registry
+
+_ENTRY = Struct(">Bq32s32s")
+NO_RECORD = bytes(32)
+_NUMBER_MAX: Final = 1 << 62
+"""What entries, elements and microseconds do not come to; a head that says more is damaged."""
+
+_SETTLE: Final = (
+    "UPDATE tx SET folded_seq = seq, pending = 0, changes = x'', texts = x'' WHERE seq = ?"
+)
+_FORGET_FOLDED: Final = (
+    "UPDATE tx SET next_concept = NULL, next_proposition = NULL, definitions = NULL,"
+    " folded_seq = NULL, pending = NULL, frontier = NULL, changes = NULL, texts = NULL"
+    " WHERE seq < ?1"
+    " AND seq >= (SELECT folded_seq FROM tx WHERE seq < ?1 ORDER BY seq DESC LIMIT 1)"
+)
+"""Of the rows before the newest, those that say where everything stood: the one at which all was
+folded last, and the pending ones after it."""
+
+
+class Kind(IntEnum):
+    """What an entry says happened. Numbers are part of the format: append only."""
+
+    PUT_CONCEPT = 1
+    RETIRE_CONCEPT = 2
+    ADD_EDGE = 3
+    UPDATE_EDGE = 4
+    REMOVE_EDGE = 5
+    PURGE = 6
+    RELINK_EDGE = 7
+    MOVE_CONCEPT = 8
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+def hash_of(record: bytes | None) -> bytes:
+    """The hash of a record, or of none."""
+    return NO_RECORD if record is None else record_hash(record)
+
+
+def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
+    """The bytes of an entry that its leaf hashes."""
+    return _ENTRY.pack(kind, element, before_hash, after_hash)
+
+
+def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
+    """The leaf hash of an entry."""
+    return short_sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
+
+
+def tx_bytes(
+    first_seq: int, time_us: int, actor: str, message: str, concepts: bytes, edges: bytes
+) -> bytes:
+    """The bytes of a transaction that its leaf hashes."""
+    return b"".join(
+        (
+            b"\x86",
+            cbor.uint(first_seq),
+            cbor.integer(time_us),
+            cbor.text(actor),
+            cbor.text(message),
+            cbor.byte_string(concepts),
+            cbor.byte_string(edges),
+        )
+    )
+
+
+class Execute(Protocol):
+    """Runs a statement."""
+
+    def __call__(self, statement: str, values: Row, /, *, prepare_flags: int) -> object: ...
+
+
+@dataclass(slots=True)
+class Head:
+    """Where everything stands: what a writer reads first and writes last."""
+
+    seq: int
+    time_us: int
+    next_concept: int
+    next_proposition: int
+    definitions: int
+    folded_seq: int
+    pending: int
+    frontier: log.Frontier
+    concepts_root: bytes
+    edges_root: bytes
+
+    @classmethod
+    def before_genesis(cls) -> Self:
+        """Where everything stands before the first entry."""
+        first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
+        return cls(0, 0, *first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
+
+    @classmethod
+    def read(cls, connection: apsw.Connection) -> Self:
+        *row, is_newest = only(
+            connection,
+            "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
+            " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx) FROM head"
+            " ORDER BY seq DESC LIMIT 1",
+        )
+        if None in row or not is_newest or min(row[:7]) < 0 or max(row[:7]) > _NUMBER_MAX:
+            raise DatabaseCorrupt("The head of the journal is damaged.")
+        try:
+            frontier = log.Frontier.from_bytes(row[7])
+        except ValueError as error:
+            raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
+        numbers, roots = row[:7], row[8:]
+        return cls(*numbers, frontier, *roots)  # type: ignore[call-arg]  # Ten columns, ten fields.
+
+    def append(
+        self,
+        execute: Execute,
+        transaction: tuple[int, int, str],
+        changes: bytes,
+        texts: bytes,
+    ) -> None:
+        """Append the row of a transaction, with what is to be folded into trees and index.
+
+        The transaction is its first entry, the number of its actor, and its message.
+        """
+        first_seq, actor, message = transaction
+        execute(
+            "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self.seq,
+                first_seq,
+                self.time_us,
+                actor,
+                message,
+                self.concepts_root,
+                self.edges_root,
+                self.next_concept,
+                self.next_proposition,
+                self.definitions,
+                self.folded_seq,
+                self.pending,
+                self.frontier.to_bytes(),
+                changes,
+                texts,
+            ),
+            prepare_flags=KEPT,
+        )
+        if self.folded_seq == self.seq:
+            execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
+
+    def settle(self, execute: Execute) -> None:
+        """Note in the newest row that all changes have been folded."""
+        execute(_SETTLE, (self.seq,), prepare_flags=KEPT)
+        execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self.seq, self.time_us, self.frontier.root(), self.concepts_root, self.edges_root
+        )
+
+
+def current_head(connection: apsw.Connection, known: Head | None) -> Head:
+    """The head; the known one, if nobody has moved on since."""
+    if known is not None:
+        # Folding rewrites the newest row without a new number: both must be as they were.
+        newest = only(connection, "SELECT seq, folded_seq FROM head ORDER BY seq DESC LIMIT 1")
+        if newest == (known.seq, known.folded_seq):
+            return known
+    return Head.read(connection)
+
+
+class JournalNodes:
+    """The log's nodes as the proof builders read them."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+        self._connection = connection
+        self._registry = registry
+
+    def entry(self, seq: int) -> bytes:
+        """The bytes of the entry, or transaction, with this number."""
+        row = first(
+            self._connection,
+            "SELECT kind, element, before, after, purged FROM journal WHERE seq = ?",
+            (seq,),
+        )
+        return self._tx_bytes(seq) if row is None else entry_row_bytes(*row)
+
+    def leaves(self, start: int, stop: int) -> Sequence[bytes]:
+        """Leaf hashes; the entry with number `seq` is leaf `seq` - 1."""
+        rows = every(
+            self._connection,
+            "SELECT seq, kind, element, before, after, purged FROM journal"
+            " WHERE seq > ? AND seq <= ?",
+            (start, stop),
+        )
+        found = {row[0]: log.leaf_hash(entry_row_bytes(*row[1:])) for row in rows}
+        return [
+            found.get(seq) or log.leaf_hash(self._tx_bytes(seq))
+            for seq in range(start + 1, stop + 1)
+        ]
+
+    def nodes(self, level: int, start: int, stop: int) -> Sequence[bytes]:
+        rows = self._connection.execute(
+            "SELECT hash FROM log_node WHERE level = ? AND position >= ? AND position < ?"
+            " ORDER BY position",
+            (level, start, stop),
+        )
+        return [row[0] for row in rows]
+
+    def _tx_bytes(self, seq: int) -> bytes:
+        row = first(
+            self._connection,
+            "SELECT first_seq, time, actor, message, concepts_root, edges_root FROM tx"
+            " WHERE seq = ?",
+            (seq,),
+        )
+        if row is None:
+            raise DatabaseCorrupt(f"The journal has no entry {seq}.")
+        first_seq, time_us, actor, message, concepts, edges = row
+        name = self._registry.actors.name(self._connection, actor)
+        return tx_bytes(first_seq, time_us, name, message, concepts, edges)
+
+
+def entry_row_bytes(
+    kind: int, element: int, before: bytes | None, after: bytes | None, purged: int | None
+) -> bytes:
+    """The bytes of a journal row. A purged row holds the hashes in place of the records.
+
+    `purged` is the entry of the purge; it is negative if the record before alone is gone.
+    """
+    if purged is None:
+        return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))
+    hashes = [before or NO_RECORD, (after or NO_RECORD) if purged > 0 else hash_of(after)]
+    if any(len(each) != len(NO_RECORD) for each in hashes):
+        raise DatabaseCorrupt(f"A purged entry of element {element} holds no hash.")
+    return _ENTRY.pack(kind, element, *hashes)

@@ -1,0 +1,142 @@
+"""Names interned to small integers: types, predicates, actors.
+
+Rows are only ever added, never changed or removed, and each with a greater number than all before
+it. So what was once read stays true, and a name or number that is unknown here may have been added
+by another process: rows beyond the last one that is known are read before it is refused. Whether a
+type is *defined* right now is another question: its definition is a concept, which can be retired.
+`head.definitions` counts such changes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
+from mycel.model.limits import IDENTIFIER_BYTES_MAX
+from mycel.model.names import shorten
+from mycel.store.file.layout import (
+    CONCEPT_TYPE_NUMBER,
+    FIRST_PREDICATE_NUMBER,
+    FIRST_TYPE_NUMBER,
+    PROPOSITION_TYPE_NUMBER,
+)
+from mycel.store.file.rows import every, only
+
+
+class Names:
+    """One interning table: names to numbers and back."""
+
+    def __init__(self, table: str, first_number: int) -> None:
+        self.table: Final = table
+        self.first_number: Final = first_number
+        self.numbers: dict[str, int] = {}
+        self.names: dict[int, str] = {}
+        self.defined: dict[str, int] = {}
+        """Those whose definition is in force, as far as `Registry.read_definitions` was asked."""
+        self._last = -1
+        """The greatest number up to which all rows are known."""
+
+    def number(self, connection: apsw.Connection, name: str) -> int | None:
+        """The number of a name, or None."""
+        found = self.numbers.get(name)
+        if found is None:
+            self.load(connection)
+            found = self.numbers.get(name)
+        return found
+
+    def name(self, connection: apsw.Connection, number: int) -> str:
+        """The name of a number that stands in a row."""
+        found = self.names.get(number)
+        if found is None:
+            self.load(connection)
+            found = self.names.get(number)
+            if found is None:
+                raise DatabaseCorrupt(f"The table {self.table!r} has no number {number}.")
+        return found
+
+    def load(self, connection: apsw.Connection) -> None:
+        """Read what has been added since, by others or before the first look."""
+        query = f"SELECT id, name FROM {self.table} WHERE id > ? ORDER BY id"
+        for number, name in every(connection, query, (self._last,)):
+            self.know(number, name)
+
+    def know(self, number: int, name: str) -> None:
+        """Remember the row after the last one."""
+        # The last comes last: another thread that sees it must find everything up to it.
+        self.numbers[name], self.names[number] = number, name
+        self._last = max(self._last, number)
+
+
+class Registry:
+    """All three, and which definitions are in force. Shared by all connections of a database."""
+
+    def __init__(self) -> None:
+        self.types = Names("type", FIRST_TYPE_NUMBER)
+        self.predicates = Names("predicate", FIRST_PREDICATE_NUMBER)
+        self.actors = Names("actor", 1)
+        self.definitions = -1
+        """The count of changes up to which it is known what is defined."""
+
+    def reset(self) -> None:
+        """Forget names that a transaction added before it was rolled back."""
+        self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
+
+    def read_definitions(self, connection: apsw.Connection, definitions: int) -> None:
+        """Find out which definitions are in force; for writers, who have read the head."""
+        for meta, names in (
+            (CONCEPT_TYPE_NUMBER, self.types),
+            (PROPOSITION_TYPE_NUMBER, self.predicates),
+        ):
+            query = (
+                f"SELECT n.name, n.id FROM {names.table} n JOIN concept c"
+                " ON c.name = n.name AND c.type = ?"
+            )
+            names.defined = dict(connection.execute(query, (meta,)))
+        self.definitions = definitions
+
+    def add(self, connection: apsw.Connection, names: Names, name: str) -> int:
+        """The number of a name, which gets the next one if it has none."""
+        number = names.number(connection, name)
+        if number is None:
+            (last,) = only(connection, f"SELECT max(id) FROM {names.table}")
+            number = max(names.first_number, (last or 0) + 1)
+            connection.execute(f"INSERT INTO {names.table} VALUES (?, ?)", (number, name))
+            names.know(number, name)
+        return number
+
+    def type_number(self, connection: apsw.Connection, name: str) -> int:
+        """The number of a type that may be read.
+
+        Raises:
+            TypeMismatch: no such type was ever defined.
+        """
+        if name.__class__ is not str:
+            raise undefined("type", name, self.types)
+        number = self.types.number(connection, name)
+        if number is None:
+            raise undefined("type", name, self.types)
+        return number
+
+    def predicate_number(self, connection: apsw.Connection, name: object) -> int:
+        """The number of a predicate that may be read.
+
+        Raises:
+            TypeMismatch: no such predicate was ever defined.
+        """
+        number = self.predicates.number(connection, name) if isinstance(name, str) else None
+        if number is None:
+            raise undefined("predicate", name, self.predicates)
+        return number
+
+
+def undefined(what: str, name: object, names: Names) -> TypeMismatch:
+    """The error for a type or predicate that is not defined, with the closest names."""
+    known = [each for each in names.numbers if not each.startswith("$") and each != name]
+    is_name = isinstance(name, str) and len(name) <= IDENTIFIER_BYTES_MAX
+    close = did_you_mean(str(name), known) if is_name else ""
+    define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
+    return TypeMismatch(
+        f"The {what} {shorten(repr(name))} is not defined.", hint=f"{close} {define}".strip()
+    )

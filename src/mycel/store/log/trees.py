@@ -1,0 +1,371 @@
+"""The two state trees on disk.
+
+Writing the pages of a tree in every small transaction would dirty about fifteen pages of the file.
+So a small transaction stores only *what changed* (in its row of `head`, 65 bytes a change), and the
+pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
+transaction brings very many, the touched pages are written and the earlier rows go: folding.
+
+The trees that count are thus the pages as of `head.folded_seq` with the pending changes on top, and
+whoever opens the file, or finds that another process has written, gets there by applying the
+pending rows. The roots are computed in every transaction; only the pages lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import apsw
+
+from mycel.errors import DatabaseCorrupt
+from mycel.merkle import pages, sparse
+from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
+from mycel.merkle.proofs import Namespace
+from mycel.model.records import tree_key
+from mycel.store.file.rows import KEPT, every, only
+from mycel.store.log.journal import Head
+
+FOLD_CHANGES_MAX: Final = 256
+"""Pending changes are folded into the pages when there would be more than this."""
+
+CHANGE_BYTES: Final = 65
+"""A pending change: which tree (1), key (32), record hash or zeros (32)."""
+
+NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
+
+_KEPT_PAGE_MAX: Final = 1 << 13
+"""Branches with smaller numbers stay in memory: at most 4369 of them, 5 MiB a tree."""
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+_LISTED_MAX: Final = 4096
+_REMOVED: Final = bytes(32)
+_TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "edge_tree"}
+_TAGS: Final[dict[Namespace, bytes]] = {"concepts": b"\x00", "edges": b"\x01"}
+
+
+class Changes:
+    """The changes of one transaction to one tree: the last one to a key counts.
+
+    They come with natural keys, and go with those of the tree. A few are kept in a dictionary. A
+    bulk load brings millions: they move to flat bytes, split by the key's first byte so that each
+    part can be sorted on its own, 64 bytes a change instead of 250.
+    """
+
+    def __init__(self) -> None:
+        self._spilt = 0
+        self._few: dict[bytes, bytes | None] = {}
+        self._parts: dict[int, bytearray] = {}
+
+    def set(self, key: bytes, record_hash: bytes | None) -> None:
+        """Note that the record under a natural key is now another one, or none."""
+        self._few[tree_key(key)] = record_hash
+        if len(self._few) > _LISTED_MAX:
+            self._spill()
+
+    def set_all(self, changes: Iterable[tuple[bytes, bytes]]) -> None:
+        """Note many changes."""
+        self._few.update((tree_key(key), record_hash) for key, record_hash in changes)
+        if len(self._few) > _LISTED_MAX:
+            self._spill()
+
+    @property
+    def count(self) -> int:
+        """How many there are, or a few more: one that comes again after long may count again."""
+        return len(self._few) + self._spilt
+
+    def _spill(self) -> None:
+        self._spilt += len(self._few)
+        for key, record_hash in self._few.items():
+            part = self._parts.get(key[0])
+            if part is None:
+                part = self._parts[key[0]] = bytearray()
+            part += key
+            part += record_hash or _REMOVED
+        self._few.clear()
+
+    def taken(self) -> Iterable[_Sorted]:
+        """All keys in order, each once, and the hash of each, a part at a time. None are left."""
+        if self._parts:
+            return self._taken_from_parts()
+        few, self._few = self._few, {}
+        return (_sorted(few),) if few else ()
+
+    def _taken_from_parts(self) -> Iterator[_Sorted]:
+        self._spill()
+        for first in sorted(self._parts):
+            part = bytes(self._parts.pop(first))
+            yield _sorted(
+                {
+                    part[at : at + 32]: _unless_removed(part[at + 32 : at + 64])
+                    for at in range(0, len(part), 64)
+                }
+            )
+
+
+_Sorted = tuple[list[bytes], list[bytes | None]]
+"""Keys in order, and the record hash of each: None for one that is removed."""
+
+
+def _sorted(latest: dict[bytes, bytes | None]) -> _Sorted:
+    keys = sorted(latest)
+    return keys, list(map(latest.get, keys))
+
+
+def _unless_removed(record_hash: bytes) -> bytes | None:
+    return None if record_hash == _REMOVED else record_hash
+
+
+class _Pages:
+    """One tree's pages: the table, and over it in memory branches and pages not yet written.
+
+    Branches are changed in place, so what is in memory is worth nothing after a rollback.
+    """
+
+    def __init__(self, connection: apsw.Connection, table: str) -> None:
+        self._connection = connection
+        self._execute = connection.cursor().execute
+        """On a cursor that is used again (see `cursors`)."""
+        self._table = table
+        self._select = f"SELECT body FROM {table} WHERE page = ?"
+        self._select_branches = (
+            f"SELECT page, body FROM {table} WHERE page BETWEEN ? AND ?"
+            f" AND length(body) = {STORED_BRANCH_BYTES}"
+        )
+        self._upsert = (
+            f"INSERT INTO {table} VALUES (?1, ?2) ON CONFLICT (page) DO UPDATE SET body = ?2"
+        )
+        self._delete = f"DELETE FROM {table} WHERE page = ?"
+        self.branches: dict[int, Branch] = {}
+        """Those in memory: the ones that stay there, and below them those that were changed."""
+        self._buckets: dict[int, bytes | None] = {}
+        """Buckets that were put; None for a page that was deleted. What lies above has changed."""
+        self._ahead: dict[int, bytes] = {}
+        """Branches as they are stored, read with one beside them."""
+        self._read_families: set[int] = set()
+        """The pages whose children have been read so."""
+
+    def get(self, page: int) -> Page | None:
+        branch = self.branches.get(page)
+        if branch is not None:
+            return branch
+        if page in self._buckets:
+            return self._buckets[page]
+        stored = (
+            self._ahead.pop(page, None)
+            or self._execute(self._select, (page,), prepare_flags=KEPT).get
+        )
+        if stored is None:
+            return None
+        try:
+            body = pages.unpack(page, stored)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"Page {page} of {self._table} is {error}.") from None
+        if page < _KEPT_PAGE_MAX and isinstance(body, Branch):
+            self.branches[page] = body
+            self._read_ahead(page >> 4)
+        return body
+
+    def _read_ahead(self, parent: int) -> None:
+        """Read the other children of a page that are branches, with the first that is wanted.
+
+        They lie side by side, so that costs little, and a writer soon has all that it comes by.
+        """
+        if parent not in self._read_families:
+            self._read_families.add(parent)
+            children = parent << 4, parent << 4 | 15
+            for page, stored in every(self._connection, self._select_branches, children):
+                if page not in self.branches:
+                    self._ahead[page] = stored
+
+    def put(self, page: int, body: Page) -> None:
+        if isinstance(body, Branch):
+            self.branches[page] = body
+            self._buckets.pop(page, None)
+        else:
+            self._buckets[page] = body
+
+    def delete(self, page: int) -> None:
+        self.branches.pop(page, None)
+        self._buckets[page] = None
+
+    def write(self) -> None:
+        """Write what was put or deleted, and the branches above it, which have changed with it."""
+        changed: set[int] = set()
+        for page in self._buckets:
+            above = page >> 4
+            while above in self.branches and above not in changed:
+                changed.add(above)
+                above >>= 4
+        for page in sorted(changed | self._buckets.keys()):
+            body = self.branches[page] if page in changed else self._buckets[page]
+            if body is None:
+                self._execute(self._delete, (page,), prepare_flags=KEPT)
+            else:
+                self._execute(self._upsert, (page, bytes(body)), prepare_flags=KEPT)
+            if page >= _KEPT_PAGE_MAX:
+                self.branches.pop(page, None)
+            self._ahead.pop(page, None)
+        self._buckets.clear()
+
+    def forget(self) -> None:
+        self.branches.clear()
+        self._buckets.clear()
+        self._ahead.clear()
+        self._read_families.clear()
+
+
+class StoredPages(_Pages):
+    """A tree's pages as they are on disk, without the pending changes; for checking."""
+
+    def __init__(self, connection: apsw.Connection, namespace: Namespace) -> None:
+        super().__init__(connection, _TABLES[namespace])
+
+    def count(self) -> int:
+        (rows,) = only(self._connection, f"SELECT count(*) FROM {self._table}")
+        return int(rows)
+
+
+class StateTrees:
+    """Both trees as one connection sees them. A writer keeps one; a prover makes one."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._pages = {name: _Pages(connection, table) for name, table in _TABLES.items()}
+        self._at = -1
+        """The `seq` of the state that the pages in memory show; -1 if they show none."""
+
+    def forget(self) -> None:
+        """Drop what is in memory: it may belong to a transaction that was rolled back."""
+        for tree in self._pages.values():
+            tree.forget()
+        self._at = -1
+
+    def catch_up(self, seq: int, folded_seq: int) -> None:
+        """Bring the pages in memory to the state after `seq`."""
+        if self._at == seq:
+            return
+        if self._at < folded_seq:
+            self.forget()
+            self._at = folded_seq
+        rows = every(
+            self._connection,
+            "SELECT changes FROM head WHERE seq > ? AND seq <= ? ORDER BY seq",
+            (self._at, seq),
+        )
+        gathered: dict[Namespace, dict[bytes, bytes | None]] = {name: {} for name in NAMESPACES}
+        for (blob,) in rows:
+            if blob is None or len(blob) % CHANGE_BYTES:
+                raise DatabaseCorrupt("A transaction does not say which changes are pending.")
+            for at in range(0, len(blob), CHANGE_BYTES):
+                name, record_hash = _namespace(blob[at]), _unless_removed(blob[at + 33 : at + 65])
+                gathered[name][blob[at + 1 : at + 33]] = record_hash
+        for name, latest in gathered.items():
+            if latest:
+                self._on(name, sparse.update, *_sorted(latest))
+        self._at = seq
+
+    def follow(self, head: Head, seq: int) -> None:
+        """Bring the pages in memory to the state after `seq`, whose roots the head has.
+
+        Raises:
+            DatabaseCorrupt: that is not where they lead.
+        """
+        self.catch_up(seq, head.folded_seq)
+        if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
+            raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
+
+    def apply(self, head: Head, since: int, changes: dict[Namespace, Changes]) -> bytes:
+        """Take the trees from the state after `since` to that of `head`, and put the roots there.
+
+        Returns what has to be remembered as pending; nothing, if the pages are written.
+        """
+        if self._at != since:
+            self.follow(head, since)
+        count = changes["concepts"].count + changes["edges"].count
+        many = count > FOLD_CHANGES_MAX
+        if many:
+            self.write(head)
+        remembered: list[bytes] = []
+        for name, each in changes.items():
+            root = None
+            for keys, hashes in each.taken():
+                root = self._on(name, sparse.update, keys, hashes)
+                if many:
+                    self._pages[name].write()
+                else:
+                    remembered.append(_pack(_TAGS[name], keys, hashes))
+            if root is None:
+                continue
+            if name == "concepts":
+                head.concepts_root = root
+            else:
+                head.edges_root = root
+        self._at = head.seq
+        if many:
+            self.forget()
+            head.folded_seq = head.seq
+            return b""
+        if head.pending + count > FOLD_CHANGES_MAX:
+            self.write(head)
+            return b""
+        packed = b"".join(remembered)
+        head.pending += len(packed) // CHANGE_BYTES
+        return packed
+
+    def _on(
+        self,
+        name: Namespace,
+        work: Callable[Concatenate[sparse.TreeNodes, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result:
+        """Do something with the pages of a tree.
+
+        Raises:
+            DatabaseCorrupt: one of them holds what no page can hold.
+        """
+        try:
+            return work(self._pages[name], *args, **kwargs)
+        except ValueError as error:
+            raise DatabaseCorrupt(f"A page of the {name} tree holds {error}.") from None
+
+    def write(self, head: Head) -> None:
+        """Write the pages that are only in memory: the trees on disk are now those of `head`."""
+        for tree in self._pages.values():
+            tree.write()
+        head.folded_seq, head.pending = head.seq, 0
+
+    def root(self, name: Namespace) -> bytes:
+        return self._on(name, sparse.root)
+
+    def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
+        """The proof for a key in the tree."""
+        return self._on(name, sparse.prove, key)
+
+    def difference(self, name: Namespace, expected: Changes) -> bytes | None:
+        """The first key at which the leaves of a tree are not these; None if all are the same."""
+        wanted = (leaf for part in expected.taken() for leaf in zip(*part, strict=True))
+        for one, other in zip_longest(wanted, sparse.leaves(self._pages[name])):
+            if one != other:
+                return (one or other or (b"",))[0]
+        return None
+
+    def uproot(self, name: Namespace) -> None:
+        """Delete all pages of a tree."""
+        self._connection.execute(f"DELETE FROM {_TABLES[name]}")
+
+
+def _namespace(tag: int) -> Namespace:
+    for name, each in _TAGS.items():
+        if each[0] == tag:
+            return name
+    raise DatabaseCorrupt(f"A pending change belongs to tree {tag}, which does not exist.")
+
+
+def _pack(tag: bytes, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
+    return b"".join(
+        [tag + key + (each or _REMOVED) for key, each in zip(keys, hashes, strict=True)]
+    )

@@ -1,0 +1,13 @@
+"""Reading: elements, bulk queries, counts, and history, at any state.
+
+- `refs`        references to elements as callers write them
+- `reader`      single elements and adjacency, live or at a moment of the past
+- `lookup`      concepts by name, links by their ends and predicates
+- `instances`   all elements of one type or predicate, in chunks
+- `holdings`    concepts under a URI prefix, and their links
+- `members`     concepts of one type, their links, and changes since a moment
+- `vocabulary`  types and predicates in force, for the planner
+- `statistics`  approximate counts, for the planner
+- `summary`     exact counts, for descriptions of the graph
+- `history`     transactions, versions of an element, and moments of the past
+"""

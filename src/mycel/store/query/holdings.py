@@ -1,0 +1,183 @@
+"""What stands in the graph under names that begin alike, and the links on it: many rows at once.
+
+For whoever keeps a part of the graph in step with something outside, and so has to compare the two
+as a whole: one query for everything, never one for each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import every, first
+
+_HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
+_LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
+_ANY_REMOVED: Final = f"SELECT 1 FROM proposition_past WHERE to_seq = {OPEN_END} LIMIT 1"
+_REMOVED: Final = (
+    "SELECT p.subject, p.predicate, p.object FROM json_each(?1) j CROSS JOIN proposition_past p"
+    " ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2"
+    f" AND p.to_seq = {OPEN_END} WHERE p.tombstoned_reason IS NOT ?2 AND NOT EXISTS (SELECT 1"
+    " FROM concept_past c WHERE c.id IN (p.subject, p.object)"
+    " AND c.tombstoned_at = p.tombstoned_at)"
+)
+
+
+class Held(NamedTuple):
+    """A live concept as it is stored: type by number, attributes and metadata as canonical JSON."""
+
+    number: int
+    type: int
+    name: str
+    attributes: str
+    metadata: str
+    version: int
+
+
+class HeldLink(NamedTuple):
+    """A live link as it is stored."""
+
+    number: int
+    subject: int
+    predicate: int
+    object: int
+    weight: float
+    metadata: str
+    version: int
+
+
+def attribute_below(connection: apsw.Connection, path: str, key: str) -> list[tuple[str, object]]:
+    """Of each concept below a path that has an attribute: its name and that attribute.
+
+    Objects and lists come as JSON.
+    """
+    rows = every(
+        connection,
+        "SELECT name, attributes ->> ?2 FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
+        " AND attributes ->> ?2 IS NOT NULL",
+        (path, f'$."{key}"'),
+    )
+    return [(name, value) for name, value in rows]
+
+
+def attribute_of(connection: apsw.Connection, name: str, key: str) -> object:
+    """An attribute of the concept with a name, of whatever type; None if it has none."""
+    row = first(
+        connection,
+        "SELECT attributes ->> ?2 FROM concept WHERE name = ?1 ORDER BY id LIMIT 1",
+        (name, f'$."{key}"'),
+    )
+    return None if row is None else row[0]
+
+
+def named(connection: apsw.Connection, names: Collection[str]) -> list[Held]:
+    """The concepts that have one of these names, of whatever type, by number."""
+    rows = every(
+        connection,
+        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
+        " ORDER BY c.id",
+        (_json(names),),
+    )
+    return [Held(*row) for row in rows]
+
+
+def numbers_named(connection: apsw.Connection, names: Collection[str]) -> list[tuple[str, int]]:
+    """The concepts that have one of these names: name and number, by number."""
+    rows = every(
+        connection,
+        "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
+        " ORDER BY c.id",
+        (_json(names),),
+    )
+    return [(name, number) for name, number in rows]
+
+
+def below(connection: apsw.Connection, paths: Collection[str]) -> list[Held]:
+    """The concepts whose names continue one of these paths after a slash, by number."""
+    rows = every(
+        connection,
+        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c"
+        " ON c.name > j.value || '/' AND c.name < j.value || '0' ORDER BY c.id",
+        (_json(paths),),
+    )
+    return [Held(*row) for row in rows]
+
+
+def numbers_below(connection: apsw.Connection, paths: Collection[str]) -> list[tuple[str, int]]:
+    """The concepts whose names continue one of these paths: name and number."""
+    rows = every(
+        connection,
+        "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c"
+        " ON c.name > j.value || '/' AND c.name < j.value || '0'",
+        (_json(paths),),
+    )
+    return [(name, number) for name, number in rows]
+
+
+def links_on(connection: apsw.Connection, numbers: Collection[int]) -> list[HeldLink]:
+    """All links that leave or reach these elements, each once."""
+    rows = every(
+        connection,
+        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.subject = j.value"
+        f" UNION SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p"
+        " ON p.object = j.value",
+        (_json(numbers),),
+    )
+    return [HeldLink(*row) for row in rows]
+
+
+def links_leaving(
+    connection: apsw.Connection, numbers: Collection[int], predicates: Collection[int]
+) -> list[HeldLink]:
+    """The links of some predicates that leave these elements."""
+    return _links(connection, "subject", numbers, predicates)
+
+
+def links_reaching(
+    connection: apsw.Connection, numbers: Collection[int], predicates: Collection[int]
+) -> list[HeldLink]:
+    """The links of some predicates that reach these elements."""
+    return _links(connection, "object", numbers, predicates)
+
+
+def _links(
+    connection: apsw.Connection, end: str, numbers: Collection[int], predicates: Collection[int]
+) -> list[HeldLink]:
+    rows = every(
+        connection,
+        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
+        f" ON p.{end} = j.value AND p.predicate = k.value",
+        (_json(numbers), _json(predicates)),
+    )
+    return [HeldLink(*row) for row in rows]
+
+
+def removed_links(
+    connection: apsw.Connection, places: Collection[tuple[int, int, int]], except_for: str
+) -> set[tuple[int, int, int]]:
+    """Those of these places (subject, predicate, object) whose link was removed on purpose.
+
+    Not for the reason that is given, and not because one of its ends was removed.
+    """
+    if first(connection, _ANY_REMOVED, ()) is None:
+        return set()
+    rows = every(connection, _REMOVED, (_json(places), except_for))
+    return {(subject, predicate, object_) for subject, predicate, object_ in rows}
+
+
+def past_attributes(connection: apsw.Connection, number: int) -> Iterator[str]:
+    """The attributes that a concept had before, the latest first, as JSON."""
+    rows = connection.execute(
+        "SELECT attributes FROM concept_past WHERE id = ? AND to_seq != ? ORDER BY from_seq DESC",
+        (number, OPEN_END),
+    )
+    for (attributes,) in rows:
+        yield attributes
+
+
+def _json(values: Collection[object]) -> str:
+    return orjson.dumps(list(values)).decode()

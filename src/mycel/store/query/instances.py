@@ -1,0 +1,312 @@
+"""All instances of one type, or all links of one predicate, a chunk at a time.
+
+The numbers are read first, eight bytes each, so that whoever reads may change the rows meanwhile.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from typing import Final, Literal, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.model.values import JsonObject, parse_object
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import every, first, only
+
+Table = Literal["concept", "proposition"]
+
+CHUNK_ROWS: Final = 2000
+
+_KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
+_CONTENT: Final[dict[Table, str]] = {
+    "concept": "c.id, c.type, c.name, 0, 0, c.attributes, c.metadata, 1.0",
+    "proposition": "c.id, c.predicate, '', c.subject, c.object, c.attributes, c.metadata, c.weight",
+}
+
+
+class Instance(NamedTuple):
+    """A concept or a link. A concept has a name, a link has two ends and a weight."""
+
+    number: int
+    kind: int
+    """Its type, or its predicate, by number."""
+    name: str
+    subject: int
+    object: int
+    attributes_json: str
+    metadata_json: str
+    weight: float
+
+    @property
+    def attributes(self) -> JsonObject:
+        return parse_object(self.attributes_json)
+
+
+def numbers(
+    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
+) -> array[int]:
+    """The instances of a type, or links of a predicate, oldest first: live, or at a moment."""
+    query = (
+        f"SELECT c.id FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}} ORDER BY c.id"
+    )
+    found = (connection.execute(each, (kind,)) for each in _queries(query, table, moment))
+    return array("q", (number for (number,) in merge(*found)))
+
+
+def count(connection: apsw.Connection, table: Table, kind: int) -> int:
+    """The number of live instances of a type, or links of a predicate."""
+    (found,) = only(connection, f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
+    return int(found)
+
+
+def count_named(connection: apsw.Connection, kind: int, names: Sequence[str]) -> int:
+    """The number of live concepts of a type that have one of these names."""
+    query = (
+        "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
+    )
+    (found,) = only(connection, query, (kind, orjson.dumps(list(names)).decode()))
+    return int(found)
+
+
+def are_there(
+    connection: apsw.Connection, table: Table, kind: int, reason: str | None = None
+) -> bool:
+    """Whether there are live instances of a type or predicate, or some removed for a reason."""
+    query = f"SELECT 1 FROM {table} WHERE {_KIND[table]} = ?1"
+    if reason is not None:
+        query += (
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE {_KIND[table]} = ?1"
+            f" AND to_seq = {OPEN_END} AND tombstoned_reason = ?2"
+        )
+    bindings = (kind,) if reason is None else (kind, reason)
+    return bool(every(connection, f"{query} LIMIT 1", bindings))
+
+
+def chunks(
+    connection: apsw.Connection,
+    table: Table,
+    chosen: Sequence[int],
+    *,
+    moment: int | None = None,
+) -> Iterator[list[Instance]]:
+    """Rows by number, in that order, live or at a moment; those that are gone are left out."""
+    query = (
+        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"
+        " WHERE {in_force} ORDER BY j.key"
+    )
+    yield from _in_chunks(connection, _queries(query, table, moment), chosen)
+
+
+def _in_chunks(
+    connection: apsw.Connection, queries: Sequence[str], chosen: Sequence[int]
+) -> Iterator[list[Instance]]:
+    for at in range(0, len(chosen), CHUNK_ROWS):
+        wanted = chosen[at : at + CHUNK_ROWS]
+        text = orjson.dumps(list(wanted)).decode()
+        rows = [Instance(*row) for query in queries for row in every(connection, query, (text,))]
+        if len(queries) > 1:
+            place = {number: at for at, number in enumerate(wanted)}
+            rows.sort(key=lambda each: place[each.number])
+        yield rows
+
+
+def names(
+    connection: apsw.Connection, chosen: Iterable[int], *, moment: int | None = None
+) -> dict[int, tuple[str, str]]:
+    """The type and the name of those that are concepts, live or at a moment."""
+    query = (
+        "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
+        " JOIN type t ON t.id = c.type WHERE {in_force}"
+    )
+    wanted = orjson.dumps(list(set(chosen))).decode()
+    return {
+        number: (type_, name)
+        for each in _queries(query, "concept", moment)
+        for number, type_, name in every(connection, each, (wanted,))
+    }
+
+
+def first_versions(
+    connection: apsw.Connection,
+    table: Table,
+    actor: str,
+    message: str,
+    *,
+    moment: int | None = None,
+) -> Iterator[int]:
+    """What certain transactions made and nobody has changed, now or up to a moment."""
+    query = (
+        "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
+        " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
+        " CROSS JOIN {table} c ON c.id = j.element AND c.{since} = j.seq AND c.version = 1"
+        " WHERE t.message = ?2 AND {in_force}"
+    )
+    for each in _queries(query, table, moment):
+        yield from (number for (number,) in every(connection, each, (actor, message)))
+
+
+def has_metadata(
+    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
+) -> bool:
+    """Whether any instance has metadata that somebody wrote; keys of the engine begin with `_`."""
+    query = (
+        f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
+        " AND c.metadata <> '{{}}' AND EXISTS"
+        " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
+    )
+    return any(first(connection, each, (kind,)) for each in _queries(query, table, moment))
+
+
+def has_weights(
+    connection: apsw.Connection, kind: int, usual: float, *, moment: int | None = None
+) -> bool:
+    """Whether any link of a predicate has another weight than the usual one."""
+    query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
+    queries = _queries(query, "proposition", moment)
+    return any(first(connection, each, (kind, usual)) for each in queries)
+
+
+def _queries(query: str, table: Table, moment: int | None) -> list[str]:
+    """A query for each table that holds rows of a state; at any moment a row stands in one of them.
+
+    It is not one query over both: SQLite would copy both tables before it looks for one row.
+    """
+    if moment is None:
+        return [query.format(table=table, since="seq", in_force="TRUE")]
+    then = f"c.from_seq <= {moment} AND c.to_seq > {moment} AND c.tombstoned_at IS NULL"
+    return [
+        query.format(table=table, since="seq", in_force=f"c.seq <= {moment}"),
+        query.format(table=f"{table}_past", since="from_seq", in_force=then),
+    ]
+
+
+def attributes_at(
+    connection: apsw.Connection, table: Table, chosen: Sequence[int], seq: int, *, besides: str
+) -> dict[int, str]:
+    """The attributes, as text, that elements had at a position of the journal.
+
+    One that was removed since for another reason than `besides` is another one now.
+    """
+    query = (
+        f"SELECT c.id, c.attributes FROM json_each(?1) j CROSS JOIN {table}_past c"
+        " ON c.id = j.value WHERE c.from_seq <= ?2 AND c.to_seq > ?2 AND c.tombstoned_at IS NULL"
+        f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?3)"
+    )
+    return dict(every(connection, query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
+
+
+def removed_since(
+    connection: apsw.Connection, chosen: Iterable[int], seq: int, *, besides: str
+) -> set[int]:
+    """Those concepts that were removed after `seq` for another reason than `besides`.
+
+    One of them that is there again is another one now.
+    """
+    query = (
+        "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
+        " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
+        " AND t.tombstoned_reason IS NOT ?3)"
+    )
+    wanted = orjson.dumps(sorted(set(chosen))).decode()
+    return {number for (number,) in every(connection, query, (wanted, seq, besides))}
+
+
+def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: str) -> array[int]:
+    """What was removed at a time for a reason and is still gone, oldest first.
+
+    A tombstone keeps both when it gets another key, because an end of its link does. There is no
+    index for this: it looks at every tombstone that is in force.
+    """
+    query = (
+        f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END}"
+        " AND tombstoned_at = ? AND tombstoned_reason = ? ORDER BY id"
+    )
+    return array("q", (number for (number,) in connection.execute(query, (time_us, reason))))
+
+
+def count_retired(
+    connection: apsw.Connection, table: Table, kind: int, time_us: int, reason: str
+) -> int:
+    """The number of instances of a type that were removed at a time for a reason, and are gone."""
+    query = (
+        f"SELECT count(*) FROM {table}_past WHERE {_KIND[table]} = ? AND to_seq = {OPEN_END}"
+        " AND tombstoned_at = ? AND tombstoned_reason = ?"
+    )
+    (found,) = only(connection, query, (kind, time_us, reason))
+    return int(found)
+
+
+def count_hidden(
+    connection: apsw.Connection,
+    table: Table,
+    kind: int,
+    names: tuple[str, str],
+    seq: int,
+    *,
+    besides: str,
+) -> int:
+    """The number of live instances that have no value of an attribute, but had one at `seq`.
+
+    `names` are those of the attribute at that time and now.
+    One that was removed since for another reason than `besides` is another one now.
+    """
+    query = (
+        f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c ON c.id = n.id"
+        f" WHERE n.{_KIND[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
+        " AND c.tombstoned_at IS NULL"
+        " AND c.attributes ->> ?3 IS NOT NULL AND n.attributes ->> ?4 IS NULL"
+        f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?5)"
+    )
+    paths = (f'$."{name}"' for name in names)
+    (found,) = only(connection, query, (kind, seq, *paths, besides))
+    return int(found)
+
+
+def tombstones(
+    connection: apsw.Connection, table: Table, chosen: Sequence[int]
+) -> Iterator[list[Instance]]:
+    """What is left, by number and in that order, of elements that are gone."""
+    query = (
+        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
+        f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
+    )
+    yield from _in_chunks(connection, [query], chosen)
+
+
+def links_elsewhere(
+    connection: apsw.Connection, predicate: int, from_type: int, to_type: int
+) -> Iterator[tuple[int, int, int]]:
+    """Links of a predicate, with their ends, that do not lead from one type to the other."""
+    query = (
+        "SELECT p.id, p.subject, p.object FROM proposition p"
+        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
+        " WHERE p.predicate = ?1 AND (s.type IS NOT ?2 OR o.type IS NOT ?3)"
+    )
+    yield from every(connection, query, (predicate, from_type, to_type))
+
+
+def sources_beyond(
+    connection: apsw.Connection, predicate: int, minimum: int, maximum: int | None
+) -> Iterator[tuple[int, int]]:
+    """Elements from which fewer or more links of a predicate leave than allowed, and how many."""
+    query = (
+        "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
+        " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"
+    )
+    yield from every(connection, query, (predicate, minimum, maximum))
+
+
+def ends_of(connection: apsw.Connection, predicate: int) -> list[tuple[int | None, int | None]]:
+    """The pairs of types that links of a predicate join; a link at an end has none."""
+    query = (
+        "SELECT DISTINCT s.type, o.type FROM proposition p"
+        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
+        " WHERE p.predicate = ? ORDER BY 1, 2"
+    )
+    return [(subject, object_) for subject, object_ in every(connection, query, (predicate,))]

@@ -1,0 +1,128 @@
+"""Concepts of one type, the links between them, and what has changed.
+
+Rows, not elements: whoever shows thousands of concepts needs their names and attributes, and pays
+for nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import Row, every, only
+
+
+class Member(NamedTuple):
+    """A concept of the type."""
+
+    number: int
+    name: str
+    attributes: str
+    """JSON."""
+    created_us: int
+
+
+_COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at"
+_LINKS: Final = (
+    "SELECT p.created_at AS at, p.id, s.name AS subject, p.predicate, o.name AS object"
+    " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
+    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN (?2, ?3)"
+    " CROSS JOIN concept o ON o.id = p.object AND o.type IN (?2, ?3)"
+)
+
+
+def position(connection: apsw.Connection) -> int:
+    """Where the journal stands."""
+    (seq,) = only(connection, "SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
+    return int(seq)
+
+
+def changed_since(connection: apsw.Connection, seq: int, limit: int) -> list[int]:
+    """The concepts that have changed after a position of the journal, or `limit` of them."""
+    query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = 0 LIMIT ?"
+    return [number for (number,) in every(connection, query, (seq, limit))]
+
+
+def page(connection: apsw.Connection, type_number: int, after: int, limit: int) -> list[Member]:
+    """Some concepts of the type, by number, after one that was seen before."""
+    query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ? AND id > ? ORDER BY id LIMIT ?"
+    return list(map(Member._make, every(connection, query, (type_number, after, limit))))
+
+
+def numbered(
+    connection: apsw.Connection, type_number: int, numbers: Collection[int]
+) -> list[Member]:
+    """Those among the elements with these numbers that are concepts of the type."""
+    return _listed(connection, "c.id = j.value", type_number, orjson.dumps(list(numbers)))
+
+
+def named(connection: apsw.Connection, type_number: int, names: Collection[str]) -> list[Member]:
+    """The concepts of the type with one of these names, each once."""
+    return _listed(connection, "c.name = j.value", type_number, orjson.dumps(list(set(names))))
+
+
+def _listed(
+    connection: apsw.Connection, condition: str, type_number: int, values: bytes
+) -> list[Member]:
+    query = (
+        f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON {condition}"
+        " AND c.type = ?2"
+    )
+    return list(map(Member._make, every(connection, query, (values.decode(), type_number))))
+
+
+def containing(connection: apsw.Connection, type_number: int, text: str) -> Iterator[Member]:
+    """The concepts of the type that may hold a text in lower case, by number, one at a time.
+
+    Only letters of ASCII are folded, so a text with others is looked for by the caller alone.
+    """
+    query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ?1"
+    bindings: Row = (type_number,)
+    if text.isascii():
+        query += " AND (instr(lower(name), ?2) OR instr(lower(attributes), ?3))"
+        bindings = (type_number, text, orjson.dumps(text).decode()[1:-1])
+    for row in connection.execute(f"{query} ORDER BY id", bindings):
+        yield Member(*row)
+
+
+def links(
+    connection: apsw.Connection,
+    type_numbers: tuple[int | None, int | None],
+    numbers: Collection[int],
+    *,
+    both_ways: bool,
+) -> list[list[Any]]:
+    """The links from these concepts to others of two types, by creation.
+
+    `both_ways`, those to these concepts too. Each is a list of when it was created, its number, the
+    name of its subject, the number of its predicate and the name of its object. They come as one
+    text of JSON: tens of thousands of rows take half as long again.
+    """
+    query = _LINKS.format(near="subject")
+    if both_ways:
+        query = f"{query} UNION {_LINKS.format(near='object')}"
+    (text,) = only(
+        connection,
+        f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
+        (orjson.dumps(list(numbers)).decode(), *type_numbers),
+    )
+    found: list[list[Any]] = orjson.loads(text)
+    found.sort()
+    return found
+
+
+def predicate_names(
+    connection: apsw.Connection, numbers: Collection[int], said_as: str
+) -> dict[int, str]:
+    """What predicates are called: the attribute `said_as` of the definition, or else the name."""
+    query = (
+        "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
+        " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"
+        f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
+    )
+    bindings = (orjson.dumps(list(numbers)).decode(), f"$.{said_as}")
+    return dict(every(connection, query, bindings))

@@ -1,0 +1,505 @@
+"""Reading elements: the live state, or the state at a moment of the past.
+
+`Reader` answers from the live tables alone, which hold nothing but live rows. `PastReader` answers
+the same questions about an earlier moment: a row counts if it was written by then and not yet
+superseded. Both give what the edges API needs, so every traversal works on both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from time import monotonic
+from typing import Final, Literal
+
+import apsw
+
+from mycel.errors import ExecutionTimeout
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import check_name
+from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
+from mycel.store.file.rows import KEPT, Row, first, only
+from mycel.store.index import link_ends
+from mycel.store.log.registry import Registry
+from mycel.store.query.refs import Ref, resolve
+
+Direction = Literal["out", "in"]
+
+STEPS_UNWATCHED: Final = 4000
+"""How many instructions of SQLite, some hundreds of rows, pass between two looks at the clock.
+
+With 500 a tenth of a long query was spent on looking. Where every row is a document of a megabyte,
+a query may run a second beyond its deadline.
+"""
+
+_CONCEPT: Final = CONCEPT_COLUMNS.format(seq="seq")
+_PROPOSITION: Final = PROPOSITION_COLUMNS.format(seq="seq")
+_CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
+_PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
+_TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
+_NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
+_LISTED: Final = "id IN (SELECT value FROM json_each(?1))"
+_EACH: Final = "json_each(?1) j CROSS JOIN "
+_ENDS: Final[dict[Direction, tuple[str, str]]] = {
+    "out": ("subject", "object"),
+    "in": ("object", "subject"),
+}
+
+
+_STATE: Final = (
+    "SELECT seq, definitions + (SELECT count(*) FROM link_end) FROM head ORDER BY seq DESC LIMIT 1"
+)
+_OLD_STATE: Final = "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
+
+
+def _nothing() -> None:
+    """Readers have nothing to settle."""
+
+
+class Reader:
+    """Answers about the state as one connection sees it."""
+
+    seq: int | None = None
+    """The moment of the past that it shows; None for the present."""
+    is_writer = False
+    """Whether its connection writes."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+        self.connection: Final = connection
+        self.registry: Final = registry
+        self.execute: Final = partial(connection.execute, prepare_flags=KEPT)
+        """Runs a statement, and keeps it for the next time."""
+        self.cursor = connection.cursor()
+        """A cursor to use again and again: to make one takes as long as a small statement.
+
+        Whoever stops before the last row says so with `abandon`.
+        """
+        self.process: Final = os.getpid()
+        self.settle: Callable[[], None] = _nothing
+        """What a writer does before a planned statement reads: its indexes must be complete."""
+        self.deadline = inf
+        """When what runs on this connection is stopped (`time.monotonic`)."""
+        self.version = -1
+        """SQLite's count of changes when `definitions` was read."""
+        self.definitions = -1
+        """What the last change of a definition that this reader has seen is counted as.
+
+        Links that come to stand at an end where none ever stood count as well (`link_ends`). Both
+        only grow, so that their sum tells any two states apart.
+        """
+        self.newest = 0
+        """The position of the journal when it was."""
+        self._state = _OLD_STATE
+        """The query for both. A file of an older format may be upgraded while it is read."""
+
+    def abandon(self) -> None:
+        """Read no more rows of the last statement on `cursor`."""
+        self.cursor.close()
+        self.cursor = self.connection.cursor()
+
+    def watch(self) -> None:
+        """Let the deadline stop statements on this connection from now on."""
+        self.connection.set_progress_handler(lambda: monotonic() > self.deadline, STEPS_UNWATCHED)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Let the deadline stop what runs in this block: a planned statement.
+
+        For the writer's connection, and for reading only: SQLite rolls the whole transaction back
+        when a statement that writes is stopped. What is still to be written is written before.
+        """
+        self.settle()
+        self.watch()
+        try:
+            yield
+        finally:
+            if self.is_writer:
+                self.connection.set_progress_handler(None)
+
+    def check_deadline(self) -> None:
+        """Go no further when the deadline has passed.
+
+        Raises:
+            ExecutionTimeout: it has.
+        """
+        if monotonic() > self.deadline:
+            raise ExecutionTimeout("The command was stopped at its deadline; nothing was written.")
+
+    def refresh(self) -> int:
+        """Which definitions the last statement on this connection saw: a cheap look, if unchanged.
+
+        SQLite's count of changes is that of the snapshot of the last statement.
+        """
+        version = self.connection.data_version()
+        return self.definitions if version == self.version else self.reread()
+
+    def reread(self) -> int:
+        """Which definitions are in force now."""
+        if self._state is _OLD_STATE and link_ends.are_known(self.connection):
+            self._state = _STATE
+        self.newest, self.definitions = only(self.connection, self._state)
+        self.version = self.connection.data_version()
+        return self.definitions
+
+    def identity(self) -> str:
+        """What tells this database from others: how and when it began."""
+        began, root = only(
+            self.connection, "SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1"
+        )
+        return f"{began}:{root.hex()}"
+
+    # Single elements.
+
+    def number(self, ref: Ref) -> int:
+        """The number of the element that a caller names, by its id or by the element itself.
+
+        An id is all of its text: the number of one link with the predicate of another names
+        nothing (`NO_PROPOSITION`). A link that was removed is named by every id that it ever had:
+        its tombstone may have had to give its place to another link. Nothing is known of the
+        predicate of what was purged.
+
+        Raises:
+            InvalidId: it is neither an element nor an id.
+        """
+        number = resolve(ref)
+        if ref.__class__ is not str or ids.is_concept(number):
+            return number
+        found = self.proposition(number, tombstoned=True)
+        if found is None or found.id == ref or (found.tombstoned and self._was_called(number, ref)):
+            return number
+        return ids.NO_PROPOSITION
+
+    def _was_called(self, number: int, id_: str) -> bool:
+        """True if a link has ever had this id."""
+        rows = self.execute(
+            "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?", (number,)
+        )
+        names = [self.registry.predicates.name(self.connection, each) for (each,) in rows]
+        return id_ in (ids.proposition_id(number, name) for name in names)
+
+    def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
+        if ids.is_concept(number):
+            return self.concept(number, tombstoned=tombstoned)
+        return self.proposition(number, tombstoned=tombstoned)
+
+    def elements(self, numbers: Iterable[int], *, tombstoned: bool = False) -> dict[int, Element]:
+        """Those of the elements with these numbers that are there, in no particular order."""
+        concepts: list[int] = []
+        links: list[int] = []
+        for number in numbers:
+            (links if number & 1 else concepts).append(number)
+        found: dict[int, Element] = {}
+        if concepts:
+            rows = self.execute(self._concepts_where(_LISTED, tombstoned), (_listed(concepts),))
+            found = {concept[0]: concept for concept in self._as_concepts(rows)}
+        if links:
+            rows = self.execute(self._propositions_where(_LISTED, tombstoned), (_listed(links),))
+            found |= {link[0]: link for link in self._as_propositions(rows)}
+        return found
+
+    def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
+        return self._concept("id = ?1", (number,), tombstoned)
+
+    def concept_named(
+        self, type_number: int, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
+        if name.__class__ is not str:
+            check_name(name)
+        return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
+
+    def record_at(self, seq: int) -> bytes | None:
+        """The record that the entry `seq` left behind."""
+        row = self.execute("SELECT after FROM journal WHERE seq = ?", (seq,)).fetchone()
+        return None if row is None else row[0]
+
+    def records_at(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """The records that these entries left behind, by entry."""
+        query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
+        return dict(self.execute(query, (_listed(seqs),)))
+
+    def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
+        return self._proposition("id = ?1", (number,), tombstoned)
+
+    def link(
+        self, subject: int, predicate: int, object_: int, *, tombstoned: bool = False
+    ) -> Proposition | None:
+        return self._proposition(
+            "subject = ?1 AND predicate = ?2 AND object = ?3",
+            (subject, predicate, object_),
+            tombstoned,
+        )
+
+    def was_ever(self, number: int) -> bool:
+        """Whether an element is live, or was before."""
+        table = "concept" if ids.is_concept(number) else "proposition"
+        found = self.execute(
+            f"SELECT 1 FROM {table} WHERE id = ?1"
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 LIMIT 1",
+            (number,),
+        )
+        return found.fetchone() is not None
+
+    # Adjacency.
+
+    def links(
+        self,
+        end: int,
+        direction: Direction,
+        predicates: Sequence[int] | None = None,
+        *,
+        tombstoned: bool = False,
+    ) -> Iterator[Proposition]:
+        """Links that leave (or reach) an element, by predicate number and then by the other end."""
+        near, far = _ENDS[direction]
+        where = _adjacency(near, "?1", predicates)
+        rows = self.execute(
+            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}",
+            (end, *(predicates or ())),
+        )
+        return self._as_propositions(rows)
+
+    def neighbours(
+        self,
+        ends: Sequence[int],
+        directions: Sequence[Direction],
+        predicates: Sequence[int] | None = None,
+        *,
+        tombstoned: bool = False,
+    ) -> Iterator[int]:
+        """The other ends of the links at some elements, element by element.
+
+        Those of one element come in the order of predicate number and id. The links of a single
+        element are read one by one, so that stopping early spares the rest; those of several are
+        read at once.
+        """
+        alone = len(ends) == 1
+        place, of, tables = ("0", "?1", "") if alone else ("j.key", "j.value", _EACH)
+        queries = [
+            self._neighbours_where(
+                f"{place}, predicate, {far}", tables, _adjacency(near, of, predicates), tombstoned
+            )
+            for near, far in (_ENDS[direction] for direction in directions)
+        ]
+        query = " UNION ALL ".join(queries)
+        if alone:
+            rows = self.execute(f"{query} ORDER BY 2, 3", (ends[0], *(predicates or ())))
+            return (other for _, _, other in rows)
+        found: list[Row] = self.execute(query, (_listed(ends), *(predicates or ()))).fetchall()
+        found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
+        return (other for _, _, other in found)
+
+    def touching(self, number: int) -> list[int]:
+        """The live links that leave or reach an element, by number."""
+        rows = self.execute(
+            "SELECT id FROM proposition WHERE subject = ?1"
+            " UNION SELECT id FROM proposition WHERE object = ?1 ORDER BY id",
+            (number,),
+        )
+        return [link for (link,) in rows]
+
+    # How the live state is asked; PastReader asks otherwise.
+
+    def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
+        row = self.execute(self._concepts_where(where, tombstoned), bindings).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+        if not tombstoned:
+            return f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+        # In one statement: between two, it might go from one table to the other.
+        return (
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
+
+    def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
+        query = self._propositions_where(where, tombstoned)
+        row = self.execute(query, bindings).fetchone()
+        return None if row is None else self.as_proposition(row)
+
+    def _propositions_where(self, where: str, tombstoned: bool) -> str:
+        live = f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition WHERE {where}"
+        if not tombstoned:
+            return live
+        return (
+            f"{live} UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
+
+    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
+        live = f"SELECT {columns} FROM {tables}proposition WHERE {where}"
+        if not tombstoned:
+            return live
+        return (
+            f"{live} UNION ALL SELECT {columns} FROM {tables}proposition_past"
+            f" WHERE {where} AND to_seq = {OPEN_END}"
+        )
+
+    # Rows of the past tables.
+
+    def past_concept(self, rowid: int) -> Concept | None:
+        row = self.execute(
+            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?", (rowid,)
+        ).fetchone()
+        return None if row is None else self.as_concept(row)
+
+    def past_proposition(self, rowid: int) -> Proposition | None:
+        row = self.execute(
+            f"SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past WHERE rowid = ?",
+            (rowid,),
+        ).fetchone()
+        return None if row is None else self.as_proposition(row)
+
+    # From rows to elements.
+
+    def as_concept(self, row: Row) -> Concept:
+        return next(self._as_concepts((row,)))
+
+    def as_proposition(self, row: Row) -> Proposition:
+        return next(self._as_propositions((row,)))
+
+    # Made by the million: named tuples are made directly, and known names looked up in place.
+    # When iteration stops early, the cursor goes with the generator.
+
+    def _as_concepts(self, rows: Iterable[Row]) -> Iterator[Concept]:
+        types, actors = self.registry.types.names, self.registry.actors.names
+        make = tuple.__new__
+        for (
+            number, kind, name, attributes, metadata, version, seq, created, by, updated,
+            dead, killer, reason,
+        ) in rows:  # fmt: skip
+            yield make(
+                Concept,
+                (
+                    number,
+                    types.get(kind) or self.registry.types.name(self.connection, kind),
+                    name,
+                    attributes,
+                    metadata,
+                    version,
+                    seq,
+                    created,
+                    actors.get(by) or self._actor(by),
+                    updated,
+                    dead,
+                    None if dead is None else self._actor(killer),
+                    reason,
+                ),
+            )
+
+    def _as_propositions(self, rows: Iterable[Row]) -> Iterator[Proposition]:
+        predicates, actors = self.registry.predicates.names, self.registry.actors.names
+        make = tuple.__new__
+        for (
+            number, subject, predicate, object_, weight, attributes, metadata, version, seq,
+            created, by, updated, dead, killer, reason,
+        ) in rows:  # fmt: skip
+            yield make(
+                Proposition,
+                (
+                    number,
+                    self.outer_id(subject) if subject & 1 else f"C:{subject}",
+                    predicates.get(predicate) or self._predicate(predicate),
+                    self.outer_id(object_) if object_ & 1 else f"C:{object_}",
+                    weight,
+                    attributes,
+                    metadata,
+                    version,
+                    seq,
+                    created,
+                    actors.get(by) or self._actor(by),
+                    updated,
+                    predicate,
+                    dead,
+                    None if dead is None else self._actor(killer),
+                    reason,
+                ),
+            )
+
+    def outer_id(self, number: int) -> str:
+        """The id that people see. A proposition's names its predicate, or the last one it had."""
+        if ids.is_concept(number):
+            return ids.concept_id(number)
+        row = first(self.connection, self._last_predicate(), (number,))
+        return ids.proposition_id(number, "" if row is None else self._predicate(row[0]))
+
+    def _last_predicate(self) -> str:
+        return (
+            "SELECT predicate FROM proposition WHERE id = ?1 UNION ALL SELECT * FROM (SELECT"
+            " predicate FROM proposition_past WHERE id = ?1 ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
+        )
+
+    def _predicate(self, number: int) -> str:
+        return self.registry.predicates.name(self.connection, number)
+
+    def _actor(self, number: int) -> str:
+        actors = self.registry.actors
+        return actors.names.get(number) or actors.name(self.connection, number)
+
+
+class PastReader(Reader):
+    """The same answers about the state right after the transaction that ended with `seq`."""
+
+    def __init__(self, connection: apsw.Connection, registry: Registry, seq: int) -> None:
+        super().__init__(connection, registry)
+        self.seq: int = seq
+
+    def was_ever(self, number: int) -> bool:
+        table = "concept" if ids.is_concept(number) else "proposition"
+        found = self.execute(
+            f"SELECT 1 FROM {table} WHERE id = ?1 AND seq <= ?2"
+            f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 AND from_seq <= ?2 LIMIT 1",
+            (number, self.seq),
+        )
+        return found.fetchone() is not None
+
+    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+        return (
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _propositions_where(self, where: str, tombstoned: bool) -> str:
+        return (
+            f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition"
+            f" WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
+        return (
+            f"SELECT {columns} FROM {tables}proposition WHERE {where} AND seq <= {self.seq}"
+            f" UNION ALL SELECT {columns} FROM {tables}proposition_past"
+            f" WHERE {where} AND {self._was_true(tombstoned)}"
+        )
+
+    def _last_predicate(self) -> str:
+        return (
+            f"SELECT predicate FROM proposition WHERE id = ?1 AND seq <= {self.seq}"
+            " UNION ALL SELECT * FROM (SELECT predicate FROM proposition_past"
+            f" WHERE id = ?1 AND from_seq <= {self.seq} ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
+        )
+
+    def _was_true(self, tombstoned: bool) -> str:
+        range_ = f"from_seq <= {self.seq} AND to_seq > {self.seq}"
+        return range_ if tombstoned else f"{range_} AND tombstoned_at IS NULL"
+
+
+def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
+    """A condition on one end and any number of predicates, which are bound from ?2 on."""
+    if predicates is None:
+        return f"{near} = {of}"
+    marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))
+    return f"{near} = {of} AND predicate IN ({marks})"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers as they are bound to `_LISTED` and `_EACH`."""
+    return f"[{','.join(map(str, numbers))}]"

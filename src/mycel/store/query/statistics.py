@@ -1,0 +1,139 @@
+"""How many there are, roughly: counted up to a bound, and from samples.
+
+Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: a question
+takes a few milliseconds. Whoever plans decides how long answers are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import apsw
+
+from mycel.plan.catalog import Entries, Spread
+from mycel.store.file.rows import only
+
+SAMPLE: Final = 2000
+PROBES: Final = 500
+"""How many links, spread over all, are looked at."""
+HITS_MIN: Final = 20
+DEGREE_MAX: Final = 100
+"""Up to how many links of one element, or elements of one value, are counted."""
+VALUES: Final = 200
+"""How many values of an index are looked at."""
+
+
+class StoreStatistics:
+    """Implements `plan.Statistics` over one connection; made anew for every planning."""
+
+    def __init__(self, connection: apsw.Connection, known: dict[tuple[str, int], Any]) -> None:
+        self._connection: Final = connection
+        self._known: Final = known
+
+    def concepts(self, type_number: int | None) -> float:
+        if type_number is None:
+            (last,) = self._numbers("SELECT max(id) FROM concept")
+            return max(last / 2, 1.0)
+        key = ("concepts", type_number)
+        if key not in self._known:
+            self._known[key] = self._count_type(type_number)
+        found: float = self._known[key]
+        return found
+
+    def links(self, predicate: int | None) -> Spread:
+        key = ("links", -1 if predicate is None else predicate)
+        if key not in self._known:
+            self._known[key] = self._spread(predicate)
+        found: Spread = self._known[key]
+        return found
+
+    def entries(self, slot: int) -> Entries:
+        key = ("entries", slot)
+        if key not in self._known:
+            self._known[key] = self._count_entries(slot)
+        found: Entries = self._known[key]
+        return found
+
+    def _count_entries(self, slot: int) -> Entries:
+        """How many elements there are, and values.
+
+        Few are counted. Of many, there are as many as the owner has instances, and the first
+        values tell how many elements share one.
+        """
+        seen, values = self._numbers(
+            "SELECT count(*), count(DISTINCT value) FROM"
+            f" (SELECT value FROM property WHERE slot = {slot} LIMIT {SAMPLE})"
+        )
+        if seen < SAMPLE:
+            return Entries(max(seen, 1.0), max(values, 1.0))
+        owner, is_link = self._numbers(
+            f"SELECT owner, is_link FROM property_slot WHERE slot = {slot}"
+        )
+        instances = self.links(int(owner)).links if is_link else self.concepts(int(owner))
+        total = max(instances, seen)
+        met, shared = self._values(slot)
+        return Entries(total, met if met < VALUES else max(total / max(shared, 1.0), met))
+
+    def _values(self, slot: int) -> tuple[float, ...]:
+        """How many values were met, going from each to the next, and how many share one."""
+        next_value = f"SELECT min(q.value) FROM property q WHERE q.slot = {slot}"
+        return self._numbers(
+            f"WITH RECURSIVE at(value) AS ({next_value} UNION ALL"
+            f" SELECT ({next_value} AND q.value > at.value) FROM at WHERE at.value IS NOT NULL"
+            f" LIMIT {VALUES}) SELECT count(*), avg((SELECT count(*) FROM (SELECT 1 FROM property q"
+            f" WHERE q.slot = {slot} AND q.value = at.value LIMIT {DEGREE_MAX})))"
+            " FROM at WHERE at.value IS NOT NULL"
+        )
+
+    def _count_type(self, number: int) -> float:
+        """Exact up to the sample's size; beyond it, from how densely they lie among all."""
+        seen, first, last = self._numbers(
+            "SELECT count(*), min(id), max(id) FROM"
+            f" (SELECT id FROM concept WHERE type = {number} LIMIT {SAMPLE})"
+        )
+        if seen < SAMPLE:
+            return max(seen, 1.0)
+        (final,) = self._numbers(f"SELECT max(id) FROM concept WHERE type = {number}")
+        density = seen / max(last - first, 1.0)
+        return max(density * (final - first), seen)
+
+    def _spread(self, predicate: int | None) -> Spread:
+        """Links with a predicate, and at how many elements they begin and end.
+
+        Few links are counted. Of many, some that are spread over the whole table are looked at: an
+        element with k links is met k times as often, so the mean of 1/k tells how many there are.
+        """
+        where = "" if predicate is None else f"WHERE predicate = {predicate}"
+        seen, subjects, objects = self._numbers(
+            "SELECT count(*), count(DISTINCT subject), count(DISTINCT object) FROM"
+            f" (SELECT subject, object FROM proposition {where} LIMIT {SAMPLE})"
+        )
+        if seen < SAMPLE:
+            return Spread(max(seen, 1.0), max(subjects, 1.0), max(objects, 1.0))
+        (last,) = self._numbers("SELECT max(id) FROM proposition")
+        probed, hits, per_subject, per_object = self._probes(predicate)
+        total = max(last / 2 * hits / max(probed, 1.0), seen)
+        if hits < HITS_MIN:  # Too rare among the probes to be told from them.
+            return Spread(total, max(subjects, 1.0), max(objects, 1.0))
+        return Spread(total, max(total * per_subject, 1.0), max(total * per_object, 1.0))
+
+    def _probes(self, predicate: int | None) -> tuple[float, ...]:
+        """Of links at even distances: how many, how many count, and 1/degree of their ends."""
+        also = "" if predicate is None else f"AND q.predicate = {predicate}"
+        counts = "1" if predicate is None else f"p.predicate = {predicate}"
+        degree = (
+            "(SELECT count(*) FROM (SELECT 1 FROM proposition q"
+            f" WHERE q.{{end}} = p.{{end}} {also} LIMIT {DEGREE_MAX}))"
+        )
+        return self._numbers(
+            "WITH RECURSIVE at(i, step, final) AS ("
+            f"SELECT 1, max(max(id) / {PROBES}, 2) & ~1, max(id) FROM proposition"
+            " UNION ALL SELECT i + step, step, final FROM at WHERE i < final)"
+            f" SELECT count(*), total({counts}),"
+            f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='subject')} END),"
+            f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='object')} END)"
+            " FROM at CROSS JOIN proposition p ON p.id = at.i"
+        )
+
+    def _numbers(self, query: str) -> tuple[float, ...]:
+        return tuple(float(number or 0) for number in only(self._connection, query))

@@ -1,0 +1,375 @@
+"""Surveys of the graph: how much there is of what, for those who have never seen it.
+
+Each takes a bounded time, however large the graph is. Small tables are counted. In large ones a
+count stops at a cap, and what lies beyond is estimated from rows taken at even distances; `exact`
+says which it was. A sample of a small table is the whole table, so small graphs are described
+exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+import apsw
+
+from mycel.model.values import JsonObject, parse_object
+from mycel.sql.state_tables import Sources
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import Row, every, first, only
+
+COUNTED_ROWS_MAX: Final = 20_000
+"""Up to so many rows are counted one by one (about 1 ms)."""
+
+SAMPLE_ROWS: Final = 1_000
+"""How many rows of a large table are looked at."""
+
+DEGREE_MAX: Final = 1_000
+"""How far the links of one element are counted."""
+
+_KINDS: Final = """
+WITH RECURSIVE kinds(n) AS (
+    SELECT min({column}) FROM {table}
+    UNION ALL
+    SELECT (SELECT min({column}) FROM {table} WHERE {column} > kinds.n) FROM kinds
+    WHERE kinds.n IS NOT NULL
+)
+SELECT n, (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = kinds.n LIMIT ?1))
+FROM kinds WHERE n IS NOT NULL"""
+
+# Numbers at even distances, each moved on to the next row that is there.
+_SAMPLE: Final = """
+WITH RECURSIVE
+    bounds(low, high) AS (SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})),
+    place(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM place WHERE k + 1 < ?1),
+    sample(id) AS (
+        SELECT DISTINCT (
+            SELECT min(id) FROM {table} WHERE id >= low + k * (high - low) / ?1
+        ) FROM place, bounds
+    )
+"""
+_EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} WHERE ?1)"
+
+
+class Count(NamedTuple):
+    """How many rows there are of one type or predicate."""
+
+    number: int
+    rows: int
+    exact: bool
+
+
+class Shape(NamedTuple):
+    """What a link joins. The type of an end that is itself a link is None."""
+
+    predicate: int
+    subject_type: int | None
+    object_type: int | None
+    links: int
+    """How often it was seen in the sample."""
+
+
+def totals(connection: apsw.Connection) -> tuple[int, int]:
+    """How many concepts and links there are."""
+    concepts, links = only(
+        connection, "SELECT (SELECT count(*) FROM concept), (SELECT count(*) FROM proposition)"
+    )
+    return concepts, links
+
+
+def concepts_by_type(connection: apsw.Connection) -> list[Count]:
+    """How many concepts each type has, the most first; types that have none are left out."""
+    return _counts(connection, "concept", "type")
+
+
+def links_by_predicate(connection: apsw.Connection) -> list[Count]:
+    """How many links each predicate has, the most first; those that have none are left out."""
+    return _counts(connection, "proposition", "predicate")
+
+
+def count_up_to(connection: apsw.Connection, table: str, column: str, at: int, most: int) -> int:
+    """How many rows have this number in the column; at most `most` are counted."""
+    (count,) = only(
+        connection,
+        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?)",
+        (at, most),
+    )
+    return int(count)
+
+
+def shapes(connection: apsw.Connection) -> list[Shape]:
+    """What links join what, the most frequent first, from a sample of all links."""
+    rows = every(
+        connection,
+        f"{_sample(connection, 'proposition')}"
+        " SELECT p.predicate, s.type, o.type, count(*) FROM sample"
+        " JOIN proposition p ON p.id = sample.id"
+        " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
+        " GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3",
+        (SAMPLE_ROWS,),
+    )
+    return [Shape(*row) for row in rows]
+
+
+def definitions(
+    connection: apsw.Connection,
+    meta: int,
+    *,
+    after: str = "",
+    limit: int = -1,
+    moment: int | None = None,
+) -> list[str]:
+    """The names of the types (or predicates) that are defined, in order; now, or at a moment."""
+    source = Sources(None if moment is None else str(moment)).concepts("c")
+    rows = every(
+        connection,
+        f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
+        (meta, after, limit),
+    )
+    return [name for (name,) in rows]
+
+
+def definition(
+    connection: apsw.Connection, meta: int, name: str, *, moment: int | None = None
+) -> JsonObject:
+    """The attributes of the concept that defines a type or predicate; none if there is none."""
+    source = Sources(None if moment is None else str(moment)).concepts("c")
+    query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
+    row = first(connection, query, (name, meta))
+    return {} if row is None else parse_object(row[0])
+
+
+# Domains.
+
+
+class Domain(NamedTuple):
+    """A domain, and how much belongs to it."""
+
+    number: int
+    name: str
+    attributes_json: str
+    members: int
+    """Counted up to `DEGREE_MAX`."""
+
+
+def domains(
+    connection: apsw.Connection, domain_type: int, membership: int, limit: int
+) -> list[Domain]:
+    """Domains, those with the most members first."""
+    rows = every(
+        connection,
+        "SELECT id, name, attributes, (SELECT count(*) FROM (SELECT 1 FROM proposition"
+        " WHERE predicate = ?2 AND object = c.id LIMIT ?3)) AS members"
+        " FROM concept c WHERE type = ?1 ORDER BY members DESC, name LIMIT ?4",
+        (domain_type, membership, DEGREE_MAX, limit),
+    )
+    return [Domain(*row) for row in rows]
+
+
+def defined_in(connection: apsw.Connection, membership: int) -> list[tuple[int, int, str]]:
+    """Definitions that belong to a domain: domain, meta-type, name."""
+    rows = every(
+        connection,
+        # From the few definitions to their domains, not from the many members to what they are.
+        "SELECT p.object, c.type, c.name FROM concept c"
+        " CROSS JOIN proposition p ON p.subject = c.id AND p.predicate = ?1"
+        " WHERE c.type IN (?2, ?3) ORDER BY c.name",
+        (membership, CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
+    )
+    return [(domain, meta, name) for domain, meta, name in rows]
+
+
+def member_types(
+    connection: apsw.Connection, membership: int, domain: int, sample: int
+) -> list[tuple[int, int]]:
+    """Of which types the first members of a domain are, the most frequent first.
+
+    Definitions are left out: they belong to a domain as what they define, see `defined_in`.
+    """
+    rows = every(
+        connection,
+        "SELECT c.type, count(*) FROM (SELECT subject FROM proposition"
+        " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
+        " WHERE c.type NOT IN (?4, ?5) GROUP BY 1 ORDER BY 2 DESC, 1",
+        (membership, domain, sample, CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
+    )
+    return [(type_number, count) for type_number, count in rows]
+
+
+def key_members(
+    connection: apsw.Connection, membership: int, domain: int, sample: int, limit: int
+) -> list[tuple[int, str]]:
+    """The most linked among the first members of a domain: type and name."""
+    rows = every(
+        connection,
+        f"SELECT c.type, c.name, {_degree('c.id')} FROM (SELECT subject FROM proposition"
+        " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
+        " WHERE c.type NOT IN (?5, ?6) ORDER BY 3 DESC, c.id LIMIT ?4",
+        (membership, domain, sample, limit, CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
+    )
+    return [(type_number, name) for type_number, name, _ in rows]
+
+
+# One type, one predicate.
+
+
+class Instance(NamedTuple):
+    """A concept, and how many links it has."""
+
+    number: int
+    name: str
+    attributes_json: str
+    links: int
+    """Counted up to `DEGREE_MAX` on each side."""
+
+
+def instances(connection: apsw.Connection, type_number: int, sample: int) -> list[Instance]:
+    """Instances of a type from all over its range, the most linked first."""
+    rows = every(
+        connection,
+        "WITH RECURSIVE bounds(low, high) AS (SELECT"
+        "  (SELECT min(id) FROM concept WHERE type = ?1),"
+        "  (SELECT max(id) FROM concept WHERE type = ?1)),"
+        " place(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM place WHERE k + 1 < ?2),"
+        " sample(id) AS (SELECT DISTINCT (SELECT min(id) FROM concept"
+        "  WHERE type = ?1 AND id >= low + k * (high - low) / ?2) FROM place, bounds)"
+        f" SELECT c.id, c.name, c.attributes, {_degree('c.id')} FROM sample"
+        " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id"
+        if count_up_to(connection, "concept", "type", type_number, sample + 1) > sample
+        else f"SELECT id, name, attributes, {_degree('concept.id')} FROM concept"
+        " WHERE type = ?1 AND ?2 ORDER BY 4 DESC, id",
+        (type_number, sample),
+    )
+    return [Instance(*row) for row in rows]
+
+
+def relationships(
+    connection: apsw.Connection, numbers: list[int], per_element: int
+) -> list[tuple[str, int, int | None, int]]:
+    """How these concepts are linked: "out" or "in", predicate, type at the other end, how often.
+
+    Of each concept and direction the first links are looked at.
+    """
+    seen: dict[tuple[str, int, int | None], int] = {}
+    for direction, near, far in (("out", "subject", "object"), ("in", "object", "subject")):
+        query = (
+            f"SELECT p.predicate, c.type, count(*) FROM (SELECT predicate, {far} AS other"
+            f" FROM proposition WHERE {near} = ? LIMIT ?) p"
+            " LEFT JOIN concept c ON c.id = p.other GROUP BY 1, 2"
+        )
+        for number in numbers:
+            for predicate, other, count in every(connection, query, (number, per_element)):
+                key = direction, predicate, other
+                seen[key] = seen.get(key, 0) + count
+    ordered = sorted(seen.items(), key=lambda item: (-item[1], item[0][:2], item[0][2] or 0))
+    return [(*key, count) for key, count in ordered]
+
+
+class Link(NamedTuple):
+    """A link, and what it joins. The type and name of an end that is itself a link are None."""
+
+    number: int
+    subject: int
+    subject_type: int | None
+    subject_name: str | None
+    object: int
+    object_type: int | None
+    object_name: str | None
+    attributes_json: str
+
+
+def kinds_at(
+    connection: apsw.Connection, predicate: int, end: Literal["subject", "object"], most: int
+) -> list[tuple[str, int]]:
+    """The types of concepts and predicates of links at one end of a predicate's links.
+
+    With each stands how many links have it, the most frequent first; at most `most` links are
+    looked at.
+    """
+    rows = every(
+        connection,
+        f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"
+        " WHERE predicate = ? LIMIT ?) p LEFT JOIN concept c ON c.id = p.number"
+        " LEFT JOIN type t ON t.id = c.type LEFT JOIN proposition l ON l.id = p.number"
+        " LEFT JOIN predicate r ON r.id = l.predicate GROUP BY 1 ORDER BY 2 DESC, 1",
+        (predicate, most),
+    )
+    return [(name, count) for name, count in rows]
+
+
+def links_of(connection: apsw.Connection, predicate: int, sample: int) -> list[Link]:
+    """Links of a predicate: some from the beginning of its range, some from its end."""
+    rows: list[Row] = []
+    for order in ("ASC", "DESC"):
+        rows += every(
+            connection,
+            "SELECT p.id, p.subject, s.type, s.name, p.object, o.type, o.name, p.attributes"
+            f" FROM (SELECT id FROM proposition WHERE predicate = ? ORDER BY object {order},"
+            f" subject {order} LIMIT ?) m JOIN proposition p ON p.id = m.id"
+            " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object",
+            (predicate, sample // 2),
+        )
+    return [Link(*row) for row in {row[0]: row for row in rows}.values()]
+
+
+# The surroundings of an element.
+
+
+def ends_of(connection: apsw.Connection, link: int) -> tuple[int, int] | None:
+    """Subject and object of a live link."""
+    row = first(connection, "SELECT subject, object FROM proposition WHERE id = ?", (link,))
+    return None if row is None else (row[0], row[1])
+
+
+def touching(connection: apsw.Connection, number: int) -> list[tuple[int, int]]:
+    """Links that have this element as an end: the link, and its other end."""
+    rows = every(
+        connection,
+        "SELECT id, object FROM proposition WHERE subject = ?1"
+        " UNION ALL SELECT id, subject FROM proposition WHERE object = ?1",
+        (number,),
+    )
+    return [(link, other) for link, other in rows]
+
+
+def _degree(element: str) -> str:
+    return (
+        f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE subject = {element}"
+        f" LIMIT {DEGREE_MAX})) + (SELECT count(*) FROM (SELECT 1 FROM proposition"
+        f" WHERE object = {element} LIMIT {DEGREE_MAX}))"
+    )
+
+
+def _counts(connection: apsw.Connection, table: str, column: str) -> list[Count]:
+    (total,) = only(connection, f"SELECT count(*) FROM {table}")
+    if total <= COUNTED_ROWS_MAX:
+        query = f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1"
+        return [Count(number, count, True) for number, count in every(connection, query)]
+    kinds = _KINDS.format(table=table, column=column)
+    cap = COUNTED_ROWS_MAX // max(1, len(every(connection, kinds, (1,))))
+    sampled: dict[int, int] = dict(
+        every(
+            connection,
+            f"{_sample(connection, table)} SELECT t.{column}, count(*) FROM sample"
+            f" JOIN {table} t ON t.id = sample.id GROUP BY 1",
+            (SAMPLE_ROWS,),
+        )
+    )
+    share = total / max(1, sum(sampled.values()))
+    found = [
+        Count(number, count, True)
+        if count < cap
+        else Count(number, max(cap, _rounded(sampled.get(number, 0) * share)), False)
+        for number, count in every(connection, kinds, (cap,))
+    ]
+    return sorted(found, key=lambda each: (-each.rows, each.number))
+
+
+def _sample(connection: apsw.Connection, table: str) -> str:
+    """The beginning of a query over `sample`: its one binding is how many rows are wanted."""
+    (total,) = only(connection, f"SELECT count(*) FROM {table}")
+    return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=table)
+
+
+def _rounded(estimate: float) -> int:
+    """An estimate, rounded: more digits would pretend to know more."""
+    return int(float(f"{estimate:.1e}"))

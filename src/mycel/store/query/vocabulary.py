@@ -1,0 +1,164 @@
+"""The types and predicates that are defined now: what binding a command asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final, Self
+
+import apsw
+import orjson
+
+from mycel.errors import TypeMismatch, did_you_mean
+from mycel.model.names import shorten
+from mycel.plan.catalog import PredicateFacts, PropertySlot
+from mycel.sql.state_tables import Sources
+from mycel.store.file.layout import (
+    CONCEPT_TYPE_NUMBER,
+    OBJECT_SIDE,
+    PROPOSITION_TYPE_NUMBER,
+    SUBJECT_SIDE,
+)
+from mycel.store.file.rows import every, has_table
+from mycel.store.index import link_ends
+
+_TYPES: Final = (
+    "SELECT n.name, n.id FROM {source} JOIN type n ON n.name = c.name"
+    f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
+)
+_PREDICATES: Final = (
+    "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric'),"
+    " iif(c.attributes -> '$.pg' IS NULL, NULL, c.attributes ->> '$.subject_types[0]'),"
+    " c.attributes ->> '$.object_types[0]' FROM {source}"
+    " JOIN predicate n ON n.name = c.name"
+    f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+)
+_MOMENTS: Final = (
+    "SELECT n.id, p.value ->> '$.name', p.value ->> '$.type.list' IS NOT NULL FROM {source}"
+    " JOIN {names} n ON n.name = c.name JOIN json_each(c.attributes, '$.pg.properties') p"
+    ' WHERE c.type = {meta} AND instr(c.attributes, \'"scalar":"DateTime"\')'
+    " AND p.value ->> '$.type.scalar' = 'DateTime'"
+)
+"""Most definitions have none, and of those nothing is parsed."""
+_SLOTS: Final = "SELECT slot, owner, is_link, columns, is_unique FROM property_slot"
+_NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
+
+
+class Vocabulary:
+    """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
+
+    With a `moment`, those that were defined at that position of the journal, as they were. Indexes
+    are of the present alone.
+    """
+
+    def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
+        source = Sources(None if moment is None else str(moment)).concepts("c")
+        self._moment: Final = moment
+        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
+        links = link_ends.read(connection)
+        self.predicates: Final[dict[str, PredicateFacts]] = {}
+        self._ends: Final[dict[int, tuple[int, int]]] = {}
+        for name, number, symmetric, *ends in every(connection, _PREDICATES.format(source=source)):
+            self.predicates[name] = PredicateFacts(
+                number,
+                symmetric == "true",
+                leads_from_links=links is None or (number, SUBJECT_SIDE) in links,
+                leads_to_links=links is None or (number, OBJECT_SIDE) in links,
+            )
+            if ends[0] in self.types and ends[1] in self.types:
+                self._ends[number] = self.types[ends[0]], self.types[ends[1]]
+        self._symmetric: Final = tuple(
+            sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
+        )
+        self._slots: Final = {} if moment is not None else _slots(connection)
+        self._connection: Final = connection
+        self._source: Final = source
+
+    def type_number(self, name: str) -> int:
+        number = self.types.get(name)
+        if number is None:
+            raise self._undefined("concept type", name, list(self.types), "CONCEPT")
+        return number
+
+    def predicate(self, name: str) -> PredicateFacts:
+        facts = self.predicates.get(name)
+        if facts is None:
+            raise self._undefined("predicate", name, list(self.predicates), "PROPOSITION")
+        return facts
+
+    def _undefined(self, what: str, name: str, known: list[str], kind: str) -> TypeMismatch:
+        if self._moment is None:
+            return undefined(what, name, known, f"DESCRIBE {kind} TYPES")
+        return TypeMismatch(
+            f"The {what} {shorten(name)!r} was not defined at entry {self._moment}.",
+            hint="Ask AS OF a later moment; the journal (`mycel log`) shows what was written when.",
+        )
+
+    def symmetric_predicates(self) -> tuple[int, ...]:
+        return self._symmetric
+
+    def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
+        return self._slots.get((owner, link), _NO_SLOTS)
+
+    def kept(self) -> Self:
+        """The same, with nothing left to read: it outlives its snapshot, and threads share it."""
+        _ = self._moments
+        return self
+
+    @cached_property
+    def _moments(self) -> dict[tuple[int, bool, bool], set[str]]:
+        return _moments(self._connection, self._source)
+
+    def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
+        return self._moments.get((owner, link, lists), ())
+
+    def ends(self, predicate: int) -> tuple[int, int] | None:
+        return self._ends.get(predicate)
+
+
+def _moments(connection: apsw.Connection, source: str) -> dict[tuple[int, bool, bool], set[str]]:
+    """The properties that are times, by what they belong to and whether they are lists."""
+    found: dict[tuple[int, bool, bool], set[str]] = {}
+    for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
+        query = _MOMENTS.format(source=source, names=names, meta=meta)
+        for owner, name, is_list in every(connection, query):
+            found.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
+    return found
+
+
+def _slots(connection: apsw.Connection) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
+    """The indexes on single properties, by what they belong to; a unique one comes before others.
+
+    The ends of links have indexes of their own, and files of the first format have none of these.
+    """
+    found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
+    if not has_table(connection, "property_slot"):
+        return found
+    for number, owner, is_link, columns, is_unique in every(connection, _SLOTS):
+        names = orjson.loads(columns)
+        if len(names) > 1 or (is_link and names[0] in ("src", "dst")):
+            continue
+        slots = found.setdefault((owner, bool(is_link)), {})
+        known = slots.get(names[0])
+        if known is None or not known.is_unique:
+            slots[names[0]] = PropertySlot(number, bool(is_unique))
+    return found
+
+
+def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:
+    """The error for a name that nothing defines, with the closest names that are defined."""
+    names = name.split("|")
+    if len(name) >= 256:
+        close = ""
+    elif (
+        what == "predicate"
+        and len(names) > 1
+        and all(each.strip().isidentifier() for each in names)
+    ):
+        apart = " | ".join(f'"{each.strip()}"' for each in names)
+        close = f"Alternatives in a pattern stand in quotes of their own: {apart}."
+    else:
+        close = did_you_mean(name, known)
+    hint = f"{close} List what is defined with {command}; names are case-sensitive."
+    return TypeMismatch(f"The {what} {shorten(name)!r} is not defined.", hint=hint.strip())

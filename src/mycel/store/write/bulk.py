@@ -1,0 +1,406 @@
+"""The primitives of `transaction` for many rows at once.
+
+Rows that turn out to be new, as nearly all are in a load, go through `executemany` in batches; a
+batch in which one is not (it exists, or has a tombstone) is undone and put row by row, and so is
+each row that defines something or that a guard wants to see by itself. Other guards are asked about
+each row of a batch before the batch is written. The result is the same in all cases, down to the
+order of the journal. What is wrong with a row says in `data["row"]` which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import islice, repeat
+from operator import itemgetter
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import orjson
+
+from mycel.errors import InvalidValueType, MycelError, SelfEdgeError
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.names import check_name, kind_of
+from mycel.model.records import canonical_weight
+from mycel.model.values import JsonObject, parse_object
+from mycel.search.analysis import Document, concept_document, link_document
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import KEPT
+from mycel.store.index import text
+from mycel.store.index.properties import NO_ENDS, NewElement, Slots
+from mycel.store.log.journal import NO_RECORD, Kind, entry_leaf
+from mycel.store.query.refs import Ref, refuse_self_link
+from mycel.store.write.element_content import NO_CONTENT, content, has_text
+from mycel.store.write.ledger import Ledger
+
+BATCH_ROWS: Final = 2000
+TOGETHER_ROWS_MIN: Final = 4
+"""Fewer rows in a row are not worth preparing together."""
+LOAD_ROWS: Final = 20_000
+"""From here on a transaction is a load, and gets a larger page cache."""
+LOAD_CACHE_KIB: Final = 262_144
+
+INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
+INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
+
+# CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
+_ANY_TOMBSTONE: Final = f"SELECT 1 FROM {{table}}_past WHERE to_seq = {OPEN_END} LIMIT 1"
+_BURIED_CONCEPT: Final = (
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN concept_past p ON p.type = j.value ->> 0"
+    f" AND p.name = j.value ->> 1 AND p.to_seq = {OPEN_END} LIMIT 1"
+)
+_BURIED_LINK: Final = (
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN proposition_past p ON p.subject = j.value ->> 0"
+    f" AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2 AND p.to_seq = {OPEN_END}"
+    " LIMIT 1"
+)
+
+_PUT_CONCEPT: Final = int(Kind.PUT_CONCEPT)
+_ADD_EDGE: Final = int(Kind.ADD_EDGE)
+_NO_KEYS: Final[dict[str, Any]] = {}
+
+
+class ConceptRow(NamedTuple):
+    """A concept to put."""
+
+    type: str
+    name: str
+    attributes: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+class PropositionRow(NamedTuple):
+    """A link to put."""
+
+    subject: Ref
+    predicate: str
+    object: Ref
+    attributes: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+    weight: float | None = None
+
+
+AnyRow = TypeVar("AnyRow", ConceptRow, PropositionRow)
+
+Shaper = Callable[[str, str | tuple[str, str], JsonObject, JsonObject], JsonObject | None]
+"""Asks the guards about a new element: type or predicate, name or ends, attributes, metadata.
+
+Returns the attributes to write instead, if it is others.
+"""
+
+
+class Rules(NamedTuple, Generic[AnyRow]):
+    """What a bulk put has to know of the transaction it is in."""
+
+    put_one: Callable[[AnyRow], str]
+    goes_alone: Callable[[str], bool]
+    """Whether rows of a type, or with a predicate, have to be put one by one."""
+    shaper: Callable[[str], Shaper | None]
+    """Whom to ask about rows that go together."""
+
+
+def put_concepts(ledger: Ledger, rows: Iterable[ConceptRow], rules: Rules[ConceptRow]) -> list[str]:
+    """Put many concepts and return their ids in order."""
+    made: list[str] = []
+    for at, run, alone in _runs(rows, ConceptRow, itemgetter(0), rules.goes_alone):
+        prepared = _Batch(ledger, "concepts", at)
+        if alone or not prepared.add_concepts(run, rules.shaper):
+            made += _one_by_one(run, at, rules.put_one)
+        else:
+            made += [ids.concept_id(number) for number in prepared.numbers]
+    return made
+
+
+def put_propositions(
+    ledger: Ledger, rows: Iterable[PropositionRow], rules: Rules[PropositionRow]
+) -> int:
+    """Put many links and return how many rows there were."""
+    count = 0
+    for at, run, alone in _runs(rows, PropositionRow, itemgetter(1), rules.goes_alone):
+        count += len(run)
+        prepared = _Batch(ledger, "edges", at)
+        if alone or not prepared.add_links(run, rules.shaper):
+            _one_by_one(run, at, rules.put_one)
+    return count
+
+
+def _one_by_one(run: list[AnyRow], at: int, put_one: Callable[[AnyRow], str]) -> list[str]:
+    made: list[str] = []
+    try:
+        made.extend(put_one(row) for row in run)
+    except MycelError as error:
+        error.data.setdefault("row", at + len(made))
+        raise
+    return made
+
+
+def _runs(
+    rows: Iterable[AnyRow],
+    kind: type[AnyRow],
+    name_of: Callable[[AnyRow], Any],
+    goes_alone: Callable[[str], bool],
+) -> Iterator[tuple[int, list[AnyRow], bool]]:
+    """All rows in their order, parted into runs, each with the number of its first row."""
+    start = 0
+    for batch in _batches(rows, kind):
+        at = start
+        for run, alone in _parted(batch, name_of, goes_alone):
+            yield at, run, alone
+            at += len(run)
+        start += len(batch)
+
+
+def _parted(
+    batch: list[AnyRow], name_of: Callable[[AnyRow], Any], goes_alone: Callable[[str], bool]
+) -> Iterator[tuple[list[AnyRow], bool]]:
+    """A batch in its order, parted into rows that go together and rows that go alone.
+
+    Each row is asked about when those before it are written: a definition among them may change
+    the answer.
+    """
+    try:
+        names = set(map(name_of, batch))
+    except TypeError:  # A name that is not even hashable: putting it alone says what is wrong.
+        yield batch, True
+        return
+    if not any(goes_alone(name) for name in names):
+        yield batch, False
+        return
+    start = 0
+    while start < len(batch):
+        end = start
+        while end < len(batch) and not goes_alone(name_of(batch[end])):
+            end += 1
+        if end > start:
+            yield batch[start:end], end - start < TOGETHER_ROWS_MIN
+        if end < len(batch):
+            yield batch[end : end + 1], True
+        start = end + 1
+
+
+def _batches(rows: Iterable[AnyRow], kind: type[AnyRow]) -> Iterator[list[AnyRow]]:
+    source = iter(rows)
+    start = 0
+    while batch := list(islice(source, BATCH_ROWS)):
+        for at, row in enumerate(batch, start):
+            if not isinstance(row, kind):
+                raise InvalidValueType(
+                    f"A row must be a {kind.__name__}, not {kind_of(row)}.",
+                    hint=f"Make rows with mycel.{kind.__name__}(...).",
+                    data={"row": at},
+                )
+        yield batch
+        start += len(batch)
+
+
+def _shaped(
+    shape: Shaper,
+    type_or_predicate: str,
+    name_or_ends: str | tuple[str, str],
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+) -> Mapping[str, Any] | None:
+    """The attributes of a row as the guards want them."""
+    given = _object(attributes, "attributes")
+    wanted = shape(type_or_predicate, name_or_ends, given, _object(metadata, "metadata"))
+    return attributes if wanted is None else wanted
+
+
+def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
+    """What guards see of an object that nobody has looked at yet."""
+    if given is None:
+        return {}
+    if given.__class__ is dict:
+        return given
+    return parse_object(content(given, what)[0])
+
+
+def _outer(ref: Ref) -> str:
+    return ref if isinstance(ref, str) else ref.id
+
+
+class _Batch:
+    """Rows that are written together: all of them, or none."""
+
+    def __init__(self, ledger: Ledger, namespace: Namespace, at: int) -> None:
+        self._ledger = ledger
+        self._at = at
+        self._namespace: Namespace = namespace
+        self._live: list[tuple[Any, ...]] = []
+        self.numbers = range(0)
+        self._records: list[bytes] = []
+        self._keys: list[bytes] = []
+        self._texts: list[tuple[int, str | None, Mapping[str, Any]]] = []
+        self._indexed: dict[Slots, list[NewElement]] = {}
+        self._on_links: set[tuple[int, int, int]] = set()
+        """Where links stand at the ends of links: predicate, and which ends have an odd number."""
+
+    def add_concepts(self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]) -> bool:
+        """Write new concepts. False, and nothing written, if one of them is not new."""
+        try:
+            self._prepare_concepts(rows, shaper)
+        except MycelError as error:
+            error.data.setdefault("row", self._at + len(self._live))
+            raise
+        if not self._insert("concept", INSERT_CONCEPT, _BURIED_CONCEPT, slice(1, 3)):
+            return False
+        ledger = self._ledger
+        for each, key in zip(self.numbers, self._keys, strict=True):
+            ledger.memory.remember(each, key)
+        ledger.head.next_concept = self.numbers.stop
+        self._finish(_PUT_CONCEPT)
+        return True
+
+    def _prepare_concepts(
+        self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]
+    ) -> None:
+        ledger = self._ledger
+        now, by, make = ledger.time_us, ledger.actor_number, ledger.recorder.concept
+        number, seq = ledger.head.next_concept, ledger.head.seq
+        types = ledger.registry.types
+        slots_of = ledger.properties.of_types.get
+        shapers = {name: shaper(name) for name in {row[0] for row in rows}}
+        same, packed = None, NO_CONTENT  # Often all rows of a load share one object of metadata.
+        for type_name, name, given, metadata in rows:
+            type_number = ledger.defined_number(types, "type", type_name)
+            check_name(name)
+            shape, attributes = shapers[type_name], given
+            if shape is not None:
+                attributes = _shaped(shape, type_name, name, given, metadata)
+            attributes_text, attributes_part = content(attributes, "attributes")
+            if metadata is not same:
+                same, packed = metadata, content(metadata, "metadata")
+            metadata_text, metadata_part = packed
+            key, record = make(type_name, name, (attributes_part, metadata_part))
+            seq += 1
+            self._live.append(
+                (number, type_number, name, attributes_text, metadata_text, seq, now, by, now)
+            )
+            self._records.append(record)
+            self._keys.append(key)
+            self._texts.append((number, name, attributes or _NO_KEYS))
+            slots = slots_of(type_number)
+            if slots is not None and attributes:
+                self._indexed.setdefault(slots, []).append((number, attributes, NO_ENDS))
+            number += ids.ID_STEP
+        self.numbers = range(ledger.head.next_concept, number, ids.ID_STEP)
+
+    def add_links(self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]) -> bool:
+        """Write new links. False, and nothing written, if one of them is not new."""
+        try:
+            self._prepare_links(rows, shaper)
+        except MycelError as error:
+            error.data.setdefault("row", self._at + len(self._live))
+            raise
+        if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
+            return False
+        for predicate, subject, object_ in self._on_links:
+            self._ledger.note_ends(predicate, subject, object_)
+        self._ledger.head.next_proposition = self.numbers.stop
+        self._ledger.fresh.clear()
+        self._finish(_ADD_EDGE)
+        return True
+
+    def _prepare_links(
+        self, rows: list[PropositionRow], shaper: Callable[[str], Shaper | None]
+    ) -> None:
+        ledger = self._ledger
+        now, by = ledger.time_us, ledger.actor_number
+        number, seq = ledger.head.next_proposition, ledger.head.seq
+        make, end_of = ledger.recorder.edge, ledger.end
+        known_predicates: dict[str, tuple[int, Shaper | None, Slots | None]] = {}
+        ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
+        live, records, keys = self._live, self._records, self._keys
+        same, packed_metadata = None, NO_CONTENT
+        for subject, predicate, object_, given, metadata, weight in rows:
+            facts = known_predicates.get(predicate)
+            if facts is None:
+                names = ledger.registry.predicates
+                predicate_number = ledger.defined_number(names, "predicate", predicate)
+                slots = ledger.properties.of_predicates.get(predicate_number)
+                facts = predicate_number, shaper(predicate), slots
+                known_predicates[predicate] = facts
+            predicate_number, shape, slots = facts
+            if subject == object_:
+                refuse_self_link(subject, object_)
+            known = ends.get(subject) if subject.__class__ is str else None
+            source, subject_key = known or end_of(subject)
+            known = ends.get(object_) if object_.__class__ is str else None
+            target, object_key = known or end_of(object_)
+            if source == target:
+                raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
+            attributes = given
+            if shape is not None:
+                outer = _outer(subject), _outer(object_)
+                attributes = _shaped(shape, predicate, outer, given, metadata)
+            attributes_text, attributes_part = content(attributes, "attributes")
+            if metadata is not same:
+                same, packed_metadata = metadata, content(metadata, "metadata")
+            metadata_text, metadata_part = packed_metadata
+            cost = 1.0 if weight is None else canonical_weight(weight)
+            packed = attributes_part, metadata_part
+            key, record = make((predicate_number, predicate), subject_key, object_key, packed, cost)
+            seq += 1
+            if (source | target) & 1:
+                self._on_links.add((predicate_number, source & 1, target & 1))
+            place = number, source, predicate_number, target, cost
+            live.append((*place, attributes_text, metadata_text, seq, now, by, now))
+            records.append(record)
+            keys.append(key)
+            if attributes and has_text(attributes_text):
+                self._texts.append((number, None, attributes))
+            if slots is not None:
+                new = number, attributes or _NO_KEYS, (source, target)
+                self._indexed.setdefault(slots, []).append(new)
+            number += ids.ID_STEP
+        self.numbers = range(ledger.head.next_proposition, number, ids.ID_STEP)
+
+    def _insert(self, table: str, statement: str, buried: str, identity: slice) -> bool:
+        """Insert the live rows; if one of them is there already, or has a tombstone, none.
+
+        Without a savepoint, under which SQLite would copy every page before it changes.
+        """
+        connection = self._ledger.connection
+        if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
+            identities = orjson.dumps([row[identity] for row in self._live]).decode()
+            if self._ledger.row(buried, (identities,)) is not None:
+                return False
+        before = connection.total_changes()
+        insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
+        self._ledger.write_many(insert, self._live, prepare_flags=KEPT)
+        complete = connection.total_changes() - before == len(self._live)
+        if not complete:
+            span = self._live[0][0], self._live[-1][0]
+            connection.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", span)
+        return complete
+
+    def _finish(self, kind: int) -> None:
+        """Journal the rows, and note what trees and text index must learn of them."""
+        ledger = self._ledger
+        ledger.properties.note_new(self._indexed)
+        if len(self.numbers) < BATCH_ROWS and len(ledger.retext) < BATCH_ROWS:
+            ledger.retext.update(number for number, _, _ in self._texts)
+        else:
+            text.index(ledger.connection, (_document(*each) for each in self._texts))
+        ledger.flush_entries()
+        digests = [sha256(record).digest() for record in self._records]
+        pairs = zip(self.numbers, digests, strict=True)
+        ledger.append_leaves([entry_leaf(kind, each, NO_RECORD, digest) for each, digest in pairs])
+        seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
+        ledger.write_many(
+            "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
+            zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
+            prepare_flags=KEPT,
+        )
+        ledger.head.seq += len(self.numbers)
+        ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))
+        if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
+            ledger.is_load = True
+            ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
+
+
+def _document(
+    number: int, name: str | None, attributes: Mapping[str, Any]
+) -> tuple[int, Document | None]:
+    """The text of a concept, or of a link, which has no name."""
+    return number, link_document(attributes) if name is None else concept_document(name, attributes)

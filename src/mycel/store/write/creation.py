@@ -1,0 +1,155 @@
+"""What is new in the graph: from what a caller sent to journal and live row.
+
+An element that was removed before is revived as if it were new, under the id that it had: of its
+tombstone, the row begins with the id, and the fifth column is the entry that set it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mycel.model import ids
+from mycel.model.names import META_TYPES, check_identifier
+from mycel.model.records import canonical_weight
+from mycel.store.file.rows import KEPT, Row
+from mycel.store.index.properties import NO_ENDS
+from mycel.store.log.journal import Kind
+from mycel.store.write.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
+from mycel.store.write.element_content import NO_CONTENT, content, has_text
+from mycel.store.write.guards import change_of
+
+if TYPE_CHECKING:
+    from mycel.store.write.transaction import Transaction
+
+DEFAULT_WEIGHT: Final = 1.0
+
+Place = tuple[int, int, int, bytes, bytes]
+"""Where a link is: subject, predicate, object, and the natural keys of subject and object."""
+
+
+def create_concept(
+    tx: Transaction,
+    type_number: int,
+    type_name: str,
+    name: str,
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+    *,
+    tombstone: Row | None = None,
+) -> str:
+    """Create a concept, or revive one as new. Returns the id."""
+    ledger = tx.ledger
+    attributes_text, attributes_part = content(attributes, "attributes")
+    metadata_text, metadata_part = content(metadata, "metadata")
+    if type_name in META_TYPES:
+        check_identifier(name, "type or predicate")
+    memory = ledger.memory
+    if type_name not in memory.free_types and tx.guards.concerned(tx, type_name, link=False):
+        texts = attributes_text, metadata_text
+        revived = None if tombstone is None else tombstone[0]
+        change = change_of("create", None, type_name, name, texts, revived)
+        shaped = tx.guards.shape(tx, change)
+        if shaped is not None:
+            attributes_text, attributes_part = content(shaped, "attributes")
+    key, record = ledger.recorder.concept(
+        type_name,
+        name,
+        (attributes_part, metadata_part),
+        ledger.define(type_number, name),
+    )
+    if tombstone is None:
+        number = ledger.head.next_concept
+        ledger.head.next_concept += ids.ID_STEP
+        seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
+        ledger.fresh.add(number)
+    else:
+        number, before = tombstone[0], ledger.record_at(tombstone[4])
+        seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
+        ledger.end_tombstone("concept", number, seq)
+    memory.keys[number] = key
+    now, by = ledger.time_us, ledger.actor_number
+    ledger.write(
+        INSERT_CONCEPT,
+        (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
+        prepare_flags=KEPT,
+    )
+    slots = memory.slots
+    if slots is None or slots.types:
+        ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
+    ledger.retext.add(number)
+    if type_name in META_TYPES:
+        tx.definitions_changed()
+    made = ids.concept_id(number)
+    memory.ends[made] = number, key  # Who puts a concept links it next.
+    return made
+
+
+def create_proposition(
+    tx: Transaction,
+    place: Place,
+    predicate: str,
+    attributes: Mapping[str, Any] | None,
+    metadata: Mapping[str, Any] | None,
+    weight: float | None,
+    *,
+    tombstone: Row | None = None,
+) -> str:
+    """Create a link, or revive one as new. Returns the id."""
+    ledger = tx.ledger
+    subject, predicate_number, object_, subject_key, object_key = place
+    attributes_text, attributes_part = content(attributes, "attributes")
+    metadata_text, metadata_part = NO_CONTENT if metadata is None else content(metadata, "metadata")
+    cost = DEFAULT_WEIGHT if weight is None else canonical_weight(weight)
+    memory = ledger.memory
+    if predicate not in memory.free_predicates and tx.guards.concerned(tx, predicate, link=True):
+        ends = (ledger.reader.outer_id(subject), ledger.reader.outer_id(object_))
+        texts = attributes_text, metadata_text
+        revived = None if tombstone is None else tombstone[0]
+        change = change_of("create", None, predicate, ends, texts, revived)
+        shaped = tx.guards.shape(tx, change)
+        if shaped is not None:
+            attributes_text, attributes_part = content(shaped, "attributes")
+    key, record = ledger.recorder.edge(
+        (predicate_number, predicate),
+        subject_key,
+        object_key,
+        (attributes_part, metadata_part),
+        cost,
+    )
+    if tombstone is None:
+        number = ledger.head.next_proposition
+        ledger.head.next_proposition += ids.ID_STEP
+        seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
+        ledger.fresh.add(number)
+    else:
+        number, before = tombstone[0], ledger.record_at(tombstone[4])
+        seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
+        ledger.end_tombstone("proposition", number, seq)
+    memory.keys[number] = key
+    now, by = ledger.time_us, ledger.actor_number
+    ledger.write(
+        INSERT_PROPOSITION,
+        (
+            number,
+            subject,
+            predicate_number,
+            object_,
+            cost,
+            attributes_text,
+            metadata_text,
+            seq,
+            now,
+            by,
+            now,
+        ),
+        prepare_flags=KEPT,
+    )
+    slots = memory.slots
+    if slots is None or slots.predicates:
+        state = predicate_number, attributes_text, (subject, object_)
+        ledger.properties.note(number, None, state)
+    ledger.note_ends(predicate_number, subject, object_)
+    if has_text(attributes_text):
+        ledger.retext.add(number)
+    return ids.proposition_id(number, predicate)

@@ -1,0 +1,155 @@
+"""Guards: rules on every write, whatever door it came through.
+
+Schema, protection of what the system needs, constraints of a graph: none of them is the store's
+business, but all of them must hold for every change. So a transaction asks its guards before it
+writes. Most guards have nothing to say about most elements, and a bulk load cannot afford to ask
+about each of a million: a guard first says, once for a type or predicate, whether it *concerns*
+this guard at all. Changes that concern none cost a look into a dictionary.
+
+A guard may also shape what is written: the attributes that it returns are written instead. The next
+guard is asked about those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+
+from mycel.model.elements import Element, Proposition
+from mycel.model.values import JsonObject, parse_object
+from mycel.store.index.write_cache import Memory
+
+if TYPE_CHECKING:
+    from mycel.store.write.transaction import Transaction
+
+FREE_NAMES_MAX: Final = 4096
+"""How many types, and predicates, are remembered to concern nobody."""
+
+ChangeKind = Literal["create", "update", "retire"]
+
+
+class Change(NamedTuple):
+    """What a primitive is about to write; guards see it first.
+
+    `attributes` and `metadata` are those after the change. A link that is pointed elsewhere is an
+    `update` whose `name_or_ends` differs from the ends of `before`; an element that moves is one
+    whose type, name or predicate differs. Guards whom its type before the change concerns are asked
+    too, and those whom the new one concerns.
+    """
+
+    kind: ChangeKind
+    before: Element | None
+    type_or_predicate: str
+    name_or_ends: str | tuple[str, str]
+    attributes: JsonObject
+    metadata: JsonObject
+    number: int | None
+    """The element's number; None for one that has none yet."""
+
+
+def change_of(
+    kind: ChangeKind,
+    before: Element | None,
+    type_or_predicate: str,
+    name_or_ends: str | tuple[str, str],
+    texts: tuple[str, str],
+    number: int | None,
+) -> Change:
+    """A change whose attributes and metadata are given as they are stored."""
+    attributes, metadata = map(parse_object, texts)
+    return Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
+
+
+class Guard(Protocol):
+    """A rule on every write, whatever door it came through: schema, protection, constraints."""
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether `check` may be asked about new elements before those before them are written.
+
+        Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
+        the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
+        that turn out to exist are asked about once more, with the rows beside them. A guard that
+        does not say is asked row by row.
+        """
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether this guard has anything to say about elements of this type.
+
+        With `link`, about links with this predicate. A yes is kept for the transaction, a no for
+        later ones as well; both until a definition changes, or somebody else has written. It may
+        be asked about names that are not defined.
+        """
+
+    def check(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Raise to refuse a change before it is written; asked only about what concerns it.
+
+        Returns the attributes to be written instead, or None to leave them as they are. What is
+        returned for a removal means nothing. Neither the change nor anything in it may be altered,
+        nor may the guard write to the element in question, or to what goes with it.
+        """
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Raise to refuse the transaction as a whole, just before it is closed."""
+
+
+class Guards:
+    """The guards of one transaction, and which of them each type and predicate concerns."""
+
+    def __init__(self, guards: Sequence[Guard], memory: Memory) -> None:
+        self._all: Final = guards
+        self._memory: Final = memory
+        self._of_type: Final[dict[str, tuple[Guard, ...]]] = {}
+        self._of_predicate: Final[dict[str, tuple[Guard, ...]]] = {}
+
+    def concerned(self, tx: Transaction, name: str, *, link: bool) -> tuple[Guard, ...]:
+        """The guards that elements of this type, or links with this predicate, concern."""
+        free = self._memory.free_predicates if link else self._memory.free_types
+        if not self._all or name in free:
+            return ()
+        known = self._of_predicate if link else self._of_type
+        found = known.get(name)
+        if found is None:
+            found = tuple(guard for guard in self._all if guard.concerns(tx, name, link=link))
+            if found:
+                known[name] = found
+            elif len(free) < FREE_NAMES_MAX:
+                free.add(name)
+        return found
+
+    def goes_alone(self, tx: Transaction, name: str, *, link: bool) -> bool:
+        """Whether a guard has to see each of these elements when those before it are written."""
+        concerned = self.concerned(tx, name, link=link)
+        return not all(getattr(guard, "in_bulk", False) for guard in concerned)
+
+    def shape(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Ask all whom a change concerns. Returns the attributes to write, if it is others."""
+        shaped: JsonObject | None = None
+        for guard in self._concerned_by(tx, change):
+            wanted = guard.check(tx, change)
+            if wanted is not None and wanted is not change.attributes:
+                shaped = wanted
+                change = change._replace(attributes=wanted)
+        return shaped
+
+    def _concerned_by(self, tx: Transaction, change: Change) -> tuple[Guard, ...]:
+        """Those whom what an element becomes concerns; if it moves, also what it was."""
+        before, name = change.before, change.type_or_predicate
+        link = change.name_or_ends.__class__ is not str
+        found = self.concerned(tx, name, link=link)
+        was = before.predicate if isinstance(before, Proposition) else before and before.type
+        if was is None or was == name:
+            return found
+        concerned = (*found, *self.concerned(tx, was, link=link))
+        return tuple(guard for guard in self._all if guard in concerned)
+
+    def forget(self) -> None:
+        """A definition has changed: what concerns whom has to be asked again."""
+        self._of_type.clear()
+        self._of_predicate.clear()
+        self._memory.forget_definitions()
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Ask all of them about the whole."""
+        for guard in self._all:
+            guard.check_commit(tx)

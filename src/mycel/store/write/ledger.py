@@ -1,0 +1,466 @@
+"""What the primitives of a transaction share: journal, past versions, keys, and the closing.
+
+A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
+`transaction` and `bulk` decide what changes; the ledger sees to it that every change is journaled,
+that the version before it is kept, and that state trees and indexes learn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from mycel.errors import NotFound, VersionConflict
+from mycel.merkle import log
+from mycel.merkle.proofs import Namespace
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
+from mycel.model.names import check_actor, check_text
+from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
+from mycel.store.file.cursors import Cursors
+from mycel.store.file.layout import (
+    CONCEPT_COLUMNS,
+    CONCEPT_TYPE_NUMBER,
+    OPEN_END,
+    PROPOSITION_COLUMNS,
+    PROPOSITION_TYPE_NUMBER,
+)
+from mycel.store.file.rows import KEPT, Row
+from mycel.store.index import link_ends, text
+from mycel.store.index.properties import NO_ENDS, Properties, State
+from mycel.store.index.write_cache import Memory
+from mycel.store.log.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
+from mycel.store.log.registry import Names, Registry, undefined
+from mycel.store.log.topological import inside_out
+from mycel.store.log.trees import Changes, StateTrees
+from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref, resolve, shown_ref
+
+_ENTRIES_HELD_MAX: Final = 1000
+
+_FIND_LINK: Final = (
+    "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
+    " WHERE subject = ?1 AND predicate = ?2 AND object = ?3"
+    " UNION ALL SELECT id, NULL, NULL, 0, from_seq, 0 FROM proposition_past"
+    f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
+)
+"""The live row, or the tombstone in force with the entry that set it."""
+
+_COLUMNS: Final = {"concept": CONCEPT_COLUMNS, "proposition": PROPOSITION_COLUMNS}
+_SUPERSEDE: Final = {
+    table: (
+        f"INSERT INTO {table}_past SELECT {columns.format(seq='seq')}, ?2, NULL, NULL, NULL"
+        f" FROM {table} WHERE id = ?1"
+    )
+    for table, columns in _COLUMNS.items()
+}
+_ENTOMB: Final = {
+    table: (
+        f"INSERT INTO {table}_past SELECT {columns.format(seq='?2')}, {OPEN_END}, ?3, ?4, ?5"
+        f" FROM {table} WHERE id = ?1"
+    )
+    for table, columns in _COLUMNS.items()
+}
+
+
+class Ledger:
+    """The bookkeeping of one transaction."""
+
+    def __init__(
+        self,
+        cursors: Cursors,
+        registry: Registry,
+        trees: StateTrees,
+        head: Head,
+        *,
+        actor: str,
+        message: str,
+        now_us: int,
+        memory: Memory | None = None,
+    ) -> None:
+        self.connection: Final = cursors.connection
+        self.registry: Final = registry
+        self._actor_number = registry.actors.numbers.get(actor) if actor.__class__ is str else None
+        # Those who are known were checked when they came.
+        self.actor: Final = check_actor(actor) if self._actor_number is None else actor
+        self._is_new_actor = False
+        self.message: Final = (
+            "" if message == "" else check_text(message, "message", MESSAGE_BYTES_MAX)
+        )
+        self.write: Final = cursors.write
+        """Runs a statement that gives no rows."""
+        self.write_many: Final = cursors.write_many
+        self.row: Final = cursors.row
+        """The first row of a query, or None."""
+        self._reader: Reader | None = None
+        self.head: Final = head
+        self.time_us: Final = max(now_us, head.time_us)
+        self.first_seq: Final = head.seq + 1
+        self.recorder: Final = Recorder(self.time_us, self.actor)
+        """Makes keys and records of what is new."""
+        self.changes: Final[dict[Namespace, Changes]] = {"concepts": Changes(), "edges": Changes()}
+        self.retext: Final[set[int]] = set()
+        """Elements whose text has to be indexed anew."""
+        self.is_load = False
+        """Whether so much is written that the page cache had to grow."""
+        self._trees = trees
+        self.memory: Final = Memory() if memory is None else memory
+        """What is known of live elements, from this transaction and from those before it."""
+        self._properties: Properties | None = None
+        self.fresh: Final[set[int]] = set()
+        """Elements that this transaction has created: whoever links them, it remembers. Some may be
+        missing, and none may be there if links are written that it does not remember."""
+        self._linked: set[tuple[int, int, int]] = set()
+        self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
+        self._records: dict[int, bytes] = {}
+        """Records that entries left behind, as far as they are foreseen to be asked for."""
+        self._leaves: list[bytes] = []
+        """Of the entries that are held back, and at the end that of the transaction itself."""
+
+    @property
+    def properties(self) -> Properties:
+        """The index of properties."""
+        properties = self._properties
+        if properties is None:
+            properties = self._properties = Properties(self.connection, self.memory)
+        return properties
+
+    @property
+    def reader(self) -> Reader:
+        """Reads what the transaction has written."""
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = Reader(self.connection, self.registry)
+            reader.is_writer = True
+            reader.settle = self.properties.flush
+        return reader
+
+    @property
+    def actor_number(self) -> int:
+        """The actor's number; an actor who changes nothing gets none."""
+        number = self._actor_number
+        if number is None:
+            actors = self.registry.actors
+            self._is_new_actor = actors.number(self.connection, self.actor) is None
+            number = self._actor_number = self.registry.add(self.connection, actors, self.actor)
+        return number
+
+    def forget_actor(self) -> None:
+        """Take back the number of an actor who is new, and in the end changed nothing."""
+        if self._is_new_actor:
+            self.write("DELETE FROM actor WHERE id = ?", (self._actor_number,))
+            self.registry.reset()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has changed so far."""
+        return self.head.seq < self.first_seq
+
+    # Definitions.
+
+    def defined_number(self, names: Names, what: str, name: object) -> int:
+        """The number of a type or predicate that may be used in a write.
+
+        Raises:
+            TypeMismatch: it is not defined, or its definition was removed.
+        """
+        number = self.defined(names).get(name) if isinstance(name, str) else None
+        if number is None:
+            names.load(self.connection)
+            raise undefined(what, name, names)
+        return number
+
+    def defined(self, names: Names) -> dict[str, int]:
+        """The types or predicates that may be used, and their numbers."""
+        registry, definitions = self.registry, self.head.definitions
+        if registry.definitions != definitions:
+            registry.read_definitions(self.connection, definitions)
+        return names.defined
+
+    def names_defined_by(self, type_number: int) -> Names | None:
+        """The registry in which a concept of this type gets a number, if it defines anything."""
+        if type_number == CONCEPT_TYPE_NUMBER:
+            return self.registry.types
+        if type_number == PROPOSITION_TYPE_NUMBER:
+            return self.registry.predicates
+        return None
+
+    def define(self, type_number: int, name: str) -> int | None:
+        """Give a type or predicate its number when its definition is about to be appended."""
+        names = self.names_defined_by(type_number)
+        if names is None:
+            return None
+        number = self.registry.add(self.connection, names, name)
+        self.defined(names)[name] = number
+        self.head.definitions = self.registry.definitions = self.head.seq + 1
+        return number
+
+    def number_defined_by(self, concept: Concept) -> int | None:
+        """The number of the type or predicate that a concept defines, if it defines one."""
+        names = self.names_defined_by(self.registry.type_number(self.connection, concept.type))
+        return None if names is None else names.number(self.connection, concept.name)
+
+    # Natural keys.
+
+    def live_key(self, number: int) -> bytes:
+        """The natural key of an element that is live; of a link, with the place.
+
+        Raises:
+            NotFound: it is not.
+        """
+        key = self.find_key(number)
+        if key is None:
+            raise missing(ids.concept_id(number) if ids.is_concept(number) else f"P:{number}")
+        return key
+
+    def find_key(self, number: int) -> bytes | None:
+        """The same, or None if it is not live."""
+        key = self.memory.keys.get(number)
+        if key is not None:
+            return key
+        if ids.is_concept(number):
+            row = self.row("SELECT type, name FROM concept WHERE id = ?", (number,))
+            if row is None:
+                return None
+            key = concept_key(self.registry.types.name(self.connection, row[0]), row[1])
+            self.memory.remember(number, key)
+            return key
+        row = self._link(number)
+        return None if row is None else self._find_link_key(number, row)
+
+    def _link(self, number: int) -> Row | None:
+        query = "SELECT subject, predicate, object FROM proposition WHERE id = ?"
+        return self.row(query, (number,))
+
+    def _find_link_key(self, number: int, row: Row) -> bytes:
+        rows = {number: row}
+
+        def needs(link: int) -> list[int]:
+            if link not in rows:
+                found = self._link(link)
+                if found is None:
+                    raise missing(f"P:{link}")
+                rows[link] = found
+            subject, _, object_ = rows[link]
+            known = self.memory.keys
+            return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
+
+        keys: dict[int, bytes] = {}  # What is remembered may be forgotten on the way.
+        for link in inside_out(number, needs):
+            subject, predicate, object_ = rows[link]
+            source, target = (keys.get(end) or self.live_key(end) for end in (subject, object_))
+            name = self.registry.predicates.name(self.connection, predicate)
+            keys[link] = proposition_key(source, name, target)
+            self.memory.remember(link, keys[link])
+        return keys[number]
+
+    def end(self, ref: Ref) -> tuple[int, bytes]:
+        """The inner id and the natural key of one end of a link.
+
+        Raises:
+            InvalidId, NotFound: it is no id, or no element that is live.
+        """
+        known = self.memory.ends.get(ref) if isinstance(ref, str) else None
+        if known is None:
+            number = resolve(ref)
+            key = self.find_key(number)
+            if key is None:
+                raise missing(ref)
+            known = number, key
+            if isinstance(ref, str):
+                if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
+                    raise missing(ref)  # The number of one link with the predicate of another.
+                self.memory.remember_end(ref, number, key)
+        return known
+
+    # Links.
+
+    def find_link(self, place: tuple[int, int, int]) -> Row | None:
+        """The link between these: subject, predicate and object.
+
+        It is read unless it certainly is not there, as between a new element and any other.
+        """
+        fresh, linked = self.fresh, self._linked
+        if (
+            (place[0] in fresh or place[2] in fresh)
+            and place not in linked
+            and len(linked) < TRANSACTION_SAVED_ELEMENTS_MAX
+        ):
+            linked.add(place)
+            return None
+        return self.row(_FIND_LINK, place)
+
+    def note_link(self, subject: int, predicate: int, object_: int) -> None:
+        """A link has come to a place in another way than by being created there."""
+        self._linked.add((subject, predicate, object_))
+
+    def note_ends(self, predicate: int, subject: int, object_: int) -> None:
+        """A link is written between these elements: remember which predicates lead to links."""
+        if (subject | object_) & 1:
+            link_ends.note(self.connection, self.memory, predicate, subject, object_)
+
+    # The journal.
+
+    def append(
+        self,
+        kind: Kind,
+        number: int,
+        before: bytes | None,
+        after: bytes,
+        namespace: Namespace,
+        key: bytes,
+    ) -> int:
+        """Append an entry, and note what it changes in the state tree. Returns its number."""
+        after_hash = record_hash(after)
+        self.changes[namespace].set(key, after_hash)
+        head, entries = self.head, self._entries
+        head.seq = seq = head.seq + 1
+        entries.append((seq, kind, number, before, after))
+        self._leaves.append(entry_leaf(kind, number, hash_of(before), after_hash))
+        if len(entries) >= _ENTRIES_HELD_MAX:
+            self.flush_entries()
+        return seq
+
+    def append_apart(self, kind: Kind, number: int, record: bytes) -> int:
+        """Append an entry that changes nothing in the state trees. Returns its number."""
+        self.head.seq = seq = self.head.seq + 1
+        self._entries.append((seq, kind, number, None, record))
+        self._leaves.append(entry_leaf(kind, number, hash_of(None), record_hash(record)))
+        return seq
+
+    def flush_entries(self) -> None:
+        """Write the entries that are still held back: together they cost a third."""
+        if self._leaves:
+            self.append_leaves(self._leaves)
+            self.write_many(
+                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)",
+                self._entries,
+                prepare_flags=KEPT,
+            )
+            self._leaves.clear()
+            self._entries.clear()
+        if len(self.fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
+            self.fresh.clear()
+        self.memory.bound()
+
+    def record_at(self, seq: int) -> bytes | None:
+        """The record that the entry `seq` left behind."""
+        if (known := self._records.pop(seq, None)) is not None:
+            return known
+        held = self._entries
+        if held and seq >= held[0][0]:
+            return held[seq - held[0][0]][4]
+        return self.reader.record_at(seq)
+
+    def foresee(self, elements: Iterable[Element]) -> None:
+        """Read together what it takes to change these: their records, and the keys of their ends.
+
+        Each is a look-up of its own otherwise. What is foreseen is forgotten at the next call.
+        """
+        listed = list(elements)
+        self._records = self.reader.records_at([element.seq for element in listed])
+        links = [element for element in listed if isinstance(element, Proposition)]
+        ends = {end for link in links for end in (link.subject, link.object)}
+        unknown = [ids.parse_id(end) for end in ends if end not in self.memory.ends]
+        for number, found in self.reader.elements(unknown).items():
+            if isinstance(found, Concept):
+                key = concept_key(found.type, found.name)
+                self.memory.remember(number, key)
+                self.memory.remember_end(found.id, number, key)
+
+    def append_leaves(self, leaves: Sequence[bytes]) -> None:
+        """Let the log grow by these."""
+        nodes = self.head.frontier.extend(leaves)
+        if nodes:
+            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes, prepare_flags=KEPT)
+
+    # The past.
+
+    def supersede(self, table: str, number: int, seq: int) -> None:
+        """Copy a live row to the past: it was true up to `seq`."""
+        self.write(_SUPERSEDE[table], (number, seq), prepare_flags=KEPT)
+
+    def entomb(self, kind: Kind, element: Element, record: bytes, key: bytes, reason: str) -> None:
+        """Move a live row to the past, and leave a tombstone in force behind it."""
+        concept = isinstance(element, Concept)
+        table = "concept" if concept else "proposition"
+        namespace: Namespace = "concepts" if concept else "edges"
+        number = element.number
+        before = self.record_at(element.seq)
+        seq = self.append(kind, number, before, record, namespace, key)
+        self.supersede(table, number, seq)
+        self.write(
+            _ENTOMB[table],
+            (number, seq, self.time_us, self.actor_number, reason),
+            prepare_flags=KEPT,
+        )
+        self.write_over(element, f"DELETE FROM {table} WHERE id = ? AND seq = ?")
+        self.properties.note(number, self.state_of(element), None)
+        self.memory.forget_element(number)
+        self.retext.add(number)
+
+    def write_over(self, element: Element, statement: str, values: tuple[Any, ...] = ()) -> None:
+        """Change or delete the row of an element, provided it is still the one that was read.
+
+        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for what stands before.
+
+        Raises:
+            VersionConflict: it has changed, or gone.
+        """
+        self.write(statement, (*values, element.number, element.seq), prepare_flags=KEPT)
+        if self.connection.changes() != 1:
+            raise VersionConflict(
+                f"{element.id} has changed, or gone, since it was read.",
+                hint="Read it again, and retry. If a guard has changed it: a guard must not change"
+                " what it is asked about, nor what goes with it.",
+            )
+
+    def end_tombstone(self, table: str, number: int, seq: int) -> None:
+        """The tombstone of an element was in force up to `seq`: it is live again."""
+        self.write(
+            f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
+            (seq, number),
+            prepare_flags=KEPT,
+        )
+
+    def state_of(self, element: Element) -> State:
+        """What the index of properties goes by."""
+        if isinstance(element, Concept):
+            owner = self.registry.type_number(self.connection, element.type)
+            return owner, element.attributes_json, NO_ENDS
+        ends = ids.parse_id(element.subject), ids.parse_id(element.object)
+        return element.type, element.attributes_json, ends
+
+    # Closing.
+
+    def close(self) -> None:
+        """Bring trees and text index up to date and close the journal's range with its own row."""
+        if self._properties is not None:
+            self._properties.flush()
+        head = self.head
+        since = self.first_seq - 1
+        head.seq += 1
+        head.time_us = self.time_us
+        changes, texts = self._trees.apply(head, since, self.changes), b""
+        if head.folded_seq == head.seq:
+            text.fold(self.connection, self.retext)
+        else:
+            texts = text.pack(self.retext)
+        entry = tx_bytes(
+            self.first_seq,
+            self.time_us,
+            self.actor,
+            self.message,
+            head.concepts_root,
+            head.edges_root,
+        )
+        self._leaves.append(log.leaf_hash(entry))
+        self.flush_entries()
+        transaction = self.first_seq, self.actor_number, self.message
+        head.append(self.write, transaction, changes, texts)
+
+
+def missing(ref: object) -> NotFound:
+    """The error for an element that is not there."""
+    return NotFound(f"There is no live element {shown_ref(ref)}.")

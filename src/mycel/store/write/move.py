@@ -1,0 +1,199 @@
+"""Giving an element another identity while it stays the element that it is.
+
+A concept is identified by its type and name, a link by its predicate and ends. One that moves keeps
+its number, its history and the links on it. Its version goes up by one, and its natural key is
+another from now on: the leaf under the old one goes, one under the new one comes, and the links on
+it follow (`rekey`). Where it was, nothing stays: what is put there later is another element.
+
+Where a concept moves to, the tombstone of another one may be in force. That one keeps its type and
+its tombstone and is *set aside*: its name is its own id from now on, so that no two elements have
+one key. It does not change places with the concept, as a link's tombstone does. The name of a
+concept is content, and would stay behind in the tombstone after the concept is purged.
+
+A link that gets another predicate is put in another place: `relink`.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Final, NamedTuple
+
+from mycel.errors import DuplicateExists, ImmutableTarget, InvalidId
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import META_TYPES, check_name, shorten
+from mycel.model.records import Tombstone, concept_key, record_of
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import KEPT
+from mycel.store.index.properties import NO_ENDS
+from mycel.store.log.journal import Kind
+from mycel.store.write.bitset import LinkMarks
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.rekey import hanging_on, settle, uproot
+from mycel.store.write.relink import Place, place_of, relink
+
+_MOVE: Final = (
+    "UPDATE concept SET type = ?, name = ?, attributes = ?, version = ?, seq = ?, updated_at = ?"
+    " WHERE id = ? AND seq = ?"
+)
+_SET_ASIDE: Final = (
+    "INSERT INTO concept_past SELECT id, type, ?3, attributes, metadata, version, ?2, created_at,"
+    f" created_by, updated_at, {OPEN_END}, tombstoned_at, tombstoned_by, tombstoned_reason"
+    " FROM concept_past WHERE id = ?1 AND to_seq = ?2"
+)
+_IS_TAKEN: Final = (
+    "SELECT 1 FROM concept WHERE name = ?1 AND type = ?2 UNION ALL"
+    f" SELECT 1 FROM concept_past WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
+)
+
+
+class Target(NamedTuple):
+    """What an element is to become."""
+
+    type_or_predicate: str
+    number: int
+    """Of the type or predicate."""
+    name_or_ends: str | tuple[str, str]
+
+    def is_identity_of(self, element: Element) -> bool:
+        """Whether that is what it is already."""
+        return (self.type_or_predicate, self.name_or_ends) == identity_of(element)
+
+
+def identity_of(element: Element) -> tuple[str, str | tuple[str, str]]:
+    """Type and name of a concept, predicate and ends of a link."""
+    if isinstance(element, Concept):
+        return element.type, element.name
+    return element.predicate, (element.subject, element.object)
+
+
+def target_of(
+    ledger: Ledger,
+    element: Element,
+    type_name: str | None,
+    name: str | None,
+    predicate: str | None,
+) -> Target:
+    """What a caller wants an element to become.
+
+    Raises:
+        InvalidId: it is not the kind of element that has what is to change.
+        ImmutableTarget: it is a definition, or is to become one.
+        TypeMismatch: the type or predicate is not defined.
+    """
+    registry = ledger.registry
+    if isinstance(element, Proposition):
+        if type_name is not None or name is not None:
+            raise InvalidId(
+                f"{element.id} is a link; it has no type and no name.",
+                hint="Pass predicate=... to give it another predicate, or point it to other ends"
+                " with tx.relink(ref, subject=..., object_=...).",
+            )
+        wanted = element.predicate if predicate is None else predicate
+        number = ledger.defined_number(registry.predicates, "predicate", wanted)
+        return Target(wanted, number, (element.subject, element.object))
+    if predicate is not None:
+        raise InvalidId(
+            f"{element.id} is a concept; only links have a predicate.",
+            hint="Pass type_name=..., name=... or both.",
+        )
+    wanted = element.type if type_name is None else type_name
+    for each in (element.type, wanted):
+        if each in META_TYPES:
+            raise ImmutableTarget(
+                f"A definition cannot be moved, and {each} holds nothing else.",
+                hint="Define the new type or predicate, move what uses the old one to it, and"
+                " retire the old definition.",
+            )
+    number = ledger.defined_number(registry.types, "type", wanted)
+    return Target(wanted, number, check_name(element.name if name is None else name))
+
+
+class Moves:
+    """Elements that move one after the other, and the links that follow them together.
+
+    A link between two concepts that move is written once, and not once for each, however many they
+    are: a bit is kept for each link that waits. Whoever moves elements has to `settle` them before
+    the transaction goes on to anything else.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._waiting = LinkMarks()
+
+    def move(self, element: Element, target: Target, attributes_text: str) -> None:
+        """Give a live element another identity; perhaps with other attributes.
+
+        Raises:
+            DuplicateExists: there is a live element that has it.
+        """
+        if isinstance(element, Concept):
+            self._move_concept(element, target, attributes_text)
+        else:
+            self.settle()
+            subject, _, object_ = place_of(element)
+            place = Place(subject, target.number, object_)
+            relink(self._ledger, element, place, attributes_text)
+
+    def settle(self) -> None:
+        """Let the links follow."""
+        settle(self._ledger, self._waiting)
+        self._waiting = LinkMarks()
+
+    def _move_concept(self, before: Concept, target: Target, attributes_text: str) -> None:
+        ledger, name = self._ledger, str(target.name_or_ends)
+        there = ledger.reader.concept_named(target.number, name, tombstoned=True)
+        if there is not None and not there.tombstoned:
+            raise DuplicateExists(
+                f"There is already a {there.type} {shorten(repr(name))}: {there.id}.",
+                hint="Choose another name, or merge the two.",
+                data={"type": there.type, "name": name, "id": there.id},
+            )
+        moving = [before.number] if there is None else [before.number, there.number]
+        # A link that waits already has left its leaf, and all that hangs on it waits too.
+        hanging = hanging_on(ledger, moving, self._waiting)
+        uproot(ledger, [*moving, *hanging])
+        for number in hanging:
+            self._waiting.add(number)
+        if there is not None:
+            _set_aside(ledger, there, target.number)
+        after = before._replace(
+            type=target.type_or_predicate,
+            name=name,
+            attributes_json=attributes_text,
+            version=before.version + 1,
+            updated_us=ledger.time_us,
+        )
+        _write(ledger, before, after, target.number)
+
+
+def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) -> None:
+    """The one place where a concept goes from one type to another."""
+    number = before.number
+    key = concept_key(after.type, after.name)
+    seq = _append(ledger, after, key, None)
+    ledger.memory.remember(number, key)
+    ledger.supersede("concept", number, seq)
+    written = after.name, after.attributes_json, after.version, seq, after.updated_us
+    ledger.write_over(before, _MOVE, (type_number, *written))
+    state = type_number, after.attributes_json, NO_ENDS
+    ledger.properties.note(number, ledger.state_of(before), state)
+    if (before.name, before.attributes_json) != (after.name, after.attributes_json):
+        ledger.retext.add(number)
+
+
+def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
+    """Give a tombstone the name under which it is in nobody's way."""
+    names = (dead.id if n == 0 else f"{dead.id} {n}" for n in count())
+    name = next(name for name in names if ledger.row(_IS_TAKEN, (name, type_number)) is None)
+    tombstone = Tombstone(
+        dead.tombstoned_us or 0, dead.tombstoned_by or "", dead.tombstoned_reason or ""
+    )
+    seq = _append(ledger, dead._replace(name=name), concept_key(dead.type, name), tombstone)
+    ledger.end_tombstone("concept", dead.number, seq)
+    ledger.write(_SET_ASIDE, (dead.number, seq, name), prepare_flags=KEPT)
+
+
+def _append(ledger: Ledger, concept: Concept, key: bytes, tombstone: Tombstone | None) -> int:
+    record = record_of(concept, tombstone=tombstone)
+    before = ledger.record_at(concept.seq)
+    return ledger.append(Kind.MOVE_CONCEPT, concept.number, before, record, "concepts", key)

@@ -1,0 +1,273 @@
+"""Forgetting for good.
+
+Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
+element goes from the live tables, the past, the journal and the text index, together with every
+link that ever touched it. The journal keeps the hashes of what it held, so the log still verifies,
+and gains an entry that says who purged it and why.
+
+What stays: the names of types and predicates, the names of actors, messages of transactions, and
+the hash of the element's natural key. Whoever guesses a type and name can check the guess against
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.errors import NotFound
+from mycel.merkle.proofs import Namespace
+from mycel.model import cbor, ids
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import check_text
+from mycel.store.file.rows import every, first, only
+from mycel.store.index import text
+from mycel.store.log.audit import Auditor
+from mycel.store.log.journal import Kind, hash_of
+from mycel.store.query.refs import Ref
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.removal import check_not_in_use
+from mycel.store.write.transaction import Transaction
+
+NO_ELEMENT: Final = 0
+"""The number in the entry that says where the past begins."""
+
+
+Keys = tuple[bytes, list[tuple[int, bytes]]]
+"""The key of an element; and every key that it had with the entry it began with, if several."""
+
+
+class Purged(NamedTuple):
+    """Counts of what was forgotten."""
+
+    concepts: int
+    propositions: int
+    entries: int
+    scrubbed: bool = False
+    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
+
+
+class PurgeFields(NamedTuple):
+    """The record of a purge: the key of what is gone (with its place), when, who and why.
+
+    Of a definition the name and number stay: numbers are never given out twice.
+    """
+
+    key: bytes
+    at_us: int
+    by: str
+    reason: str
+    number: int | None = None
+    name: str | None = None
+    defines: str | None = None
+    """`type` or `predicate`, if it was a definition."""
+    keys: tuple[tuple[int, bytes], ...] = ()
+    """For an element that had several: each of them, with the entry from which on it had it."""
+    until: int | None = None
+    """If only the past was purged: the position up to which it was. The element stays."""
+
+    def encode(self) -> bytes:
+        keys = [list(each) for each in self.keys]
+        if self.until is not None:
+            return cbor.encode([*self[:4], keys, self.until])
+        if keys:
+            return cbor.encode([*self[:4], keys])
+        return cbor.encode(list(self[:7] if self.defines else self[:4]))
+
+    @classmethod
+    def decode(cls, record: bytes) -> PurgeFields:
+        fields = cbor.decode(record)
+        if len(fields) not in (5, 6):
+            return cls(*fields)
+        keys = tuple((seq, key) for seq, key in fields[4])
+        until = fields[5] if len(fields) == 6 else None
+        return cls(*fields[:4])._replace(keys=keys, until=until)
+
+    def keys_at(self, seq: int) -> tuple[bytes, bytes]:
+        """The key that the element had from an entry on, and the one that it had before it."""
+        had = [key for _, key in self.keys]
+        count = sum(since <= seq for since, _ in self.keys)
+        if not had:
+            return self.key, self.key
+        before = count - 1 if (seq in dict(self.keys)) else count
+        return had[max(count - 1, 0)], had[max(before - 1, 0)]
+
+
+def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
+    """Purge an element, live or not, and everything that ever referred to it.
+
+    Raises:
+        NotFound: there never was such an element, or it was purged before.
+        ImmutableTarget: it defines one of the two meta-types.
+        ConstraintViolation: it defines a type or predicate that is still in use.
+    """
+    check_reason(reason)
+    ledger = tx.ledger
+    reader = ledger.reader
+    number = reader.number(ref)
+    if not reader.was_ever(number):
+        raise NotFound(f"There never was an element {ref!r}, or it was purged before.")
+    live = ledger.reader.concept(number) if ids.is_concept(number) else None
+    if live is not None:
+        check_not_in_use(ledger, live)
+    doomed = [number, *_links_ever_about(ledger, number)]
+    ledger.flush_entries()
+    purged = purge_elements(tx, doomed, keys_of(ledger, doomed), reason)
+    forget_traces(ledger)
+    return purged
+
+
+def check_reason(reason: str) -> None:
+    """Refuse a reason that is empty or too long."""
+    check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
+
+
+def purge_elements(
+    tx: Transaction, doomed: Sequence[int], keys: Mapping[int, Keys], reason: str
+) -> Purged:
+    """Purge elements and nothing else; links about them have to be among them."""
+    ledger = tx.ledger
+    elements = [each for each in map(ledger.reader.element, doomed) if each is not None]
+    for element in elements:
+        tx.ask_guards(element)
+    for element in elements:
+        ledger.properties.note(element.number, ledger.state_of(element), None)
+    ledger.flush_entries()
+    entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
+    tx.definitions_changed()
+    concepts = sum(map(ids.is_concept, doomed))
+    return Purged(concepts, len(doomed) - concepts, entries)
+
+
+def past_begins_at(connection: apsw.Connection) -> int:
+    """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
+    row = first(
+        connection,
+        f"SELECT after FROM journal WHERE element = {NO_ELEMENT} AND kind = 6"
+        " ORDER BY seq DESC LIMIT 1",
+    )
+    return 0 if row is None else PurgeFields.decode(row[0]).until or 0
+
+
+def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
+    """The keys of elements, which have to be asked for before any of them goes."""
+    auditor = Auditor(ledger.connection, ledger.registry)
+    return {each: (auditor.key(each), _keys_ever(ledger, auditor, each)) for each in numbers}
+
+
+def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int, bytes]]:
+    """Every key that an element had, each with the entry it began with; nothing if only one.
+
+    Keys of versions that were purged before are in the record of that purge.
+    """
+    table, connection = table_of(number), ledger.connection
+    found = dict(auditor.keys_ever(number))
+    earlier = first(
+        connection,
+        f"SELECT -j.purged FROM {table}_past p JOIN journal j ON j.seq = p.from_seq"
+        " WHERE p.id = ?1 AND j.purged < 0"
+        f" UNION ALL SELECT -j.purged FROM {table} p JOIN journal j ON j.seq = p.seq"
+        " WHERE p.id = ?1 AND j.purged < 0",
+        (number,),
+    )
+    if earlier is not None:
+        (record,) = only(connection, "SELECT after FROM journal WHERE seq = ?", earlier)
+        found |= dict(PurgeFields.decode(record).keys)
+    return sorted(found.items())
+
+
+def _purge_one(
+    ledger: Ledger, number: int, key: bytes, keys: list[tuple[int, bytes]], reason: str
+) -> int:
+    table = table_of(number)
+    namespace: Namespace = "concepts" if ids.is_concept(number) else "edges"
+    definition = _definition(ledger, number) if ids.is_concept(number) else ()
+    fields = PurgeFields(key, ledger.time_us, ledger.actor, reason, *definition)
+    record = fields._replace(keys=tuple(keys)).encode()
+    if definition:
+        ledger.head.definitions = ledger.head.seq + 1
+    seq = ledger.append_apart(Kind.PURGE, number, record)
+    ledger.changes[namespace].set(key, None)  # There is an entry, but no element.
+    ledger.flush_entries()
+    connection = ledger.connection
+    versions = every(
+        connection,
+        f"SELECT from_seq FROM {table}_past WHERE id = ?1"
+        f" UNION ALL SELECT seq FROM {table} WHERE id = ?1",
+        (number,),
+    )
+    for (version,) in versions:
+        purge_entry(connection, version, seq)
+    connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
+    connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
+    text.remove(connection, number)
+    ledger.memory.forget_element(number)
+    return len(versions)
+
+
+def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
+    """Leave of an entry only the hashes of its records, and the entry that purged it.
+
+    With a negative `seq`, the record after stays.
+    """
+    before, after, purged = only(
+        connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)
+    )
+    if purged is None and before is not None:
+        before = hash_of(before)  # Otherwise it is a hash already, or there was none.
+    connection.execute(
+        "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
+        (before, hash_of(after) if seq > 0 else after, seq, version),
+    )
+
+
+def forget_traces(ledger: Ledger) -> None:
+    """Remove what the index and the planner's statistics still know of the content."""
+    ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
+    statistics = every(
+        ledger.connection,
+        "SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat[14]'",
+    )
+    for (table,) in statistics:
+        ledger.connection.execute(f"DELETE FROM {table}")
+
+
+def _links_ever_about(ledger: Ledger, number: int) -> list[int]:
+    """Every link, live or past, that refers to an element, or to such a link, and so on."""
+    found: dict[int, None] = {}
+    waiting = [number]
+    while waiting:
+        rows = every(
+            ledger.connection,
+            "SELECT id FROM proposition WHERE subject = ?1"
+            " UNION SELECT id FROM proposition WHERE object = ?1"
+            " UNION SELECT id FROM proposition_past WHERE subject = ?1"
+            " UNION SELECT id FROM proposition_past WHERE object = ?1 ORDER BY id",
+            (waiting.pop(),),
+        )
+        fresh = [link for (link,) in rows if link not in found and link != number]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:
+    """Number, name and kind of what a concept defines, now or before it was retired."""
+    row = first(
+        ledger.connection,
+        "SELECT type, name FROM concept WHERE id = ?1"
+        " UNION ALL SELECT type, name FROM concept_past WHERE id = ?1 LIMIT 1",
+        (number,),
+    )
+    names = None if row is None else ledger.names_defined_by(row[0])
+    if row is None or names is None:
+        return ()
+    defined = names.number(ledger.connection, row[1])
+    return () if defined is None else (defined, row[1], names.table)
+
+
+def table_of(number: int) -> str:
+    """The table of an element, live; its past is in the one with `_past` behind the name."""
+    return "concept" if ids.is_concept(number) else "proposition"

@@ -1,0 +1,177 @@
+"""Elements that get another natural key, and the links whose keys change because theirs did.
+
+A key says what an element is: a concept's is made from type and name, a link's from its predicate
+and the keys of its ends. So when an element moves (another name, other ends), every link on it
+gets another key too, and so do the links about those links, live or tombstones: the keys of
+everything that is in force can always be computed from what is in force. Nothing else about them
+changes. Each has an entry of its own, with the record before and the one that names the new keys.
+
+There are three steps, in this order. `hanging_on` finds the links, `uproot` takes the leaves of all
+of them from the state trees, as long as their old keys can still be computed, and `settle` gives
+each its entry and its new leaf, once the elements that they hang on have theirs. Leaves go first
+and come last, because a key that one element leaves may be the one that another comes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple, Protocol
+
+import orjson
+
+from mycel.errors import DatabaseCorrupt
+from mycel.model import ids
+from mycel.model.records import concept_key, proposition_key, with_ends
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import KEPT, every, only
+from mycel.store.log.journal import Kind
+from mycel.store.log.topological import inside_out
+from mycel.store.write.bitset import LinkMarks
+from mycel.store.write.ledger import Ledger
+
+CHUNK_LINKS: Final = 2000
+"""How many links are read together to be settled."""
+
+_TABLES: Final = (
+    ("proposition", "seq", 1, ""),
+    ("proposition_past", "from_seq", 0, f" AND to_seq = {OPEN_END}"),
+)
+"""Where the links in force are: those that live, and tombstones."""
+_HANGING: Final = " UNION ALL ".join(
+    f"SELECT id FROM {table} WHERE {end} = ?1{current}"
+    for table, _, _, current in _TABLES
+    for end in ("subject", "object")
+)
+_LINKS: Final = " UNION ALL ".join(
+    f"SELECT p.id, subject, predicate, object, {seq}, {live} FROM json_each(?1) j"
+    f" CROSS JOIN {table} p ON p.id = j.value{current}"
+    for table, seq, live, current in _TABLES
+)
+_CONCEPT_IDENTITY: Final = (
+    f"SELECT type, name FROM concept_past WHERE id = ? AND to_seq = {OPEN_END}"
+)
+_LINK_IDENTITY: Final = (
+    f"SELECT subject, predicate, object FROM proposition_past WHERE id = ? AND to_seq = {OPEN_END}"
+)
+_SAME_TOMBSTONE: Final = (
+    "INSERT INTO proposition_past SELECT id, subject, predicate, object, weight, attributes,"
+    " metadata, version, ?2, created_at, created_by, updated_at,"
+    f" {OPEN_END}, tombstoned_at, tombstoned_by, tombstoned_reason"
+    " FROM proposition_past WHERE id = ?1 AND to_seq = ?2"
+)
+
+
+class Waiting(Protocol):
+    """The numbers of links that have left their leaves and are still to be settled."""
+
+    def __contains__(self, number: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class _Link(NamedTuple):
+    """A link on something that has moved."""
+
+    number: int
+    subject: int
+    predicate: int
+    object: int
+    seq: int
+    """The entry that left its present record behind."""
+    is_live: bool
+    """If not, its tombstone is in force."""
+
+
+def hanging_on(
+    ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
+) -> dict[int, None]:
+    """The links on these elements, links about those, and so on; but not those known already."""
+    found: dict[int, None] = {}
+    waiting = list(numbers)
+    while waiting:
+        for (number,) in every(ledger.connection, _HANGING, (waiting.pop(),)):
+            if number not in found and number not in known:
+                found[number] = None
+                waiting.append(number)
+    return found
+
+
+def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
+    """Take the leaves of elements whose keys are about to change, and forget those keys."""
+    for number in numbers:
+        tree = ledger.changes["concepts" if ids.is_concept(number) else "edges"]
+        tree.set(present_key(ledger, number), None)
+    for number in numbers:
+        ledger.memory.forget_element(number)
+
+
+def settle(ledger: Ledger, waiting: Waiting) -> None:
+    """Give each link its entry, and its leaf under the new key.
+
+    Only their numbers are known from before: there may be millions of them.
+    """
+    done = LinkMarks()
+    numbers = iter(waiting)
+    while chunk := list(islice(numbers, CHUNK_LINKS)):
+        known = _links(ledger, chunk)
+        for number in chunk:
+            for each in _ends_first(ledger, number, known, waiting, done):
+                _settle(ledger, each)
+                done.add(each.number)
+
+
+def _settle(ledger: Ledger, link: _Link) -> None:
+    subject, object_ = (present_key(ledger, each) for each in (link.subject, link.object))
+    key = proposition_key(subject, _predicate(ledger, link.predicate), object_)
+    before = ledger.record_at(link.seq)
+    if before is None:
+        raise DatabaseCorrupt(f"The journal has no entry {link.seq}.")
+    number, record = link.number, with_ends(before, link.predicate, subject, object_)
+    seq = ledger.append(Kind.RELINK_EDGE, number, before, record, "edges", key)
+    if link.is_live:
+        ledger.supersede("proposition", number, seq)
+        ledger.write(
+            "UPDATE proposition SET seq = ? WHERE id = ?", (seq, number), prepare_flags=KEPT
+        )
+    else:
+        ledger.end_tombstone("proposition", number, seq)
+        ledger.write(_SAME_TOMBSTONE, (number, seq), prepare_flags=KEPT)
+
+
+def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
+    rows = every(ledger.connection, _LINKS, (orjson.dumps(numbers).decode(),))
+    return {row[0]: _Link(*row) for row in rows}
+
+
+def _ends_first(
+    ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, done: Container[int]
+) -> Iterator[_Link]:
+    """The link, unless it is done; before it those that it is about and that wait too."""
+
+    def needs(link: int) -> list[int]:
+        if link not in known:
+            known.update(_links(ledger, [link]))
+        ends = (known[link].subject, known[link].object)
+        return [end for end in ends if end & 1 and end in waiting and end not in done]
+
+    if number not in done:
+        for each in inside_out(number, needs):
+            yield known[each]
+
+
+def present_key(ledger: Ledger, number: int) -> bytes:
+    """The natural key of an element that is live or whose tombstone is in force."""
+    key = ledger.find_key(number)
+    if key is not None:
+        return key
+    if ids.is_concept(number):
+        type_number, name = only(ledger.connection, _CONCEPT_IDENTITY, (number,))
+        return concept_key(ledger.registry.types.name(ledger.connection, type_number), name)
+    subject, predicate, object_ = only(ledger.connection, _LINK_IDENTITY, (number,))
+    ends = present_key(ledger, subject), present_key(ledger, object_)
+    return proposition_key(ends[0], _predicate(ledger, predicate), ends[1])
+
+
+def _predicate(ledger: Ledger, number: int) -> str:
+    return ledger.registry.predicates.name(ledger.connection, number)

@@ -1,0 +1,115 @@
+"""Putting a link in another place while it stays the link that it is.
+
+A link's place is where it leads and by which predicate, and its natural key says so. A link that is
+re-pointed, or gets another predicate, keeps its number and gets another key: the leaf under the old
+one goes, one under the new one comes. Three things follow.
+
+- Links about it, and links about those, get other keys too: `rekey`.
+- In its new place a tombstone may be in force: of another link, once removed there. The two change
+  places. What stands where the link was says truly that a link was taken away from there, and no
+  two elements ever have one key.
+- A link cannot be pointed at a link about itself: such keys could not be computed.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, DuplicateExists
+from mycel.model import ids
+from mycel.model.elements import Proposition
+from mycel.model.records import Tombstone, proposition_key, record_of_link
+from mycel.store.file.layout import OPEN_END
+from mycel.store.file.rows import KEPT
+from mycel.store.log.journal import Kind
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.rekey import hanging_on, present_key, settle, uproot
+
+REASON: Final = "re-pointed"
+"""Why there is a tombstone where a re-pointed link was, if there is one."""
+
+_MOVE: Final = (
+    "UPDATE proposition SET subject = ?, predicate = ?, object = ?, attributes = ?,"
+    " version = ?, seq = ?, updated_at = ? WHERE id = ? AND seq = ?"
+)
+_MOVE_TOMBSTONE: Final = (
+    "INSERT INTO proposition_past SELECT id, ?3, ?4, ?5, weight, attributes, metadata,"
+    f" version, ?2, created_at, created_by, updated_at, {OPEN_END}, ?6, ?7, ?8"
+    " FROM proposition_past WHERE id = ?1 AND to_seq = ?2"
+)
+
+
+class Place(NamedTuple):
+    """Where a link leads from and to, and by which predicate: all three as numbers."""
+
+    subject: int
+    predicate: int
+    object: int
+
+
+def place_of(link: Proposition) -> Place:
+    """Where a link is."""
+    return Place(ids.parse_id(link.subject), link.type, ids.parse_id(link.object))
+
+
+def relink(ledger: Ledger, link: Proposition, place: Place, attributes_text: str) -> None:
+    """Put a live link in another place, whose ends are live; perhaps with other attributes.
+
+    Raises:
+        DuplicateExists: there is a live link already.
+        ConstraintViolation: an end is a link about this link.
+    """
+    hanging = hanging_on(ledger, (link.number,))
+    if not {place.subject, place.object}.isdisjoint((link.number, *hanging)):
+        raise ConstraintViolation(f"{link.id} cannot lead to a link about itself.")
+    there = ledger.reader.link(*place, tombstoned=True)
+    if there is not None and not there.tombstoned:
+        raise DuplicateExists(f"There is already a link {there.id} between these ends.")
+    moving = [link.number]
+    if there is not None:
+        moving.append(there.number)
+        hanging |= hanging_on(ledger, (there.number,), hanging)
+    uproot(ledger, [*moving, *hanging])
+    after = link._replace(
+        attributes_json=attributes_text, version=link.version + 1, updated_us=ledger.time_us
+    )
+    _write(ledger, link, after, place)
+    ledger.note_link(*place)
+    if there is not None:
+        _write_tombstone(ledger, there, place_of(link))
+    settle(ledger, hanging)
+
+
+def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Place) -> None:
+    """The one place where a live link goes from one predicate, or end, to another."""
+    number = before.number
+    seq = _append(ledger, after, place, None)
+    ledger.supersede("proposition", number, seq)
+    written = after.attributes_json, after.version, seq, after.updated_us
+    ledger.write_over(before, _MOVE, (*place, *written))
+    state = place.predicate, after.attributes_json, (place.subject, place.object)
+    ledger.properties.note(number, ledger.state_of(before), state)
+    ledger.note_ends(place.predicate, place.subject, place.object)
+    if before.attributes_json != after.attributes_json:
+        ledger.retext.add(number)
+
+
+def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
+    """Put a tombstone in another place, as one that was set just now."""
+    tombstone = Tombstone(ledger.time_us, ledger.actor, REASON)
+    seq = _append(ledger, link, place, tombstone)
+    ledger.end_tombstone("proposition", link.number, seq)
+    ledger.write(
+        _MOVE_TOMBSTONE,
+        (link.number, seq, *place, ledger.time_us, ledger.actor_number, REASON),
+        prepare_flags=KEPT,
+    )
+
+
+def _append(ledger: Ledger, link: Proposition, place: Place, tombstone: Tombstone | None) -> int:
+    ends = present_key(ledger, place.subject), present_key(ledger, place.object)
+    record = record_of_link(link, place.predicate, *ends, tombstone)
+    predicate = ledger.registry.predicates.name(ledger.connection, place.predicate)
+    key = proposition_key(ends[0], predicate, ends[1])
+    before = ledger.record_at(link.seq)
+    return ledger.append(Kind.RELINK_EDGE, link.number, before, record, "edges", key)

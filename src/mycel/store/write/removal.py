@@ -1,0 +1,112 @@
+"""Removing elements: they become tombstones, gone from the live state and kept in history.
+
+Links that refer to what goes, and links about those links, go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mycel.errors import ConstraintViolation, ImmutableTarget
+from mycel.model import ids
+from mycel.model.elements import Concept, Proposition
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
+from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
+from mycel.store.file.rows import every, only
+from mycel.store.log.journal import Kind
+from mycel.store.query.reader import Reader
+from mycel.store.write.ledger import Ledger
+
+if TYPE_CHECKING:
+    from mycel.store.write.transaction import Transaction
+
+USERS_SHOWN: Final = 3
+"""How many elements that use a definition an error names."""
+
+
+def links_about(ledger: Ledger, number: int) -> list[Proposition]:
+    """Every live link that refers to an element, or to such a link, and so on."""
+    found: dict[int, None] = {}
+    waiting = [number]
+    while waiting:
+        links = ledger.reader.touching(waiting.pop())
+        fresh = [link for link in links if link not in found and link != number]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return [link for each in found if (link := ledger.reader.proposition(each))]
+
+
+def retire_links(tx: Transaction, links: Sequence[Proposition], reason: str) -> None:
+    """Remove links, if the guards agree."""
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    ledger = tx.ledger
+    # The keys first: a link may speak about another one that goes with it.
+    ends = [
+        (ledger.live_key(ids.parse_id(link.subject)), ledger.live_key(ids.parse_id(link.object)))
+        for link in links
+    ]
+    for link, (subject_key, object_key) in zip(links, ends, strict=True):
+        tx.ask_guards(link)
+        _retire_link(ledger, link, subject_key, object_key, reason)
+
+
+def _retire_link(
+    ledger: Ledger, link: Proposition, subject_key: bytes, object_key: bytes, reason: str
+) -> None:
+    tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
+    record = record_of_link(link, link.type, subject_key, object_key, tombstone)
+    key = proposition_key(subject_key, link.predicate, object_key)
+    ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
+
+
+def retire_concept(tx: Transaction, concept: Concept, reason: str) -> None:
+    """Remove a concept on which no link is left, if the guards agree."""
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    tx.ask_guards(concept)
+    ledger = tx.ledger
+    tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
+    record = record_of(concept, tombstone=tombstone, number=ledger.number_defined_by(concept))
+    key = concept_key(concept.type, concept.name)
+    ledger.entomb(Kind.RETIRE_CONCEPT, concept, record, key, reason)
+
+
+def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
+    """Refuse to remove a definition on which something still stands.
+
+    Raises:
+        ImmutableTarget: it defines one of the two meta-types.
+        ConstraintViolation: it defines a type or predicate that is still in use.
+    """
+    if concept.type not in META_TYPES:
+        return
+    if concept.type == CONCEPT_TYPE and concept.name in META_TYPES:
+        raise ImmutableTarget(f"The meta-type {concept.name!r} cannot be removed.")
+    table, column = (
+        ("concept", "type") if concept.type == CONCEPT_TYPE else ("proposition", "predicate")
+    )
+    number = ledger.number_defined_by(concept)
+    users = f"FROM {table} WHERE {column} = ?"
+    some = every(ledger.connection, f"SELECT id {users} ORDER BY id LIMIT ?", (number, USERS_SHOWN))
+    if not some:
+        return
+    (count,) = only(ledger.connection, f"SELECT count(*) {users}", (number,))
+    noun = table if count == 1 else f"{table}s"
+    listed = ", ".join(_shown(ledger.reader, user) for (user,) in some)
+    raise ConstraintViolation(
+        f"{concept.name!r} is still in use by {count} {noun}:"
+        f" {listed}{', …' if count > USERS_SHOWN else ''}.",
+        hint=f"Remove every {table} that uses it first.",
+        data={"count": count, "users": [ledger.reader.outer_id(user) for (user,) in some]},
+    )
+
+
+def _shown(reader: Reader, number: int) -> str:
+    """An element for a message: its id, and its name or the names of its ends."""
+    element = reader.element(number)
+    if isinstance(element, Proposition):
+        ends = (reader.element(ids.parse_id(end)) for end in (element.subject, element.object))
+        names = [shorten(end.name) if isinstance(end, Concept) else "a link" for end in ends]
+        return f"{element.id} (from {names[0]} to {names[1]})"
+    return "" if element is None else f"{element.id} ({shorten(element.name)})"

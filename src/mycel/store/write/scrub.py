@@ -1,0 +1,173 @@
+"""Scrubbing: forgetting for good what was removed or superseded before a moment.
+
+It is made of purges. Elements that were removed by then are purged whole. Of all others, the
+versions that were superseded by then go, and an entry of kind `purge` says so: its record names the
+position up to which the past went, and the element stays. The entry that wrote the first version
+that is left keeps the record of that version, and only the hash of the one before it.
+
+The state at the moment and every later one stay as they are. Earlier ones cannot be asked for any
+more: a last entry, about no element (number 0), says where the past begins. Definitions of types
+and predicates stay, with their past: they say how the records of others are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.model import ids
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import every
+from mycel.store.index import text
+from mycel.store.log.journal import Kind
+from mycel.store.query import history
+from mycel.store.query.history import Moment
+from mycel.store.query.reader import Reader
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.purge import (
+    NO_ELEMENT,
+    Keys,
+    PurgeFields,
+    check_reason,
+    forget_traces,
+    keys_of,
+    purge_elements,
+    purge_entry,
+    table_of,
+)
+from mycel.store.write.transaction import Transaction
+
+_NO_KEY: Final = bytes(32)
+
+_METAS: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+_IS_SCRUBBED: Final = {"concept": f" AND type NOT IN {_METAS}", "proposition": ""}
+"""Rows of the past that may go, as a condition."""
+
+
+_TOMBSTONES_ABOUT: Final = (
+    f"SELECT id FROM proposition_past WHERE subject = ?1 AND to_seq = {OPEN_END}"
+    f" UNION SELECT id FROM proposition_past WHERE object = ?1 AND to_seq = {OPEN_END}"
+    " ORDER BY id"
+)
+
+
+class Scrubbed(NamedTuple):
+    """Counts of what was forgotten, or would be."""
+
+    until: int = 0
+    """The position of the journal at which the past begins then."""
+    concepts: int = 0
+    """Removed concepts."""
+    propositions: int = 0
+    """Removed links."""
+    versions: int = 0
+    """Superseded versions of elements that stay."""
+    hidden: tuple[str, ...] = ()
+    """Hidden types and properties that can no longer be restored."""
+    scrubbed: bool = False
+    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
+
+
+def expected(reader: Reader, before: Moment) -> Scrubbed:
+    """Counts of what scrubbing the past before a moment would forget.
+
+    Raises:
+        ConstraintViolation: there is no such moment.
+    """
+    return _count(reader.connection, history.entry_at(reader.connection, before))
+
+
+def _count(connection: apsw.Connection, seq: int) -> Scrubbed:
+    removed = _removed(connection, seq)
+    concepts = sum(map(ids.is_concept, removed))
+    versions = sum(map(len, _superseded(connection, seq, removed).values()))
+    return Scrubbed(seq, concepts, len(removed) - concepts, versions)
+
+
+def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
+    """Forget what was removed or superseded up to a position of the journal.
+
+    Nothing is written if there is nothing to forget.
+    """
+    check_reason(reason)
+    ledger, connection = tx.ledger, tx.ledger.connection
+    ledger.flush_entries()
+    removed = _removed(connection, seq)
+    superseded = _superseded(connection, seq, removed)
+    if not removed and not superseded:
+        return Scrubbed(seq)
+    # All keys first: those of links follow from versions of their ends that are about to go.
+    keys = keys_of(ledger, [*superseded, *removed])
+    for number, versions in superseded.items():
+        _scrub_element(ledger, number, keys[number], versions, seq, reason)
+    purged = purge_elements(tx, removed, keys, reason)
+    marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
+    ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
+    ledger.flush_entries()
+    text.fold(connection)  # Of what was changed last, the index still has an earlier version.
+    forget_traces(ledger)
+    versions_gone = sum(map(len, superseded.values()))
+    return Scrubbed(seq, purged.concepts, purged.propositions, versions_gone)
+
+
+def _removed(connection: apsw.Connection, seq: int) -> list[int]:
+    """Elements whose tombstones were in force by then and still are, and tombstones about them."""
+    found: dict[int, None] = {}
+    for table, condition in _IS_SCRUBBED.items():
+        query = (
+            f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END} AND from_seq <= ?{condition}"
+            " ORDER BY id"
+        )
+        found.update((number, None) for (number,) in every(connection, query, (seq,)))
+    waiting = list(found)
+    while waiting:
+        rows = every(connection, _TOMBSTONES_ABOUT, (waiting.pop(),))
+        fresh = [number for (number,) in rows if number not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return list(found)
+
+
+def _superseded(
+    connection: apsw.Connection, seq: int, removed: Iterable[int]
+) -> dict[int, list[tuple[int, int]]]:
+    """For each element that stays, its versions that were superseded by then, oldest first.
+
+    A version is the entry that wrote it, and the one that superseded it.
+    """
+    found: dict[int, list[tuple[int, int]]] = {}
+    for table, condition in _IS_SCRUBBED.items():
+        query = (
+            f"SELECT id, from_seq, to_seq FROM {table}_past WHERE to_seq <= ?{condition}"
+            " ORDER BY id, from_seq"
+        )
+        for number, *version in every(connection, query, (seq,)):
+            found.setdefault(number, []).append((version[0], version[1]))
+    for number in removed:
+        found.pop(number, None)
+    return found
+
+
+def _scrub_element(
+    ledger: Ledger,
+    number: int,
+    keys: Keys,
+    versions: list[tuple[int, int]],
+    seq: int,
+    reason: str,
+) -> None:
+    key, ever = keys
+    fields = PurgeFields(key, ledger.time_us, ledger.actor, reason, until=seq)
+    record = fields._replace(keys=tuple(ever)).encode()
+    entry = ledger.append_apart(Kind.PURGE, number, record)
+    ledger.flush_entries()
+    connection = ledger.connection
+    for version, _ in versions:
+        purge_entry(connection, version, entry)
+    _, kept = versions[-1]
+    purge_entry(connection, kept, -entry)
+    connection.execute(
+        f"DELETE FROM {table_of(number)}_past WHERE id = ? AND to_seq <= ?", (number, kept)
+    )

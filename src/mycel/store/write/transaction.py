@@ -1,0 +1,670 @@
+"""The single way to write: the primitives of every change.
+
+Each primitive looks at the element as it is, decides what it becomes, and does nothing at all if
+that is the same. Otherwise it asks the guards, writes the live row and hands the rest (journal,
+past versions, what trees and index must learn) to the ledger.
+
+Nothing here commits: that is the writer's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, SelfEdgeError
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name
+from mycel.model.records import (
+    canonical_weight,
+    concept_key,
+    concept_record,
+    edge_record,
+    proposition_key,
+)
+from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
+from mycel.store.log.journal import Kind
+from mycel.store.query.refs import Ref, refuse_self_link, resolve
+from mycel.store.write import bulk, relink, removal
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.creation import (
+    DEFAULT_WEIGHT,
+    Place,
+    create_concept,
+    create_proposition,
+)
+from mycel.store.write.element_content import expect, merged, with_reserved
+from mycel.store.write.ended import ENDED
+from mycel.store.write.guards import Change, Guard, Guards, change_of
+from mycel.store.write.ledger import Ledger, missing
+from mycel.store.write.move import Moves, identity_of, target_of
+from mycel.store.write.whole import spoil, whole
+
+__all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
+
+_FIND_CONCEPT: Final = (
+    "SELECT id, attributes, metadata, version, NULL FROM concept WHERE name = ?1 AND type = ?2"
+    " UNION ALL SELECT id, NULL, NULL, 0, from_seq FROM concept_past"
+    f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
+)
+"""One look for both: the live row, or the tombstone in force (with the entry that set it)."""
+
+
+class Retired(NamedTuple):
+    """How much a removal took with it."""
+
+    concepts: int
+    propositions: int
+
+
+class Transaction:
+    """One atomic change of the graph: all of it, or nothing."""
+
+    def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
+        self.ledger = ledger
+        """The bookkeeping, for the store's own modules."""
+        self.guards: Final = Guards(guards, ledger.memory)
+        """Who is asked, for the store's own modules."""
+        self.spoiled = False
+        """Whether a step failed halfway, so that the whole can only be rolled back."""
+        self.warnings: Final[list[str]] = []
+        """What the writer should know although it is no error; guards add to it."""
+        self.memo: Final[dict[object, Any]] = {}
+        """What guards remember from a change until the commit, each under a key of its own."""
+
+    def end(self) -> bool:
+        """From now on every use is refused. The writer calls this.
+
+        Returns whether it was a load, for which the page cache had to grow.
+        """
+        ledger, self.ledger = self.ledger, ENDED
+        return ledger is not ENDED and ledger.is_load
+
+    @property
+    def actor(self) -> str:
+        """Who writes."""
+        return self.ledger.actor
+
+    @property
+    def time_us(self) -> int:
+        """When: the same for everything in the transaction, and never before the last one."""
+        return self.ledger.time_us
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has changed so far."""
+        return self.ledger.is_empty
+
+    # Reading inside the transaction sees what it has written.
+
+    def get(self, ref: Ref) -> Element:
+        """The live element with this id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        found = self.ledger.reader.element(resolve(ref))
+        if found is None or (isinstance(ref, str) and found.id != ref):
+            raise missing(ref)
+        return found
+
+    def get_concept(self, type_name: str, name: str, *, tombstoned: bool = False) -> Concept | None:
+        """The concept with this type and name, or None; on request also one that was removed."""
+        ledger = self.ledger
+        number = ledger.registry.type_number(ledger.connection, type_name)
+        return ledger.reader.concept_named(number, name, tombstoned=tombstoned)
+
+    def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:
+        """The live edge, or None."""
+        ledger = self.ledger
+        number = ledger.registry.predicate_number(ledger.connection, predicate)
+        reader = ledger.reader
+        return reader.link(reader.number(src), number, reader.number(dst))
+
+    # Definitions.
+
+    def define_type(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
+        """Define a concept type: a concept of type `$ConceptType`."""
+        return self.put_concept(CONCEPT_TYPE, name, attributes)
+
+    def define_predicate(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
+        """Define a predicate: a concept of type `$PropositionType`. It gets a number for good."""
+        return self.put_concept(PROPOSITION_TYPE, name, attributes)
+
+    def define_meta_types(self) -> None:
+        """Write the definitions of the two meta-types, before which nothing is defined."""
+        for name in META_TYPES:
+            create_concept(
+                self, CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, tombstone=None
+            )
+
+    # Concepts.
+
+    def put_concept(
+        self,
+        type_name: str,
+        name: str,
+        attributes: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        expect_version: int | None = None,
+    ) -> str:
+        """Create a concept, or merge keys into the one that has this type and name.
+
+        Keys that are given replace those there; others stay. One that was removed is revived, as
+        new. Returns the id.
+
+        Raises:
+            TypeMismatch: the type is not defined.
+            VersionConflict: the version differs from `expect_version` (0: must not exist).
+        """
+        ledger = self.ledger
+        head = ledger.head
+        before = head.seq
+        try:
+            type_number = ledger.defined_number(ledger.registry.types, "type", type_name)
+            check_name(name)
+            row = ledger.row(_FIND_CONCEPT, (name, type_number))
+            if expect_version is not None:
+                expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
+            if row is None or row[4] is not None:
+                return create_concept(
+                    self, type_number, type_name, name, attributes, metadata, tombstone=row
+                )
+            number, old_attributes, old_metadata, *_ = row
+            self._change_concept(
+                ledger.reader.concept(number),
+                merged(old_attributes, attributes, (), "attributes"),
+                merged(old_metadata, metadata, (), "metadata"),
+            )
+        except BaseException as error:
+            spoil(self, error, has_written=head.seq != before)
+            raise
+        return ids.concept_id(number)
+
+    @whole
+    def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
+        """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
+        return bulk.put_concepts(
+            self.ledger,
+            rows,
+            bulk.Rules(self._put_concept_row, self._goes_alone, self._shaper_of_concepts),
+        )
+
+    def _goes_alone(self, type_name: str) -> bool:
+        """Whether rows of this type have to be put one by one."""
+        return type_name in META_TYPES or self.guards.goes_alone(self, type_name, link=False)
+
+    def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
+        return self._shape_new if self.guards.concerned(self, type_name, link=False) else None
+
+    def _shape_new(
+        self,
+        type_or_predicate: str,
+        name_or_ends: str | tuple[str, str],
+        attributes: JsonObject,
+        metadata: JsonObject,
+    ) -> JsonObject | None:
+        change = Change("create", None, type_or_predicate, name_or_ends, attributes, metadata, None)
+        return self.guards.shape(self, change)
+
+    def _put_concept_row(self, row: ConceptRow) -> str:
+        return self.put_concept(row.type, row.name, row.attributes, row.metadata)
+
+    def _change_concept(
+        self, before: Concept | None, attributes_text: str, metadata_text: str
+    ) -> bool:
+        ledger = self.ledger
+        if before is None:
+            raise NotFound("The concept is gone.")
+        number = before.number
+        if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
+            return False
+        if self.guards.concerned(self, before.type, link=False):
+            texts = attributes_text, metadata_text
+            change = change_of("update", before, before.type, before.name, texts, number)
+            shaped = self.guards.shape(self, change)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+                if (before.attributes_json, before.metadata_json) == (
+                    attributes_text,
+                    metadata_text,
+                ):
+                    return False
+        record = concept_record(
+            before.type,
+            before.name,
+            parse_object(attributes_text),
+            parse_object(metadata_text),
+            created_us=before.created_us,
+            created_by=before.created_by,
+            version=before.version + 1,
+            updated_us=ledger.time_us,
+            number=self.ledger.number_defined_by(before),
+        )
+        key = concept_key(before.type, before.name)
+        old_record = ledger.record_at(before.seq)
+        seq = ledger.append(Kind.PUT_CONCEPT, number, old_record, record, "concepts", key)
+        ledger.supersede("concept", number, seq)
+        ledger.write_over(
+            before,
+            "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
+            " updated_at = ? WHERE id = ? AND seq = ?",
+            (attributes_text, metadata_text, seq, ledger.time_us),
+        )
+        if before.type in META_TYPES:
+            self.definitions_changed()
+            ledger.head.definitions = seq
+        self._attributes_changed(before, attributes_text)
+        return True
+
+    def _attributes_changed(self, before: Element, attributes_text: str) -> None:
+        """Let the indexes learn of it, if they have."""
+        if before.attributes_json != attributes_text:
+            ledger = self.ledger
+            state = ledger.state_of(before)
+            ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
+            ledger.retext.add(before.number)
+
+    # Propositions.
+
+    def put_proposition(
+        self,
+        subject: Ref,
+        predicate: str,
+        object_: Ref,
+        attributes: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        weight: float | None = None,
+        expect_version: int | None = None,
+    ) -> str:
+        """Create a link, or merge keys (and set the weight, if given) into the one there.
+
+        One that was removed is revived, as new. Returns the id.
+
+        Raises:
+            TypeMismatch: the predicate is not defined.
+            SelfEdgeError: both ends are the same element.
+            NotFound: an end does not exist.
+            VersionConflict: the version differs from `expect_version` (0: must not exist).
+        """
+        head = self.ledger.head
+        before = head.seq
+        try:
+            place = self._place(subject, predicate, object_)
+            row = self.ledger.find_link(place[:3])
+            if expect_version is not None:
+                expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
+            if row is None or row[4] is not None:
+                return create_proposition(
+                    self, place, predicate, attributes, metadata, weight, tombstone=row
+                )
+            number, old_attributes, old_metadata, _, _, old_weight = row
+            self._change_proposition(
+                self.ledger.reader.proposition(number),
+                merged(old_attributes, attributes, (), "attributes"),
+                merged(old_metadata, metadata, (), "metadata"),
+                old_weight if weight is None else canonical_weight(weight),
+            )
+        except BaseException as error:
+            spoil(self, error, has_written=head.seq != before)
+            raise
+        return ids.proposition_id(number, predicate)
+
+    @whole
+    def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
+        """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
+        return bulk.put_propositions(
+            self.ledger,
+            rows,
+            bulk.Rules(self._put_proposition_row, self._link_goes_alone, self._shaper_of_links),
+        )
+
+    def _link_goes_alone(self, predicate: str) -> bool:
+        return self.guards.goes_alone(self, predicate, link=True)
+
+    def _shaper_of_links(self, predicate: str) -> bulk.Shaper | None:
+        return self._shape_new if self.guards.concerned(self, predicate, link=True) else None
+
+    def _put_proposition_row(self, row: PropositionRow) -> str:
+        subject, predicate, object_, attributes, metadata, weight = row
+        return self.put_proposition(
+            subject, predicate, object_, attributes, metadata, weight=weight
+        )
+
+    @whole
+    def add_edge(
+        self,
+        src: Ref,
+        predicate: str,
+        dst: Ref,
+        *,
+        weight: float = DEFAULT_WEIGHT,
+        data: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
+        place = self._place(src, predicate, dst)
+        row = self.ledger.find_link(place[:3])
+        if row is not None and row[4] is None:
+            canonical_weight(weight)  # What would be wrong the first time is wrong the second.
+            object_text({} if data is None else data, "data")
+            return ids.proposition_id(row[0], predicate)
+        return create_proposition(self, place, predicate, data, metadata, weight, tombstone=row)
+
+    @whole
+    def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
+        """Remove an edge, and the links that speak about it. False if there was no live one."""
+        found = self.get_edge(src, predicate, dst)
+        if found is None:
+            return False
+        self.retire_found(found, reason=reason)
+        return True
+
+    def _place(self, subject: Ref, predicate: str, object_: Ref) -> Place:
+        """Where a link would be, and the keys of its ends.
+
+        The predicate, that the ends differ, and that they are there: refused in this order.
+        """
+        ledger = self.ledger
+        number = ledger.defined_number(ledger.registry.predicates, "predicate", predicate)
+        try:
+            source, source_key = ledger.end(subject)
+            target, target_key = ledger.end(object_)
+        except MycelError:
+            refuse_self_link(subject, object_)
+            raise
+        if source == target:
+            refuse_self_link(subject, object_)
+            raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
+        return source, number, target, source_key, target_key
+
+    def _change_proposition(
+        self,
+        before: Proposition | None,
+        attributes_text: str,
+        metadata_text: str,
+        weight: float,
+    ) -> bool:
+        ledger = self.ledger
+        if before is None:
+            raise NotFound("The link is gone.")
+        number = before.number
+        same = (before.attributes_json, before.metadata_json, before.weight)
+        if same == (attributes_text, metadata_text, weight):
+            return False
+        if self.guards.concerned(self, before.predicate, link=True):
+            ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
+            change = change_of("update", before, before.predicate, ends, texts, number)
+            shaped = self.guards.shape(self, change)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+                if same == (attributes_text, metadata_text, weight):
+                    return False
+        _, subject_key = ledger.end(before.subject)
+        _, object_key = ledger.end(before.object)
+        record = edge_record(
+            before.type,
+            subject_key,
+            object_key,
+            parse_object(attributes_text),
+            parse_object(metadata_text),
+            created_us=before.created_us,
+            created_by=before.created_by,
+            weight=weight,
+            version=before.version + 1,
+            updated_us=ledger.time_us,
+        )
+        key = proposition_key(subject_key, before.predicate, object_key)
+        old_record = ledger.record_at(before.seq)
+        seq = ledger.append(Kind.UPDATE_EDGE, number, old_record, record, "edges", key)
+        ledger.supersede("proposition", number, seq)
+        ledger.write_over(
+            before,
+            "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
+            " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
+            (weight, attributes_text, metadata_text, seq, ledger.time_us),
+        )
+        self._attributes_changed(before, attributes_text)
+        return True
+
+    @whole
+    def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
+        """Point a live link to other ends. It stays the link it is: its id, and links about it.
+
+        Its version goes up by one, unless it leads there already. Returns the id.
+
+        Raises:
+            NotFound: there is no such link, or no such end.
+            DuplicateExists: there is already a live link in its new place.
+            SelfEdgeError: both ends are the same element.
+            ConstraintViolation: an end is a link about this link.
+        """
+        link = self.get(ref)
+        if not isinstance(link, Proposition):
+            raise InvalidId(f"{link.id} is a concept; only links lead anywhere.")
+        new = (subject or link.subject, object_ or link.object)
+        refuse_self_link(*new)
+        ends = (self.ledger.end(new[0])[0], self.ledger.end(new[1])[0])
+        if ends == (ids.parse_id(link.subject), ids.parse_id(link.object)):
+            return link.id
+        shaped: JsonObject | None = None
+        if self.guards.concerned(self, link.predicate, link=True):
+            outer = (self.ledger.reader.outer_id(ends[0]), self.ledger.reader.outer_id(ends[1]))
+            texts = link.attributes_json, link.metadata_json
+            change = change_of("update", link, link.predicate, outer, texts, link.number)
+            shaped = self.guards.shape(self, change)
+        attributes_text = (
+            link.attributes_json if shaped is None else object_text(shaped, "attributes")
+        )
+        relink.relink(self.ledger, link, relink.Place(ends[0], link.type, ends[1]), attributes_text)
+        return link.id
+
+    # Either kind.
+
+    @whole
+    def move(
+        self,
+        ref: Ref,
+        *,
+        type_name: str | None = None,
+        name: str | None = None,
+        predicate: str | None = None,
+    ) -> str:
+        """Give a live concept another type or name, or a live link another predicate.
+
+        It stays the element it is: its number, its history, the links on it. Its version goes up
+        by one, unless it is that already. Returns the id; that of a link names the new predicate.
+
+        Raises:
+            NotFound: there is no such element.
+            InvalidId: a link has no type or name, a concept no predicate.
+            TypeMismatch: the type or predicate is not defined.
+            ImmutableTarget: it is the definition of a type or predicate.
+            DuplicateExists: there is already a live element that is what it should become.
+        """
+        moves = Moves(self.ledger)
+        moved = self._move(moves, ref, type_name, name, predicate)
+        moves.settle()
+        return moved
+
+    @whole
+    def move_concepts(self, rows: Iterable[tuple[Ref, str | None, str | None]]) -> list[str]:
+        """`move` for many concepts: each with its new type and name, None where it keeps its own.
+
+        They move one after the other; links between them are written once. Returns the ids.
+        """
+        moves = Moves(self.ledger)
+        moved = [self._move(moves, ref, type_name, name, None) for ref, type_name, name in rows]
+        moves.settle()
+        return moved
+
+    def _move(
+        self,
+        moves: Moves,
+        ref: Ref,
+        type_name: str | None,
+        name: str | None,
+        predicate: str | None,
+    ) -> str:
+        element = self.get(ref)
+        target = target_of(self.ledger, element, type_name, name, predicate)
+        if target.is_identity_of(element):
+            return element.id
+        link, attributes_text = isinstance(element, Proposition), element.attributes_json
+        kinds = identity_of(element)[0], target.type_or_predicate
+        if any(self.guards.concerned(self, kind, link=link) for kind in kinds):
+            texts = attributes_text, element.metadata_json
+            kind, to = target.type_or_predicate, target.name_or_ends
+            change = change_of("update", element, kind, to, texts, element.number)
+            shaped = self.guards.shape(self, change)
+            if shaped is not None:
+                attributes_text = object_text(shaped, "attributes")
+        moves.move(element, target, attributes_text)
+        return self.ledger.reader.outer_id(element.number)
+
+    @whole
+    def update(
+        self,
+        ref: Ref,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        weight: float | None = None,
+        drop_attributes: Iterable[str] = (),
+        drop_metadata: Iterable[str] = (),
+        expect_version: int | None = None,
+        reserved: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Change an element that exists: merge keys, drop keys, set a link's weight.
+
+        `reserved` are metadata keys that the engine itself keeps; they begin with an underscore.
+        Returns whether anything changed.
+
+        Raises:
+            NotFound: there is no such element.
+            VersionConflict: the version differs from `expect_version`.
+        """
+        element = self.get(ref)
+        expect(expect_version, element.version, element.id)
+        return self.update_found(
+            element,
+            attributes=attributes,
+            metadata=metadata,
+            weight=weight,
+            drop_attributes=drop_attributes,
+            drop_metadata=drop_metadata,
+            reserved=reserved,
+        )
+
+    @whole
+    def update_found(
+        self,
+        element: Element,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        weight: float | None = None,
+        drop_attributes: Iterable[str] = (),
+        drop_metadata: Iterable[str] = (),
+        reserved: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """`update` for an element that was read just before: it is not read again.
+
+        Raises:
+            VersionConflict: it was to change, and has done so since. The transaction is lost.
+        """
+        drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
+        check_metadata_keys(drop_metadata)
+        attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
+        metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
+        if reserved:
+            metadata_text = with_reserved(metadata_text, reserved)
+        if isinstance(element, Concept):
+            if weight is not None:
+                raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
+            return self._change_concept(element, attributes_text, metadata_text)
+        return self._change_proposition(
+            element,
+            attributes_text,
+            metadata_text,
+            element.weight if weight is None else canonical_weight(weight),
+        )
+
+    @whole
+    def retire(self, ref: Ref, *, reason: str = "") -> Retired:
+        """Remove an element with every link that refers to it, and every link about those links.
+
+        What is removed becomes a tombstone: gone from the live state, kept in history.
+
+        Raises:
+            NotFound: there is no such live element.
+            ConstraintViolation: it defines a type or predicate that is still in use.
+            ImmutableTarget: it defines one of the two meta-types.
+        """
+        return self.retire_found(self.get(ref), reason=reason)
+
+    @whole
+    def retire_found(self, element: Element, *, reason: str = "") -> Retired:
+        """`retire` for an element that was read just before: it is not read again.
+
+        Raises:
+            VersionConflict: it has changed since. The transaction is lost.
+        """
+        about = removal.links_about(self.ledger, element.number)
+        if isinstance(element, Proposition):
+            removal.retire_links(self, [element, *about], reason)
+            return Retired(0, 1 + len(about))
+        removal.check_not_in_use(self.ledger, element)
+        removal.retire_links(self, about, reason)
+        removal.retire_concept(self, element, reason)
+        if element.type in META_TYPES:
+            self.definitions_changed()
+            self.ledger.head.definitions = self.ledger.head.seq
+        return Retired(1, len(about))
+
+    # Guards.
+
+    def definitions_changed(self) -> None:
+        """A definition has changed: whom changes concern has to be asked again."""
+        self.guards.forget()
+
+    def ask_guards(self, element: Element) -> None:
+        """Ask the guards whether an element may be removed."""
+        texts = (element.attributes_json, element.metadata_json)
+        if isinstance(element, Proposition):
+            if self.guards.concerned(self, element.predicate, link=True):
+                ends = (element.subject, element.object)
+                self.guards.shape(
+                    self,
+                    change_of("retire", element, element.predicate, ends, texts, element.number),
+                )
+        elif self.guards.concerned(self, element.type, link=False):
+            self.guards.shape(
+                self,
+                change_of("retire", element, element.type, element.name, texts, element.number),
+            )
+
+    def check(self) -> None:
+        """Ask the guards about the transaction as a whole, as the commit will."""
+        self.guards.check_commit(self)
+
+    def finish(self) -> None:
+        """Ask the guards about the whole, and close the journal's range. The writer calls this.
+
+        Raises:
+            ConstraintViolation: a step failed halfway.
+        """
+        if self.spoiled:
+            raise ConstraintViolation(
+                "A step of this transaction failed halfway, so none of it can be committed.",
+                hint="Let the error leave the `with` block, and write again in a new transaction.",
+            )
+        if self.is_empty:
+            self.ledger.forget_actor()
+            return
+        self.guards.check_commit(self)
+        self.ledger.close()

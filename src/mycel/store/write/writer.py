@@ -1,0 +1,598 @@
+"""One writer at a time: the turn, and group commit.
+
+Inside a process a lock gives each writer its turn; across processes `BEGIN IMMEDIATE` does, with a
+patient busy handler. There are two kinds of turns:
+
+- `run(work)`: a short transaction whose work is a function. When other short ones already wait,
+  the SQLite transaction stays open and the turn passes on; the last of them commits for all. Each
+  has a savepoint of its own, so one that fails takes nothing with it, and none returns before the
+  common commit is durable. That is group commit: many small writes share one fsync.
+- `open()`: a transaction whose work is the caller's own code. Nobody's commit should have to wait
+  for that, so it begins by committing what is pending.
+
+Short transactions of one thread can share a commit as well (`together`): then `run` returns before
+the commit, and whoever asked for it learns at the end how it went.
+
+When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
+the error. When the final COMMIT itself fails, the outcome is uncertain, and said to be so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, suppress
+from time import monotonic
+from typing import Final, NamedTuple, TypeVar
+
+import apsw
+
+from mycel.errors import (
+    CommitUncertain,
+    ConstraintViolation,
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    MycelError,
+)
+from mycel.store.file.checkpoints import Checkpointer
+from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
+from mycel.store.file.cursors import Cursors
+from mycel.store.file.rows import KEPT
+from mycel.store.index.write_cache import Memory
+from mycel.store.log.journal import Head, current_head
+from mycel.store.log.registry import Registry
+from mycel.store.log.trees import StateTrees
+from mycel.store.upgrades import refuse_newer
+from mycel.store.write.ledger import Ledger
+from mycel.store.write.transaction import Guard, Transaction
+from mycel.store.write.transaction_block import Block
+
+GROUP_SIZE_MAX: Final = 64
+GROUP_AGE_MAX_S: Final = 0.5
+"""A group that is older takes no further member: other processes cannot write meanwhile."""
+_RECHECK_S: Final = 0.1
+_WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
+
+Result = TypeVar("Result")
+
+
+class Member:
+    """A transaction that is done but for the common commit."""
+
+    def __init__(self) -> None:
+        self.unsettled = threading.Lock()
+        """Held until the commit has been made, or has failed."""
+        self.unsettled.acquire()
+        self.error: MycelError | None = None
+        """The failure of the common commit, once it is settled."""
+
+
+class _Tools(NamedTuple):
+    """The tools for writing, all of one connection."""
+
+    connection: apsw.Connection
+    cursors: Cursors
+    trees: StateTrees
+
+
+class Writer:
+    """The writing side of one database in one process."""
+
+    def __init__(
+        self,
+        location: Location,
+        registry: Registry,
+        clock_us: Callable[[], int],
+        guards: Sequence[Guard],
+        connection: apsw.Connection | None,
+    ) -> None:
+        self._location = location
+        self._registry = registry
+        self._clock_us = clock_us
+        self._guards = guards
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._short_waiting = 0
+        self._owner: int | None = None
+        self._group: list[Member] = []
+        self._group_since = 0.0
+        self._held: dict[int, list[Member]] = {}
+        """By thread: the transactions whose commit its `together` waits for."""
+        self._is_half_done = False
+        """True if a member of the group has begun, and neither finished nor been undone."""
+        self._closed = False
+        self._forks = 0
+        """The number of forks since the database was opened, on the way to this process."""
+        self._grown = False
+        """True if a load made the page cache grow."""
+        self._identity = location.identity()
+        self._head: Head | None = None
+        """The head as this writer left it; another process may have moved on since."""
+        self._changes_seen = -1
+        """SQLite's count of what was committed, by others too, when this writer last looked."""
+        self._is_alone = False
+        """True if nobody else can have written since: then the head is known for certain."""
+        self._memory: Final = Memory()
+        self._checkpointer = Checkpointer(location)
+        self._tools = None if connection is None else self._tools_on(connection)
+
+    # The two kinds of turns.
+
+    def run(self, work: Callable[[Transaction], Result], *, actor: str, message: str) -> Result:
+        """Run `work` as one short transaction and return what it returns, once it is durable."""
+        self._refuse_nesting()
+        member = Member()
+        waiting = False
+        try:
+            with self._counting:
+                self._short_waiting += 1
+                waiting = True
+            with self._turn:
+                with self._counting:
+                    self._short_waiting -= 1
+                    waiting = False
+                result = self._in_turn(lambda: self._one(member, work, actor, message))
+        finally:
+            if waiting:
+                with self._counting:
+                    self._short_waiting -= 1
+        if self._held and (held := self._held.get(threading.get_ident())) is not None:
+            held.append(member)
+            return result
+        self._await(member)
+        if member.error is not None:
+            raise member.error
+        return result
+
+    def together(self, work: Callable[[Sequence[Member]], Result]) -> Result:
+        """Let the short transactions that `work` runs in this thread share one commit at its end.
+
+        Each is a transaction of its own, and one that fails takes nothing with it. Others may come
+        between them. `work` gets the list of its transactions, which grows as they are done; when
+        this returns, each of them says how the commit went.
+        """
+        self._refuse_nesting()
+        held: list[Member] = []
+        counted = False
+        try:
+            with self._counting:
+                self._short_waiting += 1  # As if one more were always about to come.
+                counted = True
+            self._held[threading.get_ident()] = held
+            result = work(held)
+        finally:
+            self._held.pop(threading.get_ident(), None)
+            if counted:
+                with self._counting:
+                    self._short_waiting -= 1
+            if any(member.unsettled.locked() for member in held):
+                with self._turn:
+                    self._in_turn(lambda: None)  # Its end commits.
+            for member in held:
+                self._await(member)
+        return result
+
+    def open(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:
+        """A transaction for the caller's own code: committed at its end, or rolled back."""
+        raised: list[BaseException] = []
+        return Block(self._open(actor, message, raised), raised)
+
+    def _open(
+        self, actor: str, message: str, raised: list[BaseException]
+    ) -> Generator[Transaction, None, None]:
+        """The same in two steps, up to the block and from its end on. `raised` says how it ended.
+
+        If the second is never taken, because an interrupt came between the two, it is rolled back
+        when the generator goes.
+        """
+        self._refuse_nesting()
+        forks = self._forks
+        with self._turn:
+            try:
+                self._begin_turn()
+                if self._group:
+                    self._commit_group()
+                tools = self._begin()
+                tx = self._transaction(tools, actor, message)
+                try:
+                    yield tx
+                    if raised:
+                        self._undo(tools, forks)
+                    else:
+                        if self._forks != forks:
+                            raise self._forked()
+                        tx.finish()
+                        self._head = tx.ledger.head
+                except BaseException as error:
+                    self._undo(tools, forks)
+                    if isinstance(error, apsw.Error):
+                        raise translate(error) from error
+                    raise
+                finally:
+                    self._grown = tx.end() or self._grown
+                if not raised:
+                    self._commit(tools)
+                elif isinstance(raised[0], apsw.Error):
+                    raise translate(raised[0]) from raised[0]
+            finally:  # As in `_in_turn`, which cannot be left in between.
+                try:
+                    self._end_turn()
+                except BaseException:
+                    self._end_turn()
+                    raise
+                finally:
+                    self._owner = None
+
+    def _undo(self, tools: _Tools, forks: int) -> None:
+        """Roll back, unless this is a child of the process that began."""
+        if self._forks == forks:
+            self._roll_back(tools.connection)
+
+    def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
+        """Run work that changes no knowledge, such as folding. False if it was not its turn.
+
+        Without `wait` it gives up at once if anybody is writing, here or in another process.
+        """
+        self._refuse_nesting()
+        try:
+            return self._when_free(
+                lambda: self._in_turn(lambda: self._maintain(work, patient=wait)), wait=wait
+            )
+        except DatabaseBusy:
+            if wait:
+                raise
+            return False
+
+    def _maintain(
+        self, work: Callable[[apsw.Connection, StateTrees], None], *, patient: bool
+    ) -> None:
+        self._commit_group()
+        tools = self._begin(patient=patient)
+        try:
+            self._head = None
+            with translated():
+                work(tools.connection, tools.trees)
+        except BaseException:
+            self._roll_back(tools.connection)
+            raise
+        self._commit(tools)
+
+    def close(self) -> None:
+        """Wait for the turn, commit what is pending, then close for good.
+
+        Raises:
+            ConstraintViolation: this thread is in the middle of a transaction.
+        """
+        self._refuse_nesting("Leave the `with` block before you close the database.")
+        with self._turn:
+            self._commit_group()
+            self._closed = True
+            self._checkpointer.stop()
+            if self._tools is not None:
+                connection, self._tools = self._tools.connection, None
+                with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                connection.close()
+
+    def after_fork(self) -> None:
+        """In a forked child: leave the parent's connection alone and start afresh."""
+        self._forks += 1
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._short_waiting, self._owner, self._group, self._held = 0, None, [], {}
+        self._is_half_done = False
+        self._checkpointer = Checkpointer(self._location)
+        if self._tools is not None:
+            abandon(self._tools.connection)
+        self._tools = self._head = None
+        self._changes_seen = -1
+
+    def is_mine(self) -> bool:
+        """True if this thread is in the middle of a transaction."""
+        return self._owner == threading.get_ident()
+
+    # Taking turns.
+
+    def _refuse_nesting(self, hint: str = _WRITE_WITH_TX) -> None:
+        if self.is_mine():
+            raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
+
+    def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
+        """Work that needs the turn; False if somebody else has it, unless that is waited for."""
+        turn, taken = self._turn, list[bool]()
+        try:
+            # One step of the interpreter: no interrupt comes between taking it and noting that.
+            taken += map(turn.acquire, (wait,))
+            if taken[0]:
+                work()
+        finally:
+            if True in taken:
+                turn.release()
+        return taken[0]
+
+    # Functions with their own `try`, here and in `_open`. A generator, interrupted where its caller
+    # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
+
+    def _in_turn(self, work: Callable[[], Result]) -> Result:
+        """Run the work of whoever has the turn, between the steps that begin and end every turn."""
+        try:
+            self._begin_turn()
+            return work()
+        finally:
+            try:
+                self._end_turn()
+            except BaseException:
+                self._end_turn()  # It was interrupted, and nobody else ends it.
+                raise
+            finally:
+                self._owner = None
+
+    def _begin_turn(self) -> None:
+        if self._closed:
+            raise DatabaseClosed("This database has been closed.")
+        self._owner = threading.get_ident()
+        if self._is_half_done:
+            self._undo_half_done()
+        if self._group:
+            self._settle_the_forgotten()
+
+    def _forked(self) -> ConstraintViolation:
+        return ConstraintViolation(
+            "This transaction was begun by the parent process.",
+            hint="Leave the `with` block before you fork. This process cannot write to the file.",
+        )
+
+    # One member of a group.
+
+    def _one(
+        self, member: Member, work: Callable[[Transaction], Result], actor: str, message: str
+    ) -> Result:
+        """Do the work of one more member, who then belongs to the group."""
+        if self._group:
+            result = self._one_more(work, actor, message)
+        else:
+            tools = self._begin()
+            self._group_since = monotonic()
+            try:
+                result = self._work(tools, work, actor, message)
+            except BaseException:
+                self._roll_back(tools.connection)
+                raise
+        self._group.append(member)
+        return result
+
+    def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
+        tools = self._at_hand()
+        connection, cursors, _ = tools
+        self._is_half_done = True
+        with translated():
+            cursors.write("SAVEPOINT member", prepare_flags=KEPT)
+        try:
+            result = self._work(tools, work, actor, message)
+        except BaseException:
+            self._undo_member(connection)
+            raise
+        try:
+            cursors.write("RELEASE member", prepare_flags=KEPT)
+        except apsw.Error as error:
+            self._give_up_group(connection, translate(error))
+            raise translate(error) from error
+        self._is_half_done = False
+        return result
+
+    def _undo_member(self, connection: apsw.Connection) -> None:
+        """Undo what one member did. If that fails, or SQLite has given up all, all have failed."""
+        self._forget()
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO member; RELEASE member")
+                self._is_half_done = False
+                return
+        except apsw.Error:
+            pass
+        failed = DatabaseError("The storage failed while transactions were waiting to commit.")
+        self._give_up_group(connection, failed)
+
+    def _undo_half_done(self) -> None:
+        """Undo what a member has begun, if whoever was to do so was interrupted."""
+        if self._is_half_done and self._tools is not None:
+            self._undo_member(self._tools.connection)
+        self._is_half_done = False  # Without a connection nothing of it is left.
+
+    def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
+        self._roll_back(connection)
+        self._settle(error)
+
+    def _work(
+        self, tools: _Tools, work: Callable[[Transaction], Result], actor: str, message: str
+    ) -> Result:
+        tx = self._transaction(tools, actor, message)
+        try:
+            result = work(tx)
+            tx.finish()
+            self._head = tx.ledger.head
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            self._grown = tx.end() or self._grown
+        return result
+
+    def _settle_the_forgotten(self) -> None:
+        """A group whose transaction is gone: whoever ended it was interrupted before saying so."""
+        tools = self._tools
+        if self._group and (tools is None or not tools.connection.in_transaction):
+            self._settle(CommitUncertain("The commit was interrupted."))
+
+    def _end_turn(self) -> None:
+        """Commit for all who wait, unless another short transaction is about to come."""
+        if self._is_half_done:
+            self._undo_half_done()
+        self._memory.shrink()
+        if self._group and (not self._short_waiting or self._is_full()):
+            self._commit_group()
+        if self._tools is None or self._group:
+            return
+        connection = self._tools.connection
+        if connection.in_transaction:  # Interrupted where nobody could see to it.
+            self._roll_back(connection)
+        if self._grown:
+            self._grown = False
+            with suppress(apsw.Error):  # It is only about memory, and the commit is made.
+                kept = self._location.cache_kib
+                connection.execute(f"PRAGMA cache_size = -{kept}").fetchall()
+                connection.execute("PRAGMA shrink_memory").fetchall()
+
+    def _is_full(self) -> bool:
+        """True if the group of those that wait for a commit takes no further member."""
+        is_old = monotonic() - self._group_since >= GROUP_AGE_MAX_S
+        return is_old or len(self._group) >= GROUP_SIZE_MAX
+
+    def _commit_group(self) -> None:
+        self._undo_half_done()
+        self._settle_the_forgotten()
+        if not self._group:
+            return
+        try:
+            self._commit(self._at_hand())
+        except MycelError as error:
+            self._settle(error)
+        else:
+            self._settle(None)
+
+    def _settle(self, error: MycelError | None) -> None:
+        group = self._group
+        while group:  # Each leaves when it is told, so that an interrupt keeps nobody waiting.
+            member = group[0]
+            member.error = error
+            if member.unsettled.locked():
+                member.unsettled.release()
+            del group[0]
+
+    def _await(self, member: Member) -> None:
+        """Wait for the common commit. Should the one who was to make it vanish, make it here."""
+        while not member.unsettled.acquire(timeout=_RECHECK_S):
+            self._when_free(self._commit_group, wait=False)
+
+    # SQLite's part.
+
+    def _at_hand(self) -> _Tools:
+        """The tools for writing; on a new connection, if there is none or it was lost."""
+        tools = self._tools
+        if tools is None:
+            with translated():
+                connection = self._location.connect(writable=True)
+            if self._location.identity() != self._identity:
+                connection.close()
+                raise self._gone()
+            tools = self._tools = self._tools_on(connection)
+        return tools
+
+    def _tools_on(self, connection: apsw.Connection) -> _Tools:
+        self._checkpointer.watch(connection)
+        return _Tools(connection, Cursors(connection), StateTrees(connection))
+
+    def _transaction(self, tools: _Tools, actor: str, message: str) -> Transaction:
+        connection, cursors, trees = tools
+        try:
+            head = self._head
+            if head is None or not self._is_alone:
+                head = current_head(connection, head)
+            if head is not self._head:
+                self._memory.forget()  # Somebody else has written.
+            self._head = None  # The transaction changes it; at its end it is worth something again.
+            ledger = Ledger(
+                cursors,
+                self._registry,
+                trees,
+                head,
+                actor=actor,
+                message=message,
+                now_us=self._clock_us(),
+                memory=self._memory,
+            )
+        except FAILURES as error:
+            raise translate(error) from error
+        return Transaction(ledger, self._guards)
+
+    def _begin(self, *, patient: bool = True) -> _Tools:
+        tools = self._at_hand()
+        if tools.connection.txn_state() != apsw.SQLITE_TXN_NONE:
+            # Whoever was reading on it was interrupted and left a statement open. SQLite does not
+            # wait for others then, and the log could not start over.
+            self._drop(tools.connection)
+            tools = self._at_hand()
+        connection, cursors, _ = tools
+        try:
+            if not patient:
+                connection.set_busy_handler(None)
+            cursors.write("BEGIN IMMEDIATE", prepare_flags=KEPT)
+        except apsw.Error as error:
+            raise translate(error) from error
+        finally:
+            if not patient:
+                self._location.be_patient(connection)
+        self._refuse_newer(connection)
+        if cursors.has_moved():
+            self._roll_back(connection)
+            raise self._gone()
+        return tools
+
+    def _gone(self) -> DatabaseError:
+        return DatabaseError(
+            f"The file {self._location.path!r} was moved, deleted or replaced.",
+            hint="Nothing was written. Close this database and open the file again.",
+        )
+
+    def _refuse_newer(self, connection: apsw.Connection) -> None:
+        """A later version may have taken the file to its own format since it was opened here.
+
+        What this version writes would lack what that format has. Only if somebody else has written
+        is there anything to look at.
+        """
+        changes = connection.data_version()
+        self._is_alone = changes == self._changes_seen
+        if self._is_alone:
+            return
+        try:
+            refuse_newer(self._location.path, connection)
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        self._changes_seen = changes
+
+    def _commit(self, tools: _Tools) -> None:
+        connection = tools.connection
+        try:
+            tools.cursors.write("COMMIT", prepare_flags=KEPT)
+        except (apsw.BusyError, apsw.FullError) as error:
+            self._roll_back(connection)
+            raise translate(error) from error
+        except apsw.Error as error:
+            self._roll_back(connection)
+            raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
+        self._changes_seen = connection.data_version()
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        self._forget()
+        if connection.in_transaction:
+            try:
+                connection.execute("ROLLBACK")
+            except apsw.Error:
+                # It cannot be left half open: a closed connection is rolled back for certain.
+                self._drop(connection)
+        self._is_half_done = False
+
+    def _drop(self, connection: apsw.Connection) -> None:
+        """Close a connection with all that is open on it; the next to write gets a new one."""
+        self._forget()
+        self._tools, self._changes_seen = None, -1
+        connection.close(True)
+
+    def _forget(self) -> None:
+        """Drop what is remembered in memory of a transaction that is rolled back."""
+        self._registry.reset()
+        self._memory.forget()
+        self._head = None
+        if self._tools is not None:
+            self._tools.trees.forget()

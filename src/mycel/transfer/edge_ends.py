@@ -1,0 +1,58 @@
+"""From keys to the elements that edges join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from mycel.engine.batch import concepts_there
+from mycel.model import ids
+from mycel.model.records import concept_key
+from mycel.store.write.transaction import Transaction
+from mycel.transfer.source_rows import End
+
+KNOWN_MAX: Final = 1 << 17
+"""How many ends are remembered; most edges of a file join what others before them joined."""
+
+
+class Ends:
+    """The ids of ends that exist. Nothing that it knows may be removed while it is in use."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx: Final = tx
+        self._known: dict[End, str] = {}
+
+    def ids(self, ends: Iterable[End]) -> dict[End, str]:
+        """The ids of those ends that exist."""
+        memory = self._tx.ledger.memory
+        wanted = set(ends)
+        found = {end: self._known[end] for end in wanted if end in self._known}
+        names: dict[str, list[str]] = {}
+        links = []
+        for end in wanted.difference(found):
+            if len(end) == 2:
+                names.setdefault(end[0], []).append(end[1])
+            else:
+                links.append(end)
+        for (type_name, name), id_ in concepts_there(self._tx, names).items():
+            found[type_name, name] = id_
+            # Its natural key follows from what is known of it here; the store would read it again.
+            memory.remember_end(id_, ids.parse_id(id_), concept_key(type_name, name))
+        for link in links:
+            number = self._link(link)
+            if number is not None:
+                found[link] = number
+        if len(self._known) + len(found) > KNOWN_MAX:
+            self._known.clear()
+        self._known.update(found)
+        return found
+
+    def _link(self, end: End) -> str | None:
+        if len(end) == 2:
+            return None
+        predicate, subject, object_ = end
+        inner = self.ids((subject, object_))
+        if len(inner) < 2:
+            return None
+        found = self._tx.get_edge(inner[subject], predicate, inner[object_])
+        return None if found is None else found.id

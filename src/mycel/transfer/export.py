@@ -1,0 +1,316 @@
+"""Rows to files: all of them as JSON Lines, or each type as a table in a file of its own.
+
+What is exported can be loaded again: JSON Lines give back the same graph, and so do tables, except
+for attributes beyond the schema. Types and predicates themselves are not rows; a schema carries
+those, or a capsule. A file takes its place when it is written in full, and not before.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any, Final
+
+import orjson
+
+from mycel.errors import DatabaseError, InvalidValueType
+from mycel.schema.arrow import pyarrow
+from mycel.schema.catalog import Catalog
+from mycel.store.database import Store
+from mycel.store.query.history import check_kept
+from mycel.store.query.reader import PastReader
+from mycel.store.write.transaction import DEFAULT_WEIGHT
+from mycel.transfer import tables
+from mycel.transfer.formats import DELIMITERS, Format, checked_format, format_of, is_gzip
+from mycel.transfer.graph_rows import Edge, Node, Unloading
+from mycel.transfer.load import ReadCatalog
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
+from mycel.transfer.tables import Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote."""
+
+    concepts: int
+    links: int
+    files: tuple[str, ...] = ()
+    """Their paths, if it was to paths that it wrote."""
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form."""
+        return {
+            "concepts": self.concepts,
+            "links": self.links,
+            "files": list(self.files),
+            "warnings": list(self.warnings),
+        }
+
+
+def to_arrow(
+    store: Store, type_name: str, *, read_catalog: ReadCatalog, moment: int | None = None
+) -> Any:
+    """All rows of a node or an edge, as a `pyarrow.Table`; at a position of the journal, or now.
+
+    Raises:
+        TypeMismatch: there is no such type.
+        NotFound: pyarrow is not installed.
+    """
+    pyarrow()
+    with _unloading(store, read_catalog, moment, from_the_start=True) as (catalog, targets, rows):
+        return tables.table(rows, catalog, targets.named(type_name, ()))
+
+
+@contextmanager
+def _unloading(
+    store: Store, read_catalog: ReadCatalog, moment: int | None, *, from_the_start: bool
+) -> Iterator[tuple[Catalog, Targets, Unloading]]:
+    """The rows of one state, and what they are rows of."""
+    with store.reading() as live:
+        connection = live.connection
+        if moment is not None:
+            check_kept(connection, moment)
+        reader = live if moment is None else PastReader(connection, live.registry, moment)
+        catalog = read_catalog(connection)
+        targets = Targets(connection, catalog, iter(()), moment=moment)
+        yield catalog, targets, Unloading(reader, targets, from_the_start=from_the_start)
+
+
+def export(
+    store: Store,
+    target: str | os.PathLike[str] | IO[Any],
+    *,
+    read_catalog: ReadCatalog,
+    types: Sequence[str] | None = None,
+    format: Format | None = None,  # noqa: A002 - the word that callers use
+    moment: int | None = None,
+) -> Exported:
+    """Write the rows of all types, or of some, to a file, a directory or an open file.
+
+    They are those of now, or of a position of the journal; `read_catalog` reads the schema of then.
+
+    Raises:
+        TypeMismatch: there is no such type.
+        InvalidValueType: several tables cannot go where they should.
+        DatabaseError: it cannot be written.
+        NotFound: pyarrow is not installed, and the format needs it.
+    """
+    place = target if hasattr(target, "write") else Path(os.fsdecode(target))
+    name = str(place) if isinstance(place, Path) else ""
+    chosen = checked_format(format) if format is not None else format_of(name) or "jsonl"
+    if chosen in ("parquet", "arrow"):
+        pyarrow()  # Before a directory is made.
+    is_chosen = types is not None
+    with _unloading(store, read_catalog, moment, from_the_start=is_chosen) as (
+        catalog,
+        targets,
+        unloading,
+    ):
+        wanted = _wanted(targets, unloading, types, is_table=chosen != "jsonl")
+        exporter = _Exporter(unloading, chosen, catalog)
+        if chosen == "jsonl" or (len(wanted) == 1 and not _is_directory(place)):
+            exporter.write(place, wanted)
+        elif isinstance(place, Path):
+            exporter.write_each(place, wanted)
+        else:
+            raise InvalidValueType(
+                f"{len(wanted)} tables do not go into one file.",
+                hint="Name one type, or a directory; JSON Lines hold all types.",
+            )
+    return exporter.done()
+
+
+def _is_directory(place: object) -> bool:
+    return isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
+
+
+def _wanted(
+    targets: Targets, unloading: Unloading, types: Sequence[str] | None, *, is_table: bool
+) -> list[Target]:
+    """What is exported: nodes first. Of what was not named, only what has rows."""
+    if isinstance(types, str):
+        types = [types]
+    if types is None:
+        nodes, edges = targets.all()
+        every: list[Target] = [*nodes, *edges]
+        return [
+            each for each in every if (is_table and each.is_typed) or not unloading.is_empty(each)
+        ]
+    named = dict.fromkeys(targets.named(name, ()) for name in types)
+    return sorted(named, key=lambda each: isinstance(each, EdgeTarget))
+
+
+class _Exporter:
+    """Writes targets, and counts what it writes."""
+
+    def __init__(self, unloading: Unloading, format_: Format, catalog: Catalog) -> None:
+        self._unloading: Final = unloading
+        self._format: Final[Format] = format_
+        self._catalog: Final = catalog
+        self._lost: Final = Lost()
+        self._counts: Final = {"concepts": 0, "links": 0}
+        self._files: Final[list[str]] = []
+
+    def done(self) -> Exported:
+        return Exported(**self._counts, files=tuple(self._files), warnings=tuple(self._warnings()))
+
+    def _warnings(self) -> Iterator[str]:
+        if self._format != "jsonl":
+            yield from self._lost.warnings()
+
+    def write_each(self, directory: Path, targets: Sequence[Target]) -> None:
+        """A file for each, called after it."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot(directory, error) from None
+        for target in targets:
+            self.write(directory / f"{target.label}.{self._format}", [target])
+
+    def write(self, place: Path | Any, targets: Sequence[Target]) -> None:
+        """One file with all of them; of tables there is only one."""
+        if not isinstance(place, Path):
+            self._write(place, targets)
+            return
+        with _replacing(place) as file:
+            self._write(file, targets)
+        self._files.append(str(place))
+
+    def _write(self, file: Any, targets: Sequence[Target]) -> None:
+        if self._format == "jsonl":
+            for target in targets:
+                for chunk in self._chunks(target):
+                    _say(file, b"".join(self._line(target, row) for row in chunk))
+        elif self._format in DELIMITERS:
+            self._write_csv(file, targets[0])
+        else:
+            self._write_arrow(file, targets[0])
+
+    def _chunks(self, target: Target) -> Iterator[list[Any]]:
+        for chunk in self._unloading.rows(target):
+            self._counts[_what(target)] += len(chunk)
+            yield chunk
+
+    # JSON Lines.
+
+    def _line(self, target: Target, row: Node | Edge) -> bytes:
+        said: dict[str, Any]
+        if isinstance(row, Node):
+            said = {"type": target.label}
+            if not isinstance(target, NodeTarget) or not target.key:
+                said["id" if target.is_typed else "name"] = row.name
+        else:
+            subject, object_ = getattr(target, "subject", None), getattr(target, "object", None)
+            said = {
+                "edge": target.label,
+                "from": self._unloading.end(subject, row.subject),
+                "to": self._unloading.end(object_, row.object),
+            }
+        said["data"] = row.attributes
+        if row.metadata:
+            said["metadata"] = row.metadata
+        if isinstance(row, Edge) and row.weight != DEFAULT_WEIGHT:
+            said["weight"] = row.weight
+        return orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE)
+
+    # Tables.
+
+    def _write_csv(self, file: Any, target: Target) -> None:
+        columns = _columns(self._unloading, target)
+        getters = [tables.getter(target, name) for name in columns]
+        page = io.StringIO()
+        delimiter = DELIMITERS[self._format]
+        writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
+        # It quotes line feeds by itself; a carriage return would end a row for whoever reads it.
+        quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
+        writer.writerow(columns)
+        for chunk in self._chunks(target):
+            for row in chunk:
+                self._lost.note(target, row)
+                self._lost.empty += target.is_typed and "" in row.attributes.values()
+                cells = [_text(get(row)) for get in getters]
+                has_return = any("\r" in cell for cell in cells)
+                (quoting if has_return else writer).writerow(cells)
+            _say(file, page.getvalue().encode())
+            page.seek(0)
+            page.truncate()
+        _say(file, page.getvalue().encode())
+
+    def _write_arrow(self, file: Any, target: Target) -> None:
+        pa = pyarrow()
+        schema = tables.table_schema(self._unloading, self._catalog, target)
+        if self._format == "parquet":
+            from pyarrow import parquet  # noqa: PLC0415 - part of an extra
+
+            opened = parquet.ParquetWriter(file, schema)
+        else:
+            opened = pa.ipc.new_file(file, schema)
+        with opened:
+            for batch in tables.batches(self._unloading, schema, target, self._lost):
+                self._counts[_what(target)] += batch.num_rows
+                opened.write_batch(batch)
+
+
+def _what(target: Target) -> str:
+    return "concepts" if isinstance(target, NodeTarget) else "links"
+
+
+def _columns(unloading: Unloading, target: Target) -> list[str]:
+    """The columns of a CSV file: what has a key is named by it, and an edge by its ends."""
+    is_named = isinstance(target, EdgeTarget) or bool(target.key)
+    return tables.columns(unloading, target)[is_named:]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _say(file: Any, text: bytes) -> None:
+    """Write to a file that takes bytes, or to one that takes text."""
+    if not text:
+        return
+    if isinstance(file, io.TextIOBase):
+        file.write(text.decode())
+    else:
+        file.write(text)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Any]:
+    """A file that takes its place when it is written in full, and not before."""
+    # A name that nobody else has: the same file may be written twice at the same time.
+    made = path.with_name(f".{path.name}.{token_hex(8)}")
+    try:
+        with made.open("xb") as file:
+            try:
+                if is_gzip(path.name):
+                    with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
+                        yield packed
+                else:
+                    yield file
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:
+                made.unlink(missing_ok=True)
+                raise
+        made.replace(path)
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise _cannot(path, error) from None
+
+
+def _cannot(path: Path, error: OSError) -> DatabaseError:
+    return DatabaseError(
+        f"{str(path)!r} cannot be written: {error.strerror or error}.",
+        hint="Check the path, the disk and the permissions.",
+    )

@@ -1,0 +1,173 @@
+"""From the graph to rows again, in the order of their making, a chunk at a time.
+
+Everything is read from one snapshot, of the present or of the past. What only this graph can know
+stays behind: ids, versions, times, and metadata keys that start with an underscore. So do the two
+actors, who are in every graph, and when everything is asked for, whatever a new graph begins with,
+unless it was changed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mycel.engine.protection_guard import ACTORS
+from mycel.errors import InternalError, ResourceExhausted
+from mycel.model import ids
+from mycel.model.elements import Proposition
+from mycel.model.limits import JSON_DEPTH_MAX
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.values import JsonObject, parse_object
+from mycel.store.query import instances
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import DEFAULT_WEIGHT
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
+
+Name: TypeAlias = tuple[str, str]
+"""Type and name of a concept."""
+
+_BOOTSTRAP: Final = "bootstrap"
+
+
+class Node(NamedTuple):
+    """A concept that leaves."""
+
+    name: str
+    attributes: JsonObject
+    metadata: JsonObject
+
+
+class Edge(NamedTuple):
+    """A link that leaves; ends that are links have an object that says which."""
+
+    id: str
+    subject: Name | JsonObject
+    object: Name | JsonObject
+    attributes: JsonObject
+    metadata: JsonObject
+    weight: float
+
+
+class Unloading:
+    """The rows of one snapshot."""
+
+    def __init__(self, reader: Reader, targets: Targets, *, from_the_start: bool) -> None:
+        self._reader: Final = reader
+        self._targets: Final = targets
+        self._left_out: Final = frozenset() if from_the_start else self._beginning()
+
+    def nodes(self, target: NodeTarget) -> Iterator[list[Node]]:
+        """The concepts of a type."""
+        for chunk in self._chunks(target):
+            yield [
+                Node(each.name, each.attributes, _own(each.metadata_json))
+                for each in chunk
+                if (target.type, each.name) not in ACTORS
+            ]
+
+    def edges(self, target: EdgeTarget) -> Iterator[list[Edge]]:
+        """The links of a predicate."""
+        for chunk in self._chunks(target):
+            names = self._names(end for each in chunk for end in (each.subject, each.object))
+            yield [
+                Edge(
+                    ids.proposition_id(each.number, target.predicate),
+                    names.get(each.subject) or self._link(each.subject),
+                    names.get(each.object) or self._link(each.object),
+                    each.attributes,
+                    _own(each.metadata_json),
+                    each.weight,
+                )
+                for each in chunk
+            ]
+
+    def rows(self, target: Target) -> Iterator[list[Any]]:
+        """The rows of a type or of a predicate."""
+        yield from self.nodes(target) if isinstance(target, NodeTarget) else self.edges(target)
+
+    def is_empty(self, target: Target) -> bool:
+        """Whether nothing of it leaves."""
+        return not any(self.rows(target))
+
+    def columns_beside(self, target: Target) -> dict[str, str]:
+        """The columns of a table of these rows that are no properties, and what they hold."""
+        return {column: what for column, what in target.beside.items() if self._has(target, what)}
+
+    def _has(self, target: Target, what: str) -> bool:
+        """Whether any row has such metadata, or such a weight."""
+        connection, moment = self._reader.connection, self._reader.seq
+        table, kind = self._place(target)
+        if what == "weight":
+            may_be = instances.has_weights(connection, kind, DEFAULT_WEIGHT, moment=moment)
+            return may_be and any(
+                row.weight != DEFAULT_WEIGHT for rows in self.rows(target) for row in rows
+            )
+        may_be = instances.has_metadata(connection, table, kind, moment=moment)
+        return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
+
+    def _place(self, target: Target) -> tuple[instances.Table, int]:
+        """The table that holds the rows, and the number of their type or predicate."""
+        registry, connection = self._reader.registry, self._reader.connection
+        if isinstance(target, NodeTarget):
+            return "concept", registry.type_number(connection, target.type)
+        return "proposition", registry.predicate_number(connection, target.predicate)
+
+    def _chunks(self, target: Target) -> Iterator[list[instances.Instance]]:
+        table, kind = self._place(target)
+        connection, moment, left_out = self._reader.connection, self._reader.seq, self._left_out
+        chosen = instances.numbers(connection, table, kind, moment=moment)
+        if left_out:
+            chosen = array("q", (number for number in chosen if number not in left_out))
+        return instances.chunks(connection, table, chosen, moment=moment)
+
+    def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
+        return instances.names(self._reader.connection, numbers, moment=self._reader.seq)
+
+    def _link(self, number: int, depth: int = 0) -> JsonObject:
+        """A link that another one is about, by its own ends."""
+        if depth == JSON_DEPTH_MAX:
+            raise ResourceExhausted(
+                f"Links about links nest deeper than {JSON_DEPTH_MAX} levels, and a row cannot.",
+                hint="Export other types alone with `types`, or copy the file of the graph.",
+            )
+        link = self._reader.proposition(number)
+        if not isinstance(link, Proposition):
+            raise InternalError(f"The element {number} is gone from its own snapshot.")
+        ends = ids.parse_id(link.subject), ids.parse_id(link.object)
+        names = self._names(ends)
+        edge = self._targets.edge(link.predicate)
+        return {
+            "edge": edge.label,
+            "from": self.end(edge.subject, names.get(ends[0]) or self._link(ends[0], depth + 1)),
+            "to": self.end(edge.object, names.get(ends[1]) or self._link(ends[1], depth + 1)),
+        }
+
+    def end(self, target: NodeTarget | None, end: Name | JsonObject) -> object:
+        """What an edge joins, as JSON Lines say it: a key, or an object if that is not enough."""
+        if isinstance(end, dict):
+            return end
+        type_name, name = end
+        if target is not None and target.type == type_name:
+            return target.key_from_name(name)
+        return {"type": self._targets.node(type_name).label, "name": name}
+
+    def _beginning(self) -> frozenset[int]:
+        """What a new graph begins with, as far as nobody has changed it."""
+        reader = self._reader
+        tables: tuple[instances.Table, ...] = ("concept", "proposition")
+        return frozenset(
+            number
+            for table in tables
+            for number in instances.first_versions(
+                reader.connection, table, SYSTEM_ACTOR, _BOOTSTRAP, moment=reader.seq
+            )
+        )
+
+
+def _own(metadata_json: str) -> JsonObject:
+    """The metadata that was written by somebody, not by the engine."""
+    metadata = parse_object(metadata_json)
+    if not metadata:
+        return metadata
+    return {key: value for key, value in metadata.items() if not key.startswith("_")}

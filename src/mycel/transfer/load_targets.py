@@ -1,0 +1,509 @@
+"""What rows are loaded into: types of the schema, or types that KIP alone knows.
+
+A *typed* target has a declaration, which says what names a row, what it must have, and what its
+cells mean. A *flexible* one has none: its rows bring a name, and values are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import apsw
+import orjson
+
+from mycel.engine.protection_guard import ACTORS
+from mycel.errors import (
+    ConstraintViolation,
+    InvalidValueType,
+    MycelError,
+    TypeMismatch,
+    did_you_mean,
+)
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, kind_of
+from mycel.model.values import JsonObject
+from mycel.schema.catalog import Catalog
+from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, PropertyType
+from mycel.schema.property_values import (
+    WHOLE_SECOND_LENGTH,
+    BadValue,
+    UnknownEnumValue,
+    from_python,
+    from_text,
+    is_moment,
+    key_text,
+    parse_default,
+    shown,
+)
+from mycel.schema.row_rules import row_rules
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
+from mycel.store.query import summary
+
+_META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
+_STRING: Final = PropertyType("String")
+_LISTS: Final = {"type": "DESCRIBE CONCEPT TYPES", "edge": "DESCRIBE PROPOSITION TYPES"}
+
+
+class Embedding(NamedTuple):
+    """A vector that is made from the text of another property."""
+
+    property: str
+    source: str
+    dimension: int
+    is_required: bool
+    model: str | None = None
+    """The only model whose vectors belong here."""
+
+
+class _Target:
+    """What nodes and edges have in common."""
+
+    columns_beside: tuple[str, ...] = ("metadata",)
+
+    def __init__(self, label: str, declared: InstanceType | None) -> None:
+        self.label: Final = label
+        """What messages call it: its name in the schema, or else in KIP."""
+        properties: tuple[Property, ...] = () if declared is None else declared.properties
+        self.properties: Final = {each.name: each.type for each in properties}
+        self.is_closed: Final = declared is not None and not declared.is_open
+        self.is_typed: Final = declared is not None
+        self._rules: Final = None if declared is None else row_rules(declared)
+        self.defaults: Final = {
+            each.name: parse_default(each) for each in properties if each.default is not None
+        }
+        self._required: Final = [
+            each.name for each in properties if each.is_required and each.default is None
+        ]
+        self._needed: Final = frozenset(self._required)
+        self.beside: Final = {
+            name if name not in self.properties else f"@{name}": name
+            for name in self.columns_beside
+        }
+        """Columns of a table that are no properties, and what they hold. No property has an `@`."""
+        moment = PropertyType("DateTime")
+        self._moments: Final = [
+            each.name for each in properties if replace(each.type, is_nullable=False) == moment
+        ]
+
+    def whole(self, attributes: JsonObject) -> JsonObject:
+        """What a new row says: in a typed row null says nothing, and nothing may be missing.
+
+        Raises:
+            ConstraintViolation: something is that is required.
+        """
+        # In a load nearly all rows pass here, millions of them.
+        if self._moments:
+            attributes = self._with_milliseconds(attributes)
+        if not self.is_typed or (
+            self._needed <= attributes.keys() and None not in attributes.values()
+        ):
+            return attributes
+        self.check_required(attributes)
+        return without_nulls(attributes)
+
+    def _with_milliseconds(self, attributes: JsonObject) -> JsonObject:
+        """The attributes with times as they are stored, if they lack nothing but milliseconds.
+
+        The rules of the type would do the same, but most files spell all times like this, and a
+        row that is right as it is passes them much faster.
+        """
+        is_callers = True
+        for name in self._moments:
+            said = attributes.get(name)
+            if said.__class__ is str and len(said) == WHOLE_SECOND_LENGTH and is_moment(said):
+                if is_callers:
+                    attributes, is_callers = dict(attributes), False
+                attributes[name] = f"{said[:19]}.000Z"
+        return attributes
+
+    def check(self, attributes: JsonObject, name: str | None, *, whole: bool) -> None:
+        """Hold a row against its type; with `whole`, it has to have all that is required.
+
+        Raises:
+            MycelError: it does not fit.
+        """
+        if self._rules is None:
+            return
+        attributes = without_nulls(attributes)
+        if whole:
+            self.check_required(attributes)
+        if not self._rules.accepts(attributes, name):
+            self._rules.shape(attributes, name=name, creating=True)
+
+    def check_required(self, attributes: Mapping[str, Any]) -> None:
+        """Refuse a new row that lacks what it must have.
+
+        The commit would find that too, but no longer know the line.
+        """
+        for name in self._required:
+            if attributes.get(name) is None:
+                self._refuse_misspelt(attributes)
+                raise ConstraintViolation(
+                    f"{self.label}.{name} is required.",
+                    hint=f"Give every {self.label} a value for {name!r}.",
+                    data={"type": self.label, "property": name, "value": None}
+                    | {"constraint": "required"},
+                )
+
+    def _refuse_misspelt(self, attributes: Mapping[str, Any]) -> None:
+        """What is missing may be there under another name."""
+        for name in attributes if self.is_closed else ():
+            if name not in self.properties:
+                raise self.refuse_unknown(name)
+
+    def with_defaults(self, attributes: JsonObject) -> JsonObject:
+        """A row that replaces another one, as if it were new."""
+        lacking = {
+            name: value for name, value in self.defaults.items() if attributes.get(name) is None
+        }
+        return attributes | lacking if lacking else attributes
+
+    def check_id(self, given: object) -> str:
+        """The id of a row.
+
+        Raises:
+            InvalidValueType: it is no text.
+        """
+        if isinstance(given, str):
+            return given
+        raise InvalidValueType(
+            f"The id of a {self.label} is text, not {kind_of(given)}.",
+            data={"type": self.label, "property": "id", "value": wire(given)},
+        )
+
+    def refuse_unknown(self, name: str) -> ConstraintViolation:
+        """The error about a property that is not declared."""
+        known = list(self.properties)
+        hint = did_you_mean(name, known) or f"It has {', '.join(known) or 'no properties'}."
+        return ConstraintViolation(
+            f"{self.label} has no property {name!r}.",
+            hint=hint,
+            data={"type": self.label, "property": name},
+        )
+
+    def bad(self, name: str, value: object, said: BadValue) -> MycelError:
+        """The error about a value that does not fit its property."""
+        if self._rules is not None and isinstance(said, UnknownEnumValue):
+            try:
+                self._rules.value(name, value)
+            except MycelError as error:
+                return error
+        type_ = str(self.properties.get(name, _STRING)).removesuffix("?")
+        return InvalidValueType(
+            f"{self.label}.{name} must be {type_}: {said}.",
+            hint=f"Correct {name!r}.",
+            data={"type": self.label, "property": name, "value": wire(value), "constraint": type_},
+        )
+
+
+class NodeTarget(_Target):
+    """A type of concepts."""
+
+    def __init__(self, type_name: str, declared: NodeType | None) -> None:
+        super().__init__(type_name if declared is None else declared.name, declared)
+        self.type: Final = type_name
+        """Its name in KIP."""
+        self.key: Final = () if declared is None else declared.key
+        types = [self.properties[name] for name in self.key]
+        # Nearly all keys are one text, and a load asks for millions of them.
+        self._text_key: Final = self.key[0] if types == [_STRING] else None
+        self.embeddings: Final = () if declared is None else tuple(_embeddings(declared))
+
+    def name_of(self, attributes: JsonObject, given: object) -> str | None:
+        """What a row is called: its key, or else the id that was given with it, if any.
+
+        Raises:
+            ConstraintViolation, InvalidValueType: the key is not there, or cannot be one.
+        """
+        if self._text_key is not None:
+            name = attributes.get(self._text_key)
+            if name.__class__ is str and name and (given is None or given == name):
+                return name
+        if self.key and self._rules is not None:
+            name = self._rules.name(attributes)
+            if given is not None and given != name and not self._is_key_of(given, name):
+                raise ConstraintViolation(
+                    f"The id {shown(given)} is not what the key of this {self.label} says:"
+                    f" {name!r}.",
+                    hint=f"Leave the id out: {' and '.join(self.key)} name a {self.label}.",
+                    data={"type": self.label, "property": "id", "value": wire(given)},
+                )
+            return name
+        if given is None:
+            return None
+        return self.check_id(given)
+
+    def _is_key_of(self, given: object, name: str | None) -> bool:
+        """Whether an id is the key of a node in another spelling: a number, or an array."""
+        try:
+            return self.name_from_key(given) == name
+        except InvalidValueType:
+            return False
+
+    def name_from_key(self, key: object) -> str:
+        """The name of the node that an edge names by its key: text, number, or array of these.
+
+        Raises:
+            InvalidValueType: it cannot be a key of this type.
+        """
+        if key.__class__ is str and (
+            self._text_key is not None or not self.key or (self.type, key) in ACTORS
+        ):
+            return key
+        if not self.key:
+            raise self._bad_key(key, "It is text.")
+        parts = _parts(key) if len(self.key) > 1 else [key]
+        if len(parts) != len(self.key):
+            raise self._bad_key(key, f"It is an array of {' and '.join(self.key)}, in this order.")
+        types = (self.properties[name] for name in self.key)
+        try:
+            return _joined([_key_text(*each) for each in zip(types, parts, strict=True)])
+        except BadValue as error:
+            raise self._bad_key(key, f"{error}.") from None
+
+    def _bad_key(self, key: object, hint: str) -> InvalidValueType:
+        return InvalidValueType(
+            f"{shown(key)} is no key of {self.label}.",
+            hint=hint,
+            data={"type": self.label, "value": wire(key)},
+        )
+
+    def key_from_name(self, name: str) -> object:
+        """The key as JSON says it best: the reverse of `name_from_key`."""
+        if self._text_key is not None or not self.key or (self.type, name) in ACTORS:
+            return name
+        types = [self.properties[each] for each in self.key]
+        if len(types) == 1:
+            return from_text(types[0], name)
+        return [from_text(*each) for each in zip(types, orjson.loads(name), strict=True)]
+
+
+class EdgeTarget(_Target):
+    """A type of links. Without `subject` or `object`, rows have to say what type an end has."""
+
+    columns_beside = ("weight", "metadata")
+
+    def __init__(
+        self,
+        predicate: str,
+        declared: EdgeType | None,
+        subject: NodeTarget | None,
+        object_: NodeTarget | None,
+    ) -> None:
+        super().__init__(predicate if declared is None else declared.name, declared)
+        self.predicate: Final = predicate
+        self.subject: Final = subject
+        self.object: Final = object_
+
+
+Target: TypeAlias = NodeTarget | EdgeTarget
+
+
+class Targets:
+    """Everything that rows can be loaded into, by name."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        catalog: Catalog,
+        ids: Iterator[str],
+        *,
+        moment: int | None = None,
+    ) -> None:
+        self._connection: Final = connection
+        self._moment: Final = moment
+        """The position of the journal at which they were defined; None for the present."""
+        self._catalog: Final = catalog
+        self._nodes: Final[dict[object, NodeTarget]] = {}
+        self._edges: Final[dict[object, EdgeTarget]] = {}
+        self._by_type: Final[dict[str, NodeTarget]] = {}
+        self._by_predicate: Final[dict[str, EdgeTarget]] = {}
+        self._ids: Final = ids
+
+    def new_id(self) -> str:
+        """An id for a node that has none."""
+        return next(self._ids)
+
+    def node(self, name: object) -> NodeTarget:
+        """The target of a node's rows, by its name in the schema or in KIP.
+
+        Raises:
+            TypeMismatch: there is no such type.
+        """
+        try:
+            return self._nodes[name]
+        except (KeyError, TypeError):
+            made = self._find_node(name)
+            # However it is called, it is one target.
+            return self._nodes.setdefault(name, self._by_type.setdefault(made.type, made))
+
+    def edge(self, name: object) -> EdgeTarget:
+        """The target of an edge's rows; names in the schema are told without regard to case.
+
+        Raises:
+            TypeMismatch: there is no such edge.
+        """
+        try:
+            return self._edges[name]
+        except (KeyError, TypeError):
+            made = self._find_edge(name)
+            return self._edges.setdefault(name, self._by_predicate.setdefault(made.predicate, made))
+
+    def named(self, name: str, columns: Iterable[str]) -> Target:
+        """The target of a table whose rows do not say what they are.
+
+        Where a node and an edge have the same name, the columns decide.
+
+        Raises:
+            TypeMismatch: there is neither.
+        """
+        try:
+            node = self.node(name)
+        except TypeMismatch:
+            if not self.has_edge(name):
+                raise
+            return self.edge(name)
+        joins = set(columns) & {"src", "from"} and set(columns) & {"dst", "to"}
+        return self.edge(name) if joins and self.has_edge(name) else node
+
+    def has_edge(self, name: str) -> bool:
+        try:
+            self.edge(name)
+        except TypeMismatch:
+            return False
+        return True
+
+    def all(self) -> tuple[list[NodeTarget], list[EdgeTarget]]:
+        """Every type and every predicate, those of the schema first, in its order."""
+        nodes = {target.type: target for target in map(self.node, self._catalog.nodes)}
+        edges = {target.predicate: target for target in map(self.edge, self._catalog.edges)}
+        for name in self._types:
+            if name not in _META and name not in nodes and not self._is_interface(name):
+                nodes[name] = self.node(name)
+        for name in self._predicates:
+            if name not in edges:
+                edges[name] = self._flexible_edge(name)
+        return list(nodes.values()), list(edges.values())
+
+    def _is_interface(self, name: str) -> bool:
+        return name in self._catalog.interfaces
+
+    def _find_node(self, name: object) -> NodeTarget:
+        if not isinstance(name, str):
+            raise _undefined("type", name, [])
+        declared = self._catalog.nodes.get(name)
+        if declared is None:
+            declared = next((n for n in self._catalog.nodes.values() if n.kip_name == name), None)
+        if declared is not None:
+            return NodeTarget(declared.kip_name, declared)
+        if name in self._catalog.interfaces:
+            raise ConstraintViolation(
+                f"{name} is an interface, which has no rows of its own.",
+                hint="Load into a node that implements it.",
+                data={"type": wire(name)},
+            )
+        if name in self._types and name not in _META:
+            return NodeTarget(name, None)
+        if name in _META:
+            raise TypeMismatch(
+                f"{name} holds definitions, which are no rows.",
+                hint="Apply a schema, or define types and predicates in KIP; capsules carry them.",
+                data={"type": name},
+            )
+        known = [*self._catalog.nodes, *(each for each in self._types if each not in _META)]
+        raise _undefined("type", name, known)
+
+    def _find_edge(self, name: object) -> EdgeTarget:
+        if not isinstance(name, str):
+            raise _undefined("edge", name, [])
+        folded = name.casefold()
+        edges = self._catalog.edges.values()
+        declared = next((e for e in edges if e.name.casefold() == folded), None)
+        if declared is None:
+            declared = next((e for e in edges if e.kip_name == name), None)
+        if declared is not None:
+            ends = self.node(declared.from_type), self.node(declared.to_type)
+            return EdgeTarget(declared.kip_name, declared, *ends)
+        if name in self._predicates:
+            return self._flexible_edge(name)
+        raise _undefined("edge", name, [*self._catalog.edges, *self._predicates])
+
+    def _flexible_edge(self, name: str) -> EdgeTarget:
+        says = summary.definition(
+            self._connection, PROPOSITION_TYPE_NUMBER, name, moment=self._moment
+        )
+        return EdgeTarget(
+            name, None, self._only(says.get("subject_types")), self._only(says.get("object_types"))
+        )
+
+    def _only(self, types: object) -> NodeTarget | None:
+        """The type of an end, if its definition leaves no choice."""
+        if not isinstance(types, list) or len(types) != 1 or types[0] not in self._types:
+            return None
+        return None if types[0] in _META else self.node(types[0])
+
+    @cached_property
+    def _types(self) -> dict[str, None]:
+        return self._defined(CONCEPT_TYPE_NUMBER)
+
+    @cached_property
+    def _predicates(self) -> dict[str, None]:
+        return self._defined(PROPOSITION_TYPE_NUMBER)
+
+    def _defined(self, meta: int) -> dict[str, None]:
+        return dict.fromkeys(summary.definitions(self._connection, meta, moment=self._moment))
+
+
+def without_nulls(attributes: JsonObject) -> JsonObject:
+    """The attributes that are there."""
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def wire(value: object) -> Any:
+    """A value for the data of an error: JSON, and never long."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return value if isinstance(value, str) and len(value) < 200 else shown(value)
+
+
+def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
+    close = did_you_mean(name, known) if isinstance(name, str) else ""
+    return TypeMismatch(
+        f"There is no {what} {shown(name)}.",
+        hint=close or f"{_LISTS[what]} lists what there is; schemas and KIP define what is not.",
+        data={"type": wire(name)},
+    )
+
+
+def _embeddings(declared: NodeType) -> Iterator[Embedding]:
+    for each in declared.properties:
+        if each.embed_source is not None and each.type.dimension is not None:
+            yield Embedding(
+                each.name,
+                each.embed_source,
+                each.type.dimension,
+                each.is_required,
+                each.embed_model,
+            )
+
+
+def _joined(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else orjson.dumps(texts).decode()
+
+
+def _parts(key: object) -> list[Any]:
+    """The parts of a composite key: an array, or a name, which is the text of one."""
+    if isinstance(key, str):
+        try:
+            key = orjson.loads(key)
+        except orjson.JSONDecodeError:
+            return []
+    return list(key) if isinstance(key, (list, tuple)) else []
+
+
+def _key_text(type_: PropertyType, part: object) -> str:
+    if isinstance(part, str) and type_.scalar != "String":
+        return key_text(type_, from_text(type_, part))
+    return key_text(type_, from_python(type_, part))

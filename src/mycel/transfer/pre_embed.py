@@ -1,0 +1,141 @@
+"""Vectors before the lock: what an embedder makes of the rows is made before their transaction.
+
+An embedder may take its time, and while a transaction is open nobody else can write. So where one
+is given, and the schema wants vectors, the sources are read first, the vectors filled in, and the
+rows kept in a file until the transaction takes them from there. Nothing is written to the graph
+before; and no snapshot of it is held open meanwhile.
+
+What a merge leaves alone (a text that stays as it is keeps its vector) is decided by what is there
+at this time. The transaction asks again when it writes, and the few rows about which that has
+changed are embedded there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
+from typing import Final
+
+from mycel.errors import InvalidValueType, MycelError
+from mycel.model.values import JsonObject
+from mycel.schema.catalog import Catalog
+from mycel.store.database import Store
+from mycel.store.file.connections import translated
+from mycel.store.query.reader import Reader
+from mycel.transfer.load_errors import Refused, Unit
+from mycel.transfer.load_targets import NodeTarget, Targets
+from mycel.transfer.row_spool import Spool
+from mycel.transfer.row_vectors import Vectors
+from mycel.transfer.row_writer import Mode, RowError
+from mycel.transfer.source_rows import NodeRow, Row
+from mycel.transfer.sources import Source
+
+CHUNK_ROWS: Final = 4000
+
+
+class Spooled:
+    """A source whose rows have been read, and wait with their vectors."""
+
+    can_reread = True
+
+    def __init__(self, source: Source) -> None:
+        self.spool: Final = Spool()
+        self.name: Final = source.name
+        self.type_name: Final = source.type_name
+        self.unit: Final[Unit] = source.unit
+        self.total: Final = source.total
+        self.position: Final = source.total
+
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
+        """All rows. They have been read, so none is refused."""
+        del refused
+        for _, row in self.spool.take(targets):
+            yield row
+
+
+class Ahead:
+    """Reads sources and fills in vectors, before anything is written."""
+
+    def __init__(self, sources: Sequence[Source], vectors: Vectors, mode: Mode) -> None:
+        self._sources: Final = sources
+        self._vectors: Final = vectors
+        self._mode: Final = mode
+        self.sources: Final = [Spooled(each) for each in sources]
+        """What the transaction reads instead."""
+        self.at = 0
+        """Which source is being read."""
+
+    def close(self) -> None:
+        """Throw away what waits."""
+        for each in self.sources:
+            each.spool.close()
+
+    def read(self, reader: Reader, targets: Targets) -> Iterator[int]:
+        """Read all sources. Gives the number of rows after each chunk.
+
+        Raises:
+            RowError: a row cannot get its vector; it is of the source `at`.
+            MycelError: a row cannot be read.
+        """
+        count = 0
+        for at, source in enumerate(self._sources):
+            self.at = at
+            with closing(source.rows(targets)) as rows:
+                while chunk := list(islice(rows, CHUNK_ROWS)):
+                    for row in self._filled(reader, chunk):
+                        self._keep(row)
+                    count += len(chunk)
+                    yield count
+
+    def _filled(self, reader: Reader, rows: Sequence[Row]) -> Iterator[Row]:
+        """The rows, in their order, with vectors."""
+        waiting = [each for each in rows if isinstance(each, NodeRow) and each.target.embeddings]
+        try:
+            made = iter(self._vectors.filled(waiting, self._present(reader, waiting)))
+        except MycelError as error:
+            raise RowError(error, waiting[error.data.pop("at", 0)]) from None
+        for each in rows:
+            is_one = isinstance(each, NodeRow) and each.target.embeddings
+            yield next(made) if is_one else each
+
+    def _present(
+        self, reader: Reader, rows: Sequence[NodeRow]
+    ) -> Mapping[tuple[NodeTarget, str], JsonObject]:
+        """What a merge finds of the nodes that it is about."""
+        if self._mode != "merge":
+            return {}
+        found = {}
+        for row in rows:
+            number = reader.registry.type_number(reader.connection, row.target.type)
+            there = reader.concept_named(number, row.name)
+            if there is not None:
+                found[row.target, row.name] = there.attributes
+        return found
+
+    def _keep(self, row: Row) -> None:
+        try:
+            self.sources[self.at].spool.add(self.at, row)
+        except TypeError as error:
+            bad = InvalidValueType(f"It holds what is no JSON value: {error}.")
+            raise RowError(bad, row) from None
+
+
+def wants_vectors(catalog: Catalog) -> bool:
+    """Whether some type has a vector that is made from a text."""
+    return any(
+        each.embed_source is not None
+        for declared in catalog.nodes.values()
+        for each in declared.properties
+    )
+
+
+@contextmanager
+def unhurried(store: Store) -> Iterator[Reader]:
+    """A reader that may be kept for long: it holds no snapshot open between its questions."""
+    reader = store.take()
+    try:
+        with translated():
+            yield reader
+    finally:
+        store.give(reader)

@@ -1,0 +1,365 @@
+"""Rows to the graph, a chunk at a time, in one of three modes.
+
+    append      every row is new; one that exists is an error
+    merge       a row that exists gets what it says, and keeps the rest
+    overwrite   a row that exists becomes what it says; of each type that is loaded, whatever is
+                not among the rows is removed
+
+Rows that are new go through the bulk puts of the transaction, which cost a fraction of single ones.
+Whether they were new is seen afterwards, by their numbers: looking for a million rows that are not
+there would be wasted. When a chunk fails without saying which row it was, its rows are put once
+more, one by one, in the transaction that is lost anyway.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import orjson
+
+from mycel.engine.batch import concepts_there
+from mycel.engine.protection_guard import ACTORS
+from mycel.errors import (
+    DiskFull,
+    DuplicateExists,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+)
+from mycel.model import ids
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.values import JsonObject
+from mycel.store.file.rows import every
+from mycel.store.query import instances
+from mycel.store.write.bitset import Marks
+from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, without_nulls
+from mycel.transfer.row_vectors import Vectors
+from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, end_shown
+
+Mode: TypeAlias = Literal["append", "merge", "overwrite"]
+
+REASON: Final = "not among the rows that were loaded"
+
+_LINKS_THERE: Final = (
+    "SELECT p.subject, p.object, p.id FROM json_each(?2) j CROSS JOIN proposition p"
+    " ON p.subject = j.value ->> 0 AND p.predicate = ?1 AND p.object = j.value ->> 1"
+)
+
+Joined: TypeAlias = tuple[EdgeRow, str, str]
+"""An edge with the ids of its ends."""
+
+
+class RowError(Exception):
+    """An error about one row; whoever knows the source says where that is."""
+
+    def __init__(self, error: MycelError, row: Row) -> None:
+        super().__init__()
+        self.error: Final = error
+        self.row: Final = row
+
+
+class Writer:
+    """Writes the rows of one load."""
+
+    def __init__(self, tx: Transaction, mode: Mode, vectors: Vectors) -> None:
+        self._tx: Final = tx
+        self._mode: Final = mode
+        self._vectors: Final = vectors
+        self._seen: Final = {"concept": Marks(), "proposition": Marks()}
+        self.counts: Final[dict[Target, Counter[str]]] = {}
+        """What was done with each target's rows: created, updated, unchanged, removed."""
+
+    def count(self, target: Target) -> Counter[str]:
+        """What was done so far with the rows of a target, which is part of the load from now on."""
+        return self.counts.setdefault(target, Counter())
+
+    # Nodes.
+
+    def nodes(self, rows: Sequence[NodeRow]) -> None:
+        """Write nodes, no two of which have the same identity.
+
+        Raises:
+            RowError: one of them cannot be.
+        """
+        self._begin(rows)
+        there = {} if self._mode == "append" else self._nodes_there(rows)
+        with_vectors = any(row.target.embeddings for row in rows)
+        rows = self._with_vectors(rows, there) if with_vectors else rows
+        fresh = [row for row in rows if (row.target, row.name) not in there] if there else rows
+        self._create_nodes(fresh)
+        for row in rows if there else ():
+            id_ = there.get((row.target, row.name))
+            if id_ is not None:
+                self._change(row, id_, None)
+
+    def _nodes_there(self, rows: Sequence[NodeRow]) -> dict[tuple[NodeTarget, str], str]:
+        names: dict[str, list[str]] = {}
+        for row in rows:
+            names.setdefault(row.target.type, []).append(row.name)
+        found = concepts_there(self._tx, names)
+        if not found:
+            return {}
+        return {
+            (row.target, row.name): found[row.target.type, row.name]
+            for row in rows
+            if (row.target.type, row.name) in found
+        }
+
+    def _with_vectors(
+        self, rows: Sequence[NodeRow], there: dict[tuple[NodeTarget, str], str]
+    ) -> Sequence[NodeRow]:
+        present = {}
+        if self._mode == "merge":
+            present = {
+                key: self._tx.get(id_).attributes for key, id_ in there.items() if key[0].embeddings
+            }
+        try:
+            return self._vectors.filled(rows, present)
+        except MycelError as error:
+            at = error.data.pop("at", 0)
+            raise RowError(error, rows[at]) from None
+
+    def _create_nodes(self, rows: Sequence[NodeRow]) -> None:
+        puts = [ConceptRow(row.target.type, row.name, _whole(row), row.metadata) for row in rows]
+        tx = self._tx
+        seq, first = tx.ledger.head.seq, tx.ledger.head.next_concept
+        made = self._put(rows, puts, tx.put_concepts, self._put_node)
+        if tx.ledger.head.next_concept - first != len(rows) * ids.ID_STEP:
+            for row, id_ in zip(rows, made, strict=True):
+                self._check_new(row, tx.get(id_), seq)
+        seen = self._seen["concept"]
+        if self._mode == "overwrite":
+            for id_ in made:
+                seen.add(int(id_[2:]))
+        self._count_created(rows)
+
+    def _put_node(self, row: ConceptRow) -> None:
+        self._tx.put_concept(*row)
+
+    # Edges.
+
+    def edges(self, joined: Sequence[Joined]) -> None:
+        """Write edges, no two of which have the same identity.
+
+        Raises:
+            RowError: one of them cannot be.
+        """
+        self._begin([row for row, _, _ in joined])
+        there = {} if self._mode == "append" else self._edges_there(joined)
+        fresh = joined
+        if there:
+            fresh = [each for each in joined if _place(*each) not in there]
+        self._create_edges(fresh)
+        for each in joined if there else ():
+            number = there.get(_place(*each))
+            if number is not None:
+                row = each[0]
+                self._change(row, ids.proposition_id(number, row.target.predicate), row.weight)
+
+    def _edges_there(self, joined: Sequence[Joined]) -> dict[tuple[str, str, str], int]:
+        places: dict[str, list[tuple[int, int]]] = {}
+        for row, subject, object_ in joined:
+            place = ids.parse_id(subject), ids.parse_id(object_)
+            places.setdefault(row.target.predicate, []).append(place)
+        ledger = self._tx.ledger
+        outer = ledger.reader.outer_id
+        return {
+            (predicate, outer(subject), outer(object_)): number
+            for predicate, each in places.items()
+            for subject, object_, number in every(
+                ledger.connection,
+                _LINKS_THERE,
+                (
+                    ledger.registry.predicate_number(ledger.connection, predicate),
+                    orjson.dumps(each).decode(),
+                ),
+            )
+        }
+
+    def _create_edges(self, joined: Sequence[Joined]) -> None:
+        rows = [row for row, _, _ in joined]
+        puts = []
+        for row, subject, object_ in joined:
+            puts.append(
+                PropositionRow(
+                    subject, row.target.predicate, object_, _whole(row), row.metadata, row.weight
+                )
+            )
+        tx = self._tx
+        head = tx.ledger.head
+        seq, first = head.seq, head.next_proposition
+        self._put(rows, puts, tx.put_propositions, self._put_edge)
+        numbers: Iterable[int] = range(first, head.next_proposition, ids.ID_STEP)
+        if head.next_proposition - first != len(rows) * ids.ID_STEP:
+            numbers = []
+            for row, subject, object_ in joined:
+                link = tx.get_edge(subject, row.target.predicate, object_)
+                if link is not None:
+                    self._check_new(row, link, seq)
+                    numbers.append(link.number)
+        seen = self._seen["proposition"]
+        if self._mode == "overwrite":
+            for number in numbers:
+                seen.add(number)
+        self._count_created(rows)
+
+    def _put_edge(self, row: PropositionRow) -> None:
+        subject, predicate, object_, attributes, metadata, weight = row
+        self._tx.put_proposition(subject, predicate, object_, attributes, metadata, weight=weight)
+
+    # Either kind.
+
+    def _begin(self, rows: Sequence[Row]) -> None:
+        """Count in the order in which targets come, not in which something happens to them."""
+        for target in dict.fromkeys(row.target for row in rows):
+            self.count(target)
+
+    def _count_created(self, rows: Sequence[Row]) -> None:
+        for target, number in Counter(row.target for row in rows).items():
+            self.count(target)["created"] += number
+
+    def _put(
+        self,
+        rows: Sequence[Row],
+        puts: list[Any],
+        together: Callable[[list[Any]], Any],
+        alone: Callable[[Any], None],
+    ) -> Any:
+        """Put rows together; if that fails, find out which of them it was."""
+        try:
+            return together(puts)
+        except (InternalError, DiskFull, ExecutionTimeout):
+            raise  # The storage failed: there is nothing to ask it.
+        except MycelError as error:
+            at = error.data.pop("row", None)
+            if isinstance(at, int) and at < len(rows):
+                raise RowError(error, rows[at]) from None
+            for row, put in zip(rows, puts, strict=True):
+                try:
+                    alone(put)
+                except MycelError as again:
+                    raise RowError(again, row) from None
+            raise
+
+    def _check_new(self, row: Row, element: Element, seq: int) -> None:
+        """Refuse a row that turned out to be there: its element is not of this chunk."""
+        if element.seq > seq and element.version == 1:
+            return  # It is new, or was removed before and is new again.
+        raise RowError(exists(row, repeated=self._is_of_this_load(element)), row)
+
+    def _is_of_this_load(self, element: Element) -> bool:
+        return element.created_us == self._tx.time_us and element.seq >= self._tx.ledger.first_seq
+
+    def _change(self, row: Row, id_: str, weight: float | None) -> None:
+        """Bring an element that exists to what its row says."""
+        number = ids.parse_id(id_)
+        seen = self._seen["concept" if isinstance(row, NodeRow) else "proposition"]
+        try:
+            if self._mode == "merge":
+                changed = self._merge(row, id_, weight)
+            elif number in seen:
+                raise exists(row, repeated=True)
+            else:
+                seen.add(number)
+                changed = self._replace(row, id_)
+        except (InternalError, DiskFull, ExecutionTimeout):
+            raise
+        except MycelError as error:
+            raise RowError(error, row) from None
+        self.count(row.target)["updated" if changed else "unchanged"] += 1
+
+    def _merge(self, row: Row, id_: str, weight: float | None) -> bool:
+        given, dropped = row.attributes, tuple[str, ...]()
+        if row.target.is_typed and None in given.values():
+            dropped = tuple(name for name, value in given.items() if value is None)
+            given = without_nulls(given)
+        return self._tx.update(
+            id_, attributes=given, drop_attributes=dropped, metadata=row.metadata, weight=weight
+        )
+
+    def _replace(self, row: Row, id_: str) -> bool:
+        element = self._tx.get(id_)
+        new = row.target.with_defaults(row.target.whole(row.attributes))
+        metadata = row.metadata or {}
+        weight = None
+        if isinstance(row, EdgeRow):
+            weight = DEFAULT_WEIGHT if row.weight is None else row.weight
+        return self._tx.update(
+            id_,
+            attributes=new,
+            drop_attributes=element.attributes.keys() - new.keys(),
+            metadata=metadata,
+            drop_metadata=[
+                key for key in element.metadata if key not in metadata and not key.startswith("_")
+            ],
+            weight=weight,
+        )
+
+    # Removing what was not loaded.
+
+    def remove_other_nodes(self) -> None:
+        """Remove the nodes, of each type that was loaded, that were not among the rows."""
+        for target in [each for each in self.counts if isinstance(each, NodeTarget)]:
+            self._remove_others(target, "concept", self._tx.ledger.registry.types, target.type)
+
+    def remove_other_edges(self) -> None:
+        """Remove the edges, of each that was loaded, that were not among the rows."""
+        for target in [each for each in self.counts if isinstance(each, EdgeTarget)]:
+            names = self._tx.ledger.registry.predicates
+            self._remove_others(target, "proposition", names, target.predicate)
+
+    def _remove_others(self, target: Target, table: instances.Table, names: Any, name: str) -> None:
+        connection = self._tx.ledger.connection
+        kind = names.number(connection, name)
+        if kind is None:
+            return
+        seen, reader = self._seen[table], self._tx.ledger.reader
+        for number in instances.numbers(connection, table, kind):
+            element = None if number in seen else reader.element(number)
+            # A link may have gone with another one that it spoke about.
+            if element is None or _is_actor(element):
+                continue
+            gone = self._tx.retire(element.id, reason=REASON)
+            self.count(target)["removed"] += gone.concepts + gone.propositions
+
+
+def _whole(row: Row) -> JsonObject:
+    try:
+        return row.target.whole(row.attributes)
+    except MycelError as error:
+        raise RowError(error, row) from None
+
+
+def _place(row: EdgeRow, subject: str, object_: str) -> tuple[str, str, str]:
+    return row.target.predicate, subject, object_
+
+
+def _is_actor(element: Concept | Proposition) -> bool:
+    return isinstance(element, Concept) and (element.type, element.name) in ACTORS
+
+
+def exists(row: Row, *, repeated: bool) -> DuplicateExists:
+    """The error about a row that is not new where it had to be."""
+    label = row.target.label
+    data: dict[str, Any] = {"type": label}
+    if isinstance(row, NodeRow):
+        what = f"{label} {row.name!r}"
+        key = row.target.key
+        data |= {"property": ", ".join(key) or "id", "value": row.name}
+    else:
+        what = f"{label} from {end_shown(row.subject)} to {end_shown(row.object)}"
+    if repeated:
+        return DuplicateExists(
+            f"{what} is there twice.",
+            hint='Leave one of them out; in the mode "merge" the later one wins.',
+            data=data | {"repeated": True},
+        )
+    return DuplicateExists(
+        f"{what} exists already.",
+        hint='The mode "merge" updates what is there, and "overwrite" replaces it.',
+        data=data,
+    )
