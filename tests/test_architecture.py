@@ -12,6 +12,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 import mycel
+from tests.cases import cases
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "mycel"
@@ -135,12 +136,12 @@ def test_every_module_under_the_package_is_placed_in_the_layer_contract() -> Non
     assert not missing, f"place in pyproject.toml, [[tool.importlinter.contracts]]: {missing}"
 
 
-@pytest.mark.parametrize("path", pure_modules(), ids=relative)
+@cases("path", pure_modules())
 def test_pure_layers_do_no_io_and_read_no_clock(path: Path) -> None:
     assert list(impurities_in(parse(path))) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         "import time",

@@ -5,7 +5,7 @@ import importlib.util
 import inspect
 from pathlib import Path
 
-import pytest
+from tests.cases import cases
 
 PUBLIC_MODULES = ("mycel", "mycel.errors", "mycel.kip", "mycel.schema", "mycel.testing")
 PINNED = Path(__file__).parent / "public_api.txt"
@@ -48,7 +48,7 @@ def test_the_public_names_are_the_pinned_ones(update_golden: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("public_name", public_names())
+@cases("public_name", public_names())
 def test_every_public_name_exists_and_classes_and_functions_have_docstrings(
     public_name: str,
 ) -> None:

@@ -3,21 +3,26 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import groupby
 
 import pytest
 
 from mycel.testing.reference import ReferenceNexus
+from tests.cases import each_case
 from tests.conformance.runner import HERE, LACKS, Case, Databases, load, run
 from tests.prepared import NEW
 
 CASES = list(load())
 
 
-def _parameters(engine: str) -> list[object]:
-    lacks = LACKS[engine]
-    return [
-        pytest.param(case, id=case.name) for case in CASES if not case.needs.intersection(lacks)
-    ]
+def _cases(engine: str) -> dict[str, list[Case]]:
+    """The cases that the engine can run, by file."""
+    able = [case for case in CASES if not case.needs.intersection(LACKS[engine])]
+    return {file: list(some) for file, some in groupby(able, key=lambda case: case.source)}
+
+
+OF_THE_ENGINE = _cases("mycel")
+OF_THE_REFERENCE = _cases("reference")
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +39,20 @@ def references() -> Iterator[Databases]:
     opened.close()
 
 
-@pytest.mark.parametrize("case", _parameters("mycel"))
-def test_the_engine_answers_as_the_specification_says(case: Case, databases: Databases) -> None:
-    run(databases.for_case(case), case)
+@pytest.mark.parametrize("file", OF_THE_ENGINE)
+def test_the_engine_answers_as_the_specification_says(file: str, databases: Databases) -> None:
+    with each_case() as case:
+        for one in OF_THE_ENGINE[file]:
+            with case(one.name):
+                run(databases.for_case(one), one)
 
 
-@pytest.mark.parametrize("case", _parameters("reference"))
-def test_the_reference_answers_as_the_specification_says(case: Case, references: Databases) -> None:
-    run(references.for_case(case), case)
+@pytest.mark.parametrize("file", OF_THE_REFERENCE)
+def test_the_reference_answers_as_the_specification_says(file: str, references: Databases) -> None:
+    with each_case() as case:
+        for one in OF_THE_REFERENCE[file]:
+            with case(one.name):
+                run(references.for_case(one), one)
 
 
 def test_no_two_cases_have_the_same_name() -> None:

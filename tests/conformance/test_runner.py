@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import cases
 from tests.conformance.runner import (
     Case,
     Databases,
@@ -47,7 +48,7 @@ def test_equal_values_match(expected: Any, actual: Any) -> None:
     assert matches(expected, actual, {})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("expected", "actual"),
     [
         (1, True),

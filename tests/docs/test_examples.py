@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import cases
 from tests.docs.blocks import DOCUMENTS, ROOT, blocks_of
 from tests.docs.running import BASH, Session, agrees, comments_of, stated_outputs
 
@@ -31,7 +32,7 @@ def test_every_example_runs_and_prints_what_it_states(path: Path, folder: Path) 
         session.close()
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "README.md",

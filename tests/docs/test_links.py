@@ -2,20 +2,19 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import cases
 from tests.docs.blocks import DOCUMENTS, ROOT, anchors_of, blocks_of, links_of
 
 PAGES = [*DOCUMENTS, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"))]
 LINKS = [
-    pytest.param(path, link, id=f"{path.name}->{link}")
+    (path, link)
     for path in PAGES
     for link in links_of(path.read_text(encoding="utf-8"))
     if "://" not in link
 ]
 
 
-@pytest.mark.parametrize(("path", "link"), LINKS)
+@cases(("path", "link"), LINKS)
 def test_a_link_leads_to_a_file_and_a_heading_that_exist(path: Path, link: str) -> None:
     name, _, anchor = link.partition("#")
     target = (path.parent / name).resolve() if name else path
@@ -30,7 +29,7 @@ def test_every_document_is_linked_from_the_readme() -> None:
     assert {f"docs/{path.name}" for path in DOCUMENTS[1:]} <= linked
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@cases("path", PAGES)
 def test_every_fence_is_closed(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     marks = [line for line in text.splitlines() if line.lstrip().startswith("```")]

@@ -13,6 +13,7 @@ from mycel import errors
 from mycel.engine import find as finding
 from mycel.engine.result import Result
 from mycel.model import limits
+from tests.cases import cases
 from tests.docs.blocks import ROOT, rows_of
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -56,12 +57,12 @@ def fields() -> Iterator[str]:
             yield f"{cls.__name__}.{name}"
 
 
-@pytest.mark.parametrize("name", mycel.__all__)
+@cases("name", mycel.__all__)
 def test_every_public_name_is_mentioned(name: str) -> None:
     assert is_mentioned(name)
 
 
-@pytest.mark.parametrize("member", [*members(), *fields()])
+@cases("member", [*members(), *fields()])
 def test_every_public_method_and_field_is_mentioned(member: str) -> None:
     assert is_mentioned(member.partition(".")[2]), member
 

@@ -13,6 +13,7 @@ from mycel.errors import SchemaError
 from mycel.schema import Catalog, ast, format, load, parse  # noqa: A004  The verb of the stage.
 from mycel.schema.lexer import Tokens
 from mycel.syntax.tokens import END
+from tests.cases import cases
 from tests.properties import schemas
 
 WORDS = (
@@ -121,9 +122,7 @@ def test_a_schema_that_is_cut_off_is_loaded_or_refused(text: str, length: int) -
     check(text[:length])
 
 
-@pytest.mark.parametrize(
-    "text", ["node P {", '"', "/*", "@", "edge", "node P { a: enum(", "\ufeff}"]
-)
+@cases("text", ["node P {", '"', "/*", "@", "edge", "node P { a: enum(", "\ufeff}"])
 def test_short_beginnings_are_refused(text: str) -> None:
     with pytest.raises(SchemaError):
         load(text)

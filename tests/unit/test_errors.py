@@ -10,6 +10,7 @@ import pytest
 
 from mycel import errors
 from mycel.errors import REGISTRY, Category, InternalError, MycelError, did_you_mean
+from tests.cases import cases
 
 # KIP Appendix 4, and RC9 for the last of the 3000s.
 KIP_ERRORS = {
@@ -77,7 +78,7 @@ def test_every_class_is_exported_and_nothing_else_but_the_base_category_and_regi
     assert sorted(errors.__all__) == sorted(names)
 
 
-@pytest.mark.parametrize(("code", "name"), KIP_ERRORS.items())
+@cases(("code", "name"), KIP_ERRORS.items())
 def test_the_errors_of_kip_have_its_codes_and_names(code: str, name: str) -> None:
     assert REGISTRY[name].code == code
     assert REGISTRY[name].__base__ is MycelError
@@ -144,7 +145,7 @@ def test_an_error_survives_being_copied_and_sent_to_another_process(clone) -> No
     assert cloned.to_dict() == error.to_dict()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("category", "http_status", "jsonrpc_code", "exit_code"),
     [
         (Category.INPUT, 400, -32602, 2),
@@ -170,7 +171,7 @@ def test_no_two_categories_share_an_http_status_or_a_json_rpc_code() -> None:
     assert len({category.jsonrpc_code for category in Category}) == 6
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "category"),
     [
         ("InvalidSyntax", Category.INPUT),

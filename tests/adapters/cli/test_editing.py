@@ -10,6 +10,7 @@ from mycel.cli.session.line_editor import (
     pieces,
     without_semicolon,
 )
+from tests.cases import cases
 
 FIND = 'FIND(?p) WHERE { ?p {type: "Plant"} }'
 
@@ -46,17 +47,17 @@ UNFINISHED = {
 }
 
 
-@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE.keys())
+@cases("text", WHOLE.values(), ids=WHOLE.keys())
 def test_enter_runs_what_is_whole(text: str) -> None:
     assert is_complete(text)
 
 
-@pytest.mark.parametrize("text", UNFINISHED.values(), ids=UNFINISHED.keys())
+@cases("text", UNFINISHED.values(), ids=UNFINISHED.keys())
 def test_enter_begins_a_line_in_what_is_unfinished(text: str) -> None:
     assert not is_complete(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("typed", "command"),
     [
         ("DESCRIBE PRIMER;", "DESCRIBE PRIMER"),
@@ -139,7 +140,7 @@ OFFERS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("typed", "offered"), OFFERS.values(), ids=OFFERS.keys())
+@cases(("typed", "offered"), OFFERS.values(), ids=OFFERS.keys())
 def test_what_is_offered(typed: str, offered: list[str]) -> None:
     assert [offer.text for offer in offers(typed, "", KNOWN)] == offered
 
@@ -168,7 +169,7 @@ def test_the_attributes_of_a_type_that_stands_further_on_are_offered() -> None:
     assert [each.text for each in found] == ["height_m", "leaf"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("before", "indent"),
     [
         ("WHERE {\n  ?p {}\n  ", ""),

@@ -11,6 +11,7 @@ import mycel
 from mycel.cli.app import Outline, app
 from mycel.cli.reference import help_of, reference, walk
 from tests.adapters.cli.conftest import Run
+from tests.cases import cases
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENT = ROOT / "docs" / "cli.md"
@@ -38,7 +39,7 @@ def test_the_reference_writes_itself() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("path", COMMANDS)
+@cases("path", COMMANDS)
 def test_every_command_and_option_is_described(path: str) -> None:
     command = COMMANDS[path]
     assert command.help
@@ -91,7 +92,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     ]
 
 
-@pytest.mark.parametrize("outline", app.commands.values(), ids=lambda outline: outline.name)
+@cases("outline", app.commands.values())
 def test_an_outline_says_what_its_command_says(outline: click.Command) -> None:
     assert isinstance(outline, Outline)
     command = outline.load()

@@ -12,6 +12,7 @@ import pytest
 from mycel.errors import ConstraintViolation
 from mycel.http.policy import Policy, Token, host_name, names_of, origins_of
 from tests.adapters.http.conftest import NAMES, Server, Start
+from tests.cases import cases
 
 SECRET = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
 BEARER = {"authorization": f"Bearer {SECRET}"}
@@ -69,7 +70,7 @@ def test_an_address_of_ipv6_is_a_name_without_its_zone() -> None:
     assert "fe80::1" in names_of("fe80::1%eth0")
 
 
-@pytest.mark.parametrize("header", ["a b", "[::1", "::1", "a:b", "a:1:2", "http://a", "a/b", "a\n"])
+@cases("header", ["a b", "[::1", "::1", "a:b", "a:1:2", "http://a", "a/b", "a\n"])
 def test_a_malformed_host_is_none(header: str) -> None:
     assert host_name(header) is None
 
@@ -120,7 +121,7 @@ def test_an_origin_can_be_allowed_and_no_other_is(start: Start) -> None:
     assert "access-control-allow-origin" not in refused.headers
 
 
-@pytest.mark.parametrize("origin", ["app.example", "https://", "https://a/b", "https://u@a", ""])
+@cases("origin", ["app.example", "https://", "https://a/b", "https://u@a", ""])
 def test_what_is_no_origin_cannot_be_allowed(origin: str) -> None:
     with pytest.raises(ConstraintViolation, match="is no origin"):
         origins_of([origin])
@@ -213,7 +214,7 @@ def test_a_server_for_others_answers_at_its_address(start: Start) -> None:
     assert server.get(headers=BEARER | {"host": "evil.example"}).status_code == 421
 
 
-@pytest.mark.parametrize("secret", ["", "short", "x" * 15, "white space in the middle", "é" * 20])
+@cases("secret", ["", "short", "x" * 15, "white space in the middle", "é" * 20])
 def test_a_weak_or_impossible_token_is_refused(secret: str) -> None:
     with pytest.raises(ConstraintViolation) as caught:
         Token(secret)

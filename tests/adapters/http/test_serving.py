@@ -27,6 +27,7 @@ from tests.adapters.http.conftest import (
     read_until,
     request,
 )
+from tests.cases import cases
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
@@ -400,7 +401,7 @@ def test_any_port_is_the_same_one_on_every_address() -> None:
             each.close()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("host", "alone"),
     [
         ("127.0.0.1", True),

@@ -10,9 +10,8 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mycel.kip import ast, format, parse  # noqa: A004  The verb of the stage.
+from tests.cases import cases
 
 CASES = sorted(Path(__file__).with_name("cases").glob("*.kip"))
 
@@ -61,13 +60,13 @@ def test_there_are_cases() -> None:
     assert len(CASES) >= 10
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_a_command_means_its_tree(case: Path, update_golden: bool) -> None:
     tree = parse(case.read_text(encoding="utf-8"))
     compare(case.with_suffix(".tree"), "\n".join(lines(tree)) + "\n", update=update_golden)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_a_command_has_one_canonical_form(case: Path, update_golden: bool) -> None:
     tree = parse(case.read_text(encoding="utf-8"))
     text = format(tree) + "\n"

@@ -10,6 +10,7 @@ from mycel.kip import ast, parse
 from mycel.kip import format as format_command
 from mycel.schema.definitions import check_values, concept_definition, missing, unexpected
 from mycel.store.file.layout import BUILT_IN_PREDICATES
+from tests.cases import cases
 
 FOUNDATION = {
     ("$ConceptType", "$ConceptType"),
@@ -70,7 +71,7 @@ def concepts() -> dict[tuple[str, str], dict[str, Any]]:
 CONCEPTS = concepts()
 
 
-@pytest.mark.parametrize("name", capsules.NAMES)
+@cases("name", capsules.NAMES)
 def test_a_capsule_is_kip_and_survives_formatting(name: str) -> None:
     tree = parse(capsules.read(name))
     assert parse(format_command(tree)) == tree
@@ -110,7 +111,7 @@ def test_the_capsules_create_what_the_specification_lists() -> None:
     assert set(CONCEPTS) == expected
 
 
-@pytest.mark.parametrize("name", ATTRIBUTES)
+@cases("name", ATTRIBUTES)
 def test_a_type_has_the_attributes_of_the_table(name: str) -> None:
     schema = CONCEPTS["$ConceptType", name]["instance_schema"]
     kinds = {"array": "[]", "object": "{}"}
@@ -141,7 +142,7 @@ def test_words_that_mean_something_to_the_system_are_enumerated() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", PREDICATES)
+@cases("name", PREDICATES)
 def test_a_predicate_joins_the_types_of_the_table(name: str) -> None:
     attributes = CONCEPTS["$PropositionType", name]
     assert (attributes["subject_types"], attributes["object_types"]) == PREDICATES[name]
@@ -152,7 +153,7 @@ def test_only_claims_that_hold_both_ways_are_symmetric() -> None:
     assert symmetric == {"contradicts", "related_to"}
 
 
-@pytest.mark.parametrize("identity", CONCEPTS, ids=lambda identity: f"{identity[0]}-{identity[1]}")
+@cases("identity", CONCEPTS)
 def test_everything_satisfies_the_definition_of_its_type(identity: tuple[str, str]) -> None:
     type_name, name = identity
     definition = concept_definition(type_name, CONCEPTS["$ConceptType", type_name])

@@ -24,6 +24,7 @@ from mycel.kip import ast, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
 from mycel.store.file.rows import every
+from tests.cases import cases
 from tests.unit.engine.meta import garden, run
 
 DEFINITIONS = """EXPORT ?d WHERE {
@@ -368,7 +369,7 @@ def pages(db: mycel.Nexus, command: str, size: int) -> Iterator[dict[str, Any]]:
         yield page.result
 
 
-@pytest.mark.parametrize("number", range(20))
+@cases("number", range(20))
 def test_any_graph_comes_through_whole_whatever_the_pages(number: int, seed: int) -> None:
     rng = random.Random(f"{seed} {number}")
     with tangle(rng) as db, bare() as other:
@@ -382,7 +383,7 @@ def test_any_graph_comes_through_whole_whatever_the_pages(number: int, seed: int
         assert told == len(content(db, "Plant", "Pest"))
 
 
-@pytest.mark.parametrize("number", range(20))
+@cases("number", range(20))
 def test_pages_of_some_concepts_bring_every_link_that_they_span_once(
     number: int, seed: int
 ) -> None:

@@ -20,6 +20,7 @@ from mycel.engine import find as find_module
 from mycel.engine.page_cursor import cursor_after
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format  # noqa: A004  The verb of the stage.
+from tests.cases import cases
 from tests.properties.kip_commands import CORE, VOCABULARY, Command, changes, finds, graphs
 from tests.unit.engine.town import towns
 
@@ -469,8 +470,8 @@ def test_a_walk_that_finds_its_beginning_by_itself_finds_the_same(
     assert (alone.next_cursor is None) == (joined.next_cursor is None)
 
 
-@pytest.mark.parametrize("hops", ["{1}", "{3}", "{4}", "{5}", "{1,5}", "{0,4}", "{6}", "{1,}"])
-@pytest.mark.parametrize("symmetric", [False, True])
+@cases("hops", ["{1}", "{3}", "{4}", "{5}", "{1,5}", "{0,4}", "{6}", "{1,}"])
+@cases("symmetric", [False, True])
 def test_walks_of_any_length_are_answered_of_the_past(hops: str, symmetric: bool) -> None:
     asked = 'FIND(?b.name) %s WHERE { ?a {type: "Town", name: "t2"} (?a, "feeds"' + hops + ", ?b) }"
     with towns(9) as db:

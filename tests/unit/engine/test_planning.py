@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import mycel
 from mycel.engine.planner import GROWTH_MAX, SMALL, expression_name
 from mycel.kip import ast, parse
+from tests.cases import cases
 from tests.unit.engine.town import counted_plannings, towns
 
 
-@pytest.mark.parametrize(
+@cases(
     "written",
     [
         "?t",
@@ -103,7 +102,7 @@ def walkable() -> mycel.Nexus:
     return db
 
 
-@pytest.mark.parametrize("walk", WALKS)
+@cases("walk", WALKS)
 def test_pages_of_walks_with_free_ends_hold_every_pair_once(walk: str) -> None:
     shown = "?a.id, ?b.id, ?l.id" if walk.startswith("?l") else "?a.id, ?b.id"
     with walkable() as db:
@@ -124,7 +123,7 @@ def test_pages_of_walks_with_free_ends_hold_every_pair_once(walk: str) -> None:
             assert set(found) == set(whole)
 
 
-@pytest.mark.parametrize("walk", ENDS_ARE_CONCEPTS)
+@cases("walk", ENDS_ARE_CONCEPTS)
 def test_a_page_of_walks_is_full_before_every_start_is_tried(walk: str) -> None:
     shown = "?a.name, ?l.id" if walk.startswith("?l") else "?a.name, ?b.name"
     with walkable() as db:

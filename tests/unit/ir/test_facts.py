@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, block_variables, condition_variables, is_determined
+from tests.cases import cases
 
 TOWN = ir.ConceptAtom("town", 3)
 ULM = ir.ConceptAtom("#1", 3, ir.Known("Ulm", "text"))
@@ -18,7 +17,7 @@ def block(*atoms: ir.Atom, attempts: tuple[ir.Attempt, ...] = ()) -> ir.Block:
     return ir.Block(atoms, attempts, binds=names)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("atom", "variables"),
     [
         (TOWN, ("town",)),
@@ -43,7 +42,7 @@ def test_a_condition_tells_the_variables_of_blocks_inside_it() -> None:
     assert block_variables(block(TOWN, attempts=(attempt,))) == {"town", "#1"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("atoms", "known", "determined"),
     [
         ([TOWN], {"town"}, True),

@@ -1,8 +1,7 @@
 """What a model reads when its command is refused: where, what, and what to write instead."""
 
-import pytest
-
 from mycel.errors import InvalidSyntax
+from tests.cases import cases
 from tests.unit.kip.refusals import filtered, marked, refusal, where, with_value
 
 QUERY = 'FIND(?x) WHERE { ?x {type: "T"} }'
@@ -20,7 +19,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
     assert error.data["column"] == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "at", "hint"),
     [
         # Keywords that are misspelt, or in lower case.

@@ -5,6 +5,7 @@ import pytest
 from mycel.errors import ResourceExhausted
 from mycel.kip import parse
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
+from tests.cases import cases
 from tests.unit.kip.refusals import refusal, where
 
 T = '?x {type: "T"}'
@@ -127,7 +128,7 @@ HINTS = {
 }
 
 
-@pytest.mark.parametrize("text", HINTS)
+@cases("text", HINTS)
 def test_the_hint_says_what_to_write_instead(text: str) -> None:
     assert refusal(text).hint == HINTS[text]
 

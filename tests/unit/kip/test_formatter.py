@@ -1,9 +1,8 @@
 """The one canonical way to write a command."""
 
-import pytest
-
 from mycel.kip import ast, format, parse  # noqa: A004  The verb of the stage.
 from mycel.kip.fragments import WIDTH, quoted
+from tests.cases import cases
 from tests.unit.kip.refusals import filtered, where, with_value
 
 
@@ -47,7 +46,7 @@ def test_no_line_of_a_wide_command_is_much_longer_than_the_width() -> None:
     assert max(map(len, result.split("\n"))) <= WIDTH + 20
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("((?x.name == 1))", "?x.name == 1"),
@@ -63,7 +62,7 @@ def test_parentheses_stand_only_where_they_are_needed(text: str, expected: str) 
     assert f"FILTER({expected})\n" in formatted(filtered(text))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ('"p"{2}', '"p"{2}'),
@@ -77,7 +76,7 @@ def test_predicates_have_one_way_to_be_written(text: str, expected: str) -> None
     assert f"(?x, {expected}, ?y)" in formatted(where(f"(?x, {text}, ?y)"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("plain", '"plain"'),

@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from mycel.kip import format, parse  # noqa: A004  The verb of the stage.
 from mycel.kip.foreign_words import KEYWORDS, STATEMENTS
 from mycel.model import limits
+from tests.cases import cases
 
 PAGE = (Path(__file__).parents[3] / "docs" / "kip-grammar.md").read_text(encoding="utf-8")
 RULES = re.sub(r"\(\*.*?\*\)", "", "\n".join(re.findall(r"```ebnf\n(.*?)```", PAGE, re.DOTALL)))
@@ -31,7 +30,7 @@ def test_every_statement_is_a_choice_on_the_page() -> None:
     assert starts >= STATEMENTS - {"EXPLAIN"}
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@cases("example", EXAMPLES)
 def test_the_examples_parse(example: str) -> None:
     assert format(parse(example))
 

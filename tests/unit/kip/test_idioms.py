@@ -5,6 +5,7 @@ import pytest
 from mycel.errors import InvalidSyntax
 from mycel.kip import parse
 from mycel.store.query.vocabulary import undefined
+from tests.cases import cases
 from tests.unit.kip.refusals import filtered, marked, refusal, where, with_value
 
 QUERY = 'FIND(?c) WHERE { ?c {type: "Composer"} }'
@@ -25,7 +26,7 @@ def entry(text: str) -> str:
     return f'UPSERT {{ CONCEPT ?c {{ {{id: "C:1"}} SET PROPOSITIONS {{ {text} }} }} }}'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "at", "hint"),
     [
         # SPARQL's groups and clauses.
@@ -184,7 +185,7 @@ def test_hops_left_open_are_to_be_closed() -> None:
     assert "Close the `{`" in refusal('FIND(?x) WHERE { (?a, "p"{1,').hint
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         where('{ ?c {type: "T", attributes: {country: "DE"}} } UNION { (?a, "p"*1..3, ?b) }'),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from mycel.kip import ast, parse
+from tests.cases import cases
 from tests.unit.kip.refusals import refusal
 
 X, Y = ast.Variable("x"), ast.Variable("y")
@@ -102,7 +101,7 @@ def test_consecutive_upserts_are_one_capsule() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "UPSERT",
@@ -164,7 +163,7 @@ def test_a_malformed_upsert_is_refused(text: str) -> None:
 # DELETE.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         (
@@ -198,7 +197,7 @@ def test_deletions_and_merges(text: str, expected: ast.Command) -> None:
     assert parse(text) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "DELETE",
@@ -270,7 +269,7 @@ def test_new_values_are_json_placeholders_or_computed() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *["[]", '"a"', "5", "{a: ?x.attributes.b}", "{a: ?x}", "{a: ADD(?x, 1)}", "{a: 1, a: 2}"],
@@ -284,7 +283,7 @@ def test_a_malformed_change_is_refused(text: str) -> None:
     assert error.code == "KIP_1001"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         'UPDATE ?x WHERE { ?x {type: "T"} }',

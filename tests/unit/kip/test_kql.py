@@ -6,6 +6,7 @@ import pytest
 
 from mycel.kip import ast, parse
 from mycel.model.limits import HOP_BOUND_MAX
+from tests.cases import cases
 from tests.unit.kip.refusals import filtered, refusal, where
 
 
@@ -85,7 +86,7 @@ def test_as_of_stands_before_where(text: str, moment: object) -> None:
     assert find(f'FIND(?x) AS OF {text} WHERE {{ ?x {{type: "T"}} }}').as_of == moment
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         'FIND() WHERE { ?x {type: "T"} }',
@@ -139,7 +140,7 @@ def test_a_concept_clause_binds_a_matcher() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "matcher",
     [
         "{}",
@@ -185,7 +186,7 @@ def test_endpoints_are_variables_matchers_and_nested_patterns() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ('"p"', P),
@@ -203,7 +204,7 @@ def test_predicates(text: str, expected: Any) -> None:
     assert clauses(f"(?x, {text}, ?y)") == (ast.LinkClause(None, ast.LinkPattern(X, expected, Y)),)
 
 
-@pytest.mark.parametrize(
+@cases(
     "predicate",
     [
         *["p", "5", "?z.name", '"p"{}', '"p"{,3}', '"p"{3,1}', '"p"{-1}', '"p"{1.5}', '"p"{01}'],
@@ -215,7 +216,7 @@ def test_a_malformed_predicate_is_refused(predicate: str) -> None:
     assert refusal(where(f"(?x, {predicate}, ?y)")).code == "KIP_1001"
 
 
-@pytest.mark.parametrize(
+@cases(
     "clause",
     [
         *["()", "(?x)", '(?x, "p")', '(?x, "p", ?y, ?z)', '(?x "p" ?y)', '(?x, "p", "y")'],
@@ -246,7 +247,7 @@ def test_blocks_nest() -> None:
 # Conditions.
 
 
-@pytest.mark.parametrize("operator", ["==", "!=", "<", ">", "<=", ">="])
+@cases("operator", ["==", "!=", "<", ">", "<=", ">="])
 def test_comparisons_take_paths_and_values_on_either_side(operator: Any) -> None:
     assert condition(f"?x.name {operator} 5") == ast.Comparison(operator, name("x"), ast.Literal(5))
     assert condition(f":p {operator} ?x") == ast.Comparison(
@@ -278,7 +279,7 @@ def test_functions() -> None:
 A, B, C = (ast.NullTest(ast.Path(ast.Variable(each))) for each in "abc")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("A && B && C", ast.Conjunction((A, B, C))),
@@ -301,7 +302,7 @@ def test_not_binds_tightest_and_or_loosest(text: str, expected: ast.Condition) -
     assert condition(text) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *["?x.name", "true", "?x.name = 1", "?x.name === 1", "1 < ?x.name < 3", "?x.name == "],

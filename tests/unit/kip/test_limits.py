@@ -14,6 +14,7 @@ from mycel.model.limits import (
     JSON_DEPTH_MAX,
     NESTING_DEPTH_MAX,
 )
+from tests.cases import cases
 from tests.unit.kip.refusals import filtered, refusal, where, with_value
 
 
@@ -68,14 +69,14 @@ NESTS: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+@cases("nest", NESTS.values())
 def test_nesting_to_the_limit_is_fine_and_survives_formatting(nest: Callable[[int], str]) -> None:
     tree = parse(nest(NESTING_DEPTH_MAX))
     assert parse(format(tree)) == tree
 
 
-@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
-@pytest.mark.parametrize("depth", [NESTING_DEPTH_MAX + 1, 10_000])
+@cases("nest", NESTS.values())
+@cases("depth", [NESTING_DEPTH_MAX + 1, 10_000])
 def test_deeper_nesting_is_refused(nest: Callable[[int], str], depth: int) -> None:
     error = refusal(nest(depth))
     assert isinstance(error, ResourceExhausted)
@@ -123,7 +124,7 @@ def test_a_large_capsule_leaves_the_garbage_collector_as_it_was(enabled: bool) -
 LONG = "a" * 100_000
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         LONG,
@@ -148,7 +149,6 @@ LONG = "a" * 100_000
         f'SEARCH CONCEPT "a" MODE "{LONG}"',
         f'SEARCH CONCEPT "a" LIMIT -{"1" * 100_000}',
     ],
-    ids=lambda text: text[:30],
 )
 def test_a_refusal_is_short_however_long_the_command(text: str) -> None:
     error = refusal(text)
@@ -156,7 +156,7 @@ def test_a_refusal_is_short_however_long_the_command(text: str) -> None:
     assert len(error.hint) < 400
 
 
-@pytest.mark.parametrize(
+@cases(
     "unit", ['"\\', '\\"', '"\\"', '"', "'", "/ ", "?a.", "-", "1.", ":a ", '":a', "(", "!", "\\"]
 )
 def test_no_text_takes_more_than_linear_time(unit: str) -> None:

@@ -1,15 +1,14 @@
 """DESCRIBE, SEARCH, EXPORT, EXPLAIN, and which commands write."""
 
-import pytest
-
 from mycel.kip import ast, is_write, parse
+from tests.cases import cases
 from tests.unit.kip.refusals import refusal
 
 X = ast.Variable("x")
 WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("DESCRIBE PRIMER", ast.DescribePrimer()),
@@ -59,7 +58,7 @@ def test_introspection(text: str, expected: ast.Command) -> None:
     assert parse(text) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "DESCRIBE",
@@ -94,7 +93,7 @@ def test_malformed_introspection_is_refused(text: str) -> None:
     assert refusal(text).code == "KIP_1001"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "writes"),
     [
         ('FIND(?x) WHERE { ?x {type: "T"} }', False),

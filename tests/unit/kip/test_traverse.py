@@ -1,15 +1,14 @@
 """TRAVERSE: what can be written, how it is formatted, and what is said about slips."""
 
-import pytest
-
 from mycel.kip import ast, format, is_write, parse  # noqa: A004  The verb of the stage.
+from tests.cases import cases
 from tests.unit.kip.refusals import refusal
 
 OAK = ast.ConceptMatcher(type=ast.Literal("Tree"), name=ast.Literal("Oak"))
 FROM = 'TRAVERSE FROM {type: "Tree", name: "Oak"}'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         (FROM, ast.Traverse(OAK)),
@@ -46,7 +45,7 @@ def test_what_a_traversal_says(text: str, expected: ast.Command) -> None:
     assert not is_write(expected)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "says"),
     [
         ("TRAVERSE", "Say where to start"),

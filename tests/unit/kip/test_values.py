@@ -7,6 +7,7 @@ import pytest
 
 from mycel.errors import InvalidIdentifier, InvalidSyntax
 from mycel.kip import ast, parse
+from tests.cases import cases
 from tests.unit.kip.refusals import marked, refusal, where, with_value
 
 
@@ -22,7 +23,7 @@ def value(text: str) -> Any:
     return ast.Literal(block.attributes.value["k"])
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '"x"',
@@ -57,7 +58,7 @@ def test_json_values_mean_what_they_mean_in_json(text: str) -> None:
     assert repr(found.value) == repr(json.loads(text))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("{a: 1}", {"a": 1}),
@@ -74,7 +75,7 @@ def test_keys_may_be_bare_and_commas_may_trail(text: str, expected: object) -> N
     assert value(text) == ast.Literal(expected)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *["+1", ".5", "5.", "007", "-01", "0x1F", "1_000", "1e", "1e+", "1.e5", "--1", "1a"],
@@ -96,7 +97,7 @@ def test_a_key_cannot_stand_twice(text: str) -> None:
     assert "twice" in refusal(with_value(text)).message
 
 
-@pytest.mark.parametrize("key", ["foo-bar", "9x", "größe", "a.b", "$x", "日本"])
+@cases("key", ["foo-bar", "9x", "größe", "a.b", "$x", "日本"])
 def test_a_bare_key_that_is_no_identifier_is_refused_as_such(key: str) -> None:
     error = refusal(with_value(f"{{{key}: 1}}"))
     assert isinstance(error, InvalidIdentifier)
@@ -131,7 +132,7 @@ def test_a_colon_after_a_key_is_not_a_placeholder() -> None:
     assert parse(where("?x {type::t,name::n}")) == parse(where("?x {type: :t, name: :n}"))
 
 
-@pytest.mark.parametrize("text", [": p", ":", ":9x", ":a-b", "::p", ":größe", ':"p"'])
+@cases("text", [": p", ":", ":9x", ":a-b", "::p", ":größe", ':"p"'])
 def test_a_placeholder_is_a_colon_and_an_identifier(text: str) -> None:
     refusal(with_value(text))
 
@@ -142,14 +143,14 @@ def test_a_placeholder_with_a_wrong_name_is_refused_as_an_identifier(text: str) 
     assert marked(with_value(text)) == text
 
 
-@pytest.mark.parametrize("name", ["?1a", "?foo-bar", "?größe", "?", "?a$", "?x..y", "?x.", "?x.1"])
+@cases("name", ["?1a", "?foo-bar", "?größe", "?", "?a$", "?x..y", "?x.", "?x.1"])
 def test_a_variable_with_a_wrong_name_is_refused_as_an_identifier(name: str) -> None:
     text = f'FIND({name}) WHERE {{ ?x {{type: "T"}} }}'
     assert isinstance(refusal(text), InvalidIdentifier)
     assert marked(text) == name
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *["10:30", "http://x", "C:12", "P:5:treats", "note: this", "2025-01-01T00:00:00Z"],
@@ -183,7 +184,7 @@ def test_white_space_and_comments_are_free_between_tokens() -> None:
     assert parse(commented) == plain
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\ufeff", "\u2003", "\u200b", "\x0b", "\x0c", "\x00"])
+@cases("space", ["\u00a0", "\ufeff", "\u2003", "\u200b", "\x0b", "\x0c", "\x00"])
 def test_other_white_space_is_none(space: str) -> None:
     refusal(f'FIND(?x){space}WHERE {{ ?x {{type: "T"}} }}')
 

@@ -7,6 +7,7 @@ import pytest
 import mycel
 from mycel import ActiveContext, Contexts, Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, NotFound
+from tests.cases import cases
 
 
 def loaded(context: ActiveContext) -> list[str]:
@@ -39,7 +40,7 @@ def test_a_context_holds_a_hundred_nodes_unless_told_otherwise() -> None:
     assert loaded(context)[0] == "249"
 
 
-@pytest.mark.parametrize("size", [0, -1, 1_000_000, True, 1.5])
+@cases("size", [0, -1, 1_000_000, True, 1.5])
 def test_a_size_that_is_none_is_refused(size: int) -> None:
     with pytest.raises(ConstraintViolation):
         ActiveContext(size)
@@ -108,7 +109,7 @@ def test_the_handle_that_was_not_used_for_longest_is_forgotten() -> None:
     assert "context_id" in caught.value.hint
 
 
-@pytest.mark.parametrize("handle", ["", "guess", None, 1, "x" * 10_000, ["a"]])
+@cases("handle", ["", "guess", None, 1, "x" * 10_000, ["a"]])
 def test_a_handle_that_was_never_given_out_is_refused(handle: object) -> None:
     with pytest.raises(NotFound) as caught:
         Contexts().get(handle)

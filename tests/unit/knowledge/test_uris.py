@@ -12,9 +12,10 @@ from mycel.knowledge.uris import (
     uri_of,
     workspace_named,
 )
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "normal"),
     [
         ("auth/login", "concept://shop/auth/login"),
@@ -54,7 +55,7 @@ def test_a_path_is_a_file_where_a_file_is_asked_for() -> None:
     assert parse("file://shop/src/a%20b.py", "x").path == "src/a b.py"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "../secret",
@@ -120,7 +121,7 @@ def test_a_path_is_built_from_plain_names() -> None:
         build("file", "shop", "a/../b")
 
 
-@pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "ä", "a" * 64, None, 1, "a\n"])
+@cases("name", ["", "-a", "a b", "a/b", "ä", "a" * 64, None, 1, "a\n"])
 def test_what_is_no_workspace_is_refused(name: object) -> None:
     with pytest.raises(InvalidId, match="workspace"):
         check_workspace(name)
@@ -130,7 +131,7 @@ def test_a_workspace_is_called_in_lower_case() -> None:
     assert check_workspace("My.Project-2_x") == "my.project-2_x"
 
 
-@pytest.mark.parametrize("text", ["My Project (2)", "…", "", ".git", "a" * 100, "--", "Ünï cödé"])
+@cases("text", ["My Project (2)", "…", "", ".git", "a" * 100, "--", "Ünï cödé"])
 def test_any_folder_gives_a_workspace_a_name(text: str) -> None:
     assert check_workspace(workspace_named(text))
 

@@ -13,6 +13,7 @@ from mycel.errors import (
 )
 from mycel.mcp.arguments import check
 from mycel.mcp.tool_list import TOOLS
+from tests.cases import cases
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -41,7 +42,7 @@ def checked(**given: Any) -> dict[str, Any]:
     return check("tool", SCHEMA, {"word": "yes"} | given)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "taken"),
     [
         ({"count": 5.0}, {"count": 5}),
@@ -64,7 +65,7 @@ def test_what_is_meant_is_taken(given: dict[str, Any], taken: dict[str, Any]) ->
     assert checked(**given) == {"word": "yes"} | taken
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "error", "words"),
     [
         ({"word": None}, InvalidSyntax, "needs the argument 'word'"),
@@ -100,7 +101,7 @@ def test_what_is_wrong_is_named(given: dict[str, Any], error: type[MycelError], 
     assert len(refused.value.message) < 500
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@cases("tool", TOOLS)
 def test_the_schemas_of_tools_use_only_what_is_checked(tool: Any) -> None:
     known = {
         "type", "properties", "required", "items", "enum", "minimum", "maximum", "description",

@@ -7,9 +7,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from mycel.mcp.messages import ID_SOUGHT_BYTES, NoMessage, read, top_level_id, worded
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "kind"),
     [
         (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', JSONRPCRequest),
@@ -29,7 +30,7 @@ def test_a_message_is_taken_for_what_it_is(data: bytes, kind: type) -> None:
     assert isinstance(read(data), kind)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "said"),
     [
         ("null", "null"),
@@ -40,7 +41,7 @@ def test_a_message_is_taken_for_what_it_is(data: bytes, kind: type) -> None:
         ("[1]", "a list"),
     ],
 )
-@pytest.mark.parametrize("rest", ['"method": "ping"', '"method": 5', '"result": {}', '"x": 1'])
+@cases("rest", ['"method": "ping"', '"method": 5', '"result": {}', '"x": 1'])
 def test_an_odd_id_is_what_is_wrong_with_a_message(given: str, said: str, rest: str) -> None:
     with pytest.raises(NoMessage) as refused:
         read(f'{{"jsonrpc": "2.0", "id": {given}, {rest}}}'.encode())
@@ -49,7 +50,7 @@ def test_an_odd_id_is_what_is_wrong_with_a_message(given: str, said: str, rest: 
     assert str(refused.value) == f"The id of a request is a whole number or a text, not {said}."
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "code", "known_id", "said"),
     [
         (b"{", -32700, None, "no JSON"),
@@ -79,7 +80,7 @@ def test_what_is_no_message_is_told_in_one_sentence(
     assert "\n" not in answer.error.message
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "found"),
     [
         (b'{"id": 7, "method": ', 7),

@@ -26,6 +26,7 @@ from mycel.merkle.log import (
     verify_consistency,
     verify_inclusion,
 )
+from tests.cases import cases
 
 SIZE_MAX_TESTED = 4096 + 20
 LEAVES = [hashlib.sha256(b"\x00" + str(i).encode()).digest() for i in range(SIZE_MAX_TESTED)]
@@ -237,7 +238,7 @@ CT_LEAVES = [leaf_hash(entry) for entry in CT_ENTRIES]
 CT_NODES = ListedNodes(CT_LEAVES)
 
 
-@pytest.mark.parametrize("size", range(9))
+@cases("size", range(9))
 def test_roots_equal_the_certificate_transparency_reference_tree(size: int) -> None:
     frontier = Frontier()
     for leaf in CT_LEAVES[:size]:
@@ -246,7 +247,7 @@ def test_roots_equal_the_certificate_transparency_reference_tree(size: int) -> N
     assert root_at(CT_NODES, size).hex() == CT_ROOTS[size]
 
 
-@pytest.mark.parametrize(("index", "size", "path"), CT_INCLUSION)
+@cases(("index", "size", "path"), CT_INCLUSION)
 def test_inclusion_paths_equal_the_reference_and_verify(
     index: int, size: int, path: list[str]
 ) -> None:
@@ -255,7 +256,7 @@ def test_inclusion_paths_equal_the_reference_and_verify(
     assert verify_inclusion(CT_LEAVES[index], index, size, proof, bytes.fromhex(CT_ROOTS[size]))
 
 
-@pytest.mark.parametrize(("old", "new", "path"), CT_CONSISTENCY)
+@cases(("old", "new", "path"), CT_CONSISTENCY)
 def test_consistency_paths_equal_the_reference_and_verify(
     old: int, new: int, path: list[str]
 ) -> None:
@@ -289,8 +290,8 @@ def test_appending_returns_each_node_to_store_once_when_it_completes() -> None:
     assert sorted(completed) == sorted(stored_nodes(len(LEAVES)))
 
 
-@pytest.mark.parametrize("before", [0, 1, 5, 15, 16, 17, 255, 4095])
-@pytest.mark.parametrize("added", [0, 1, 2, 15, 16, 17, 21, 39, 40, 41, 300])
+@cases("before", [0, 1, 5, 15, 16, 17, 255, 4095])
+@cases("added", [0, 1, 2, 15, 16, 17, 21, 39, 40, 41, 300])
 def test_extending_does_what_appending_one_by_one_does(before: int, added: int) -> None:
     one_by_one, at_once = frontier_of(before), frontier_of(before)
     batch = [leaf_hash(bytes([n % 256, n // 256])) for n in range(added)]
@@ -317,15 +318,13 @@ def test_a_frontier_is_eight_bytes_and_one_hash_per_set_bit_of_its_size() -> Non
     assert frontier_of(5).to_bytes() == FIVE
 
 
-@pytest.mark.parametrize(
-    "data", [b"", bytes(7), bytes(9), bytes(40), FIVE[:-1], FIVE + b"\x00", FIVE[:40]]
-)
+@cases("data", [b"", bytes(7), bytes(9), bytes(40), FIVE[:-1], FIVE + b"\x00", FIVE[:40]])
 def test_bytes_of_another_length_are_not_a_frontier(data: bytes) -> None:
     with pytest.raises(ValueError, match="frontier"):
         Frontier.from_bytes(data)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("size", "peaks"),
     [(0, LEAVES[:1]), (3, LEAVES[:1]), (2, [b"short"]), (-1, LEAVES[:1]), (2**64, LEAVES[:1])],
 )
@@ -341,12 +340,12 @@ def test_a_frontier_read_back_goes_on_where_it_was_written() -> None:
     assert restored.root() == naive_root(0, 20)
 
 
-@pytest.mark.parametrize("size", [0, 1, *SIZES_AT_GROUP_EDGES])
+@cases("size", [0, 1, *SIZES_AT_GROUP_EDGES])
 def test_a_rebuilt_frontier_equals_the_one_that_was_appended_to(size: int) -> None:
     assert rebuild_frontier(StrictNodes(size), size).to_bytes() == frontier_of(size).to_bytes()
 
 
-@pytest.mark.parametrize("size", SIZES_AT_GROUP_EDGES)
+@cases("size", SIZES_AT_GROUP_EDGES)
 def test_a_past_root_is_read_back_from_a_longer_log(size: int) -> None:
     assert root_at(StrictNodes(SIZE_MAX_TESTED), size) == naive_root(0, size)
 
@@ -358,14 +357,14 @@ def test_the_root_over_any_range_equals_the_recursive_one() -> None:
             assert subtree_root(nodes, start, stop) == naive_root(start, stop)
 
 
-@pytest.mark.parametrize("start", [0, 1, 16, 17, 48, 256, 272])
+@cases("start", [0, 1, 16, 17, 48, 256, 272])
 def test_the_root_over_a_wide_unaligned_range_equals_the_recursive_one(start: int) -> None:
     nodes = StrictNodes(SIZE_MAX_TESTED)
     for stop in (start + 256, start + 273, 4096, 4100):
         assert subtree_root(nodes, start, stop) == naive_root(start, stop)
 
 
-@pytest.mark.parametrize("size", range(1, 73))
+@cases("size", range(1, 73))
 def test_every_inclusion_path_equals_the_recursive_one_and_verifies(size: int) -> None:
     root = naive_root(0, size)
     for index in range(size):
@@ -374,7 +373,7 @@ def test_every_inclusion_path_equals_the_recursive_one_and_verifies(size: int) -
         assert verify_inclusion(LEAVES[index], index, size, path, root)
 
 
-@pytest.mark.parametrize("new", range(1, 73))
+@cases("new", range(1, 73))
 def test_every_consistency_path_equals_the_recursive_one_and_verifies(new: int) -> None:
     for old in range(1, new + 1):
         path = consistency_path(StrictNodes(new), old, new)
@@ -382,7 +381,7 @@ def test_every_consistency_path_equals_the_recursive_one_and_verifies(new: int) 
         assert verify_consistency(old, naive_root(0, old), new, naive_root(0, new), path)
 
 
-@pytest.mark.parametrize("size", SIZES_AT_GROUP_EDGES)
+@cases("size", SIZES_AT_GROUP_EDGES)
 def test_inclusion_paths_are_right_around_the_edges_of_stored_groups(size: int) -> None:
     edges = {0, 1, *(at + step for at in SIZES_AT_GROUP_EDGES for step in (-1, 0, 1)), size - 1}
     for index in sorted(edge for edge in edges if edge < size):
@@ -391,7 +390,7 @@ def test_inclusion_paths_are_right_around_the_edges_of_stored_groups(size: int) 
         assert verify_inclusion(LEAVES[index], index, size, path, naive_root(0, size))
 
 
-@pytest.mark.parametrize("new", SIZES_AT_GROUP_EDGES)
+@cases("new", SIZES_AT_GROUP_EDGES)
 def test_consistency_paths_are_right_around_the_edges_of_stored_groups(new: int) -> None:
     olds = {1, 2, 8, 48, 64, 512, 2048, 3840, 4080, *SIZES_AT_GROUP_EDGES, new - 1}
     for old in sorted(old for old in olds if old <= new):
@@ -478,7 +477,7 @@ MALFORMED_INCLUSION = {
 }
 
 
-@pytest.mark.parametrize("change", MALFORMED_INCLUSION.values(), ids=MALFORMED_INCLUSION)
+@cases("change", MALFORMED_INCLUSION.values())
 def test_malformed_inclusion_proofs_are_refused_without_raising(change: dict[str, object]) -> None:
     proof: dict[str, object] = {
         "leaf": LEAVES[2],
@@ -516,7 +515,7 @@ MALFORMED_CONSISTENCY = {
 }
 
 
-@pytest.mark.parametrize("change", MALFORMED_CONSISTENCY.values(), ids=MALFORMED_CONSISTENCY)
+@cases("change", MALFORMED_CONSISTENCY.values())
 def test_malformed_consistency_proofs_are_refused_without_raising(
     change: dict[str, object],
 ) -> None:

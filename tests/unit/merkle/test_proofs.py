@@ -23,6 +23,7 @@ from mycel.merkle.proofs import (
     proof_from_dict,
 )
 from mycel.merkle.sparse import SparseProof, prove, root
+from tests.cases import cases
 from tests.unit.merkle.test_log import StrictNodes, naive_root
 from tests.unit.merkle.test_sparse import digest, flip, group_hash, grown, through
 
@@ -85,7 +86,7 @@ def test_the_overall_root_never_changes_for_the_same_roots() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
     [
         {"entries": ENTRIES + 1},
@@ -96,7 +97,6 @@ def test_the_overall_root_never_changes_for_the_same_roots() -> None:
         {"concepts_root": SNAPSHOT.edges_root, "edges_root": SNAPSHOT.concepts_root},
         {"concepts_root": SNAPSHOT.journal_root, "journal_root": SNAPSHOT.concepts_root},
     ],
-    ids=", ".join,
 )
 def test_the_overall_root_changes_with_everything_it_names(change: dict[str, Any]) -> None:
     assert replace(SNAPSHOT, **change).overall_root != OVERALL
@@ -120,9 +120,7 @@ def test_a_snapshot_survives_json() -> None:
     assert Snapshot.from_dict(wire) == SNAPSHOT
 
 
-@pytest.mark.parametrize(
-    "stated", [flip(OVERALL, 3).hex(), "", "xx", 5, [], {}, OVERALL.hex()[:-2]]
-)
+@cases("stated", [flip(OVERALL, 3).hex(), "", "xx", 5, [], {}, OVERALL.hex()[:-2]])
 def test_a_snapshot_with_another_overall_root_is_refused(stated: object) -> None:
     with pytest.raises(InvalidValueType, match="overall root"):
         Snapshot.from_dict(SNAPSHOT.to_dict() | {"overall_root": stated})
@@ -181,7 +179,7 @@ def test_a_journal_is_consistent_with_itself_and_with_the_empty_one() -> None:
     assert not ConsistencyProof(0, digest("x"), (), SNAPSHOT).verify(digest("x"), OVERALL)
 
 
-@pytest.mark.parametrize(
+@cases(
     "tampered",
     [
         replace(MEMBER, key=flip(KEY, 0)),
@@ -221,7 +219,6 @@ def test_a_journal_is_consistent_with_itself_and_with_the_empty_one() -> None:
         replace(CONSISTENT, path=CONSISTENT.path[::-1]),
         replace(CONSISTENT, path=()),
     ],
-    ids=str,
 )
 def test_a_proof_that_was_tampered_with_does_not_hold(tampered: Proof) -> None:
     assert not holds(tampered)
@@ -317,8 +314,8 @@ def test_a_proof_with_a_field_missing_or_of_another_type_is_refused(proof: Proof
                 proof_from_dict(wire | {name: value})
 
 
-@pytest.mark.parametrize("name", list(without(SNAPSHOT.to_dict(), "overall_root")))
-@pytest.mark.parametrize("value", [None, -1, 1.5, True, "", "00", "zz" * 32, [], {}, "00" * 33])
+@cases("name", list(without(SNAPSHOT.to_dict(), "overall_root")))
+@cases("value", [None, -1, 1.5, True, "", "00", "zz" * 32, [], {}, "00" * 33])
 def test_a_snapshot_with_a_field_of_another_type_is_refused(name: str, value: Any) -> None:
     wire = without(SNAPSHOT.to_dict(), "overall_root")
     for broken in (wire | {name: value}, without(wire, name)):
@@ -326,19 +323,19 @@ def test_a_snapshot_with_a_field_of_another_type_is_refused(name: str, value: An
             Snapshot.from_dict(broken)
 
 
-@pytest.mark.parametrize("bit", [-1, 256, 2**70, 1.0, True, "1", None])
+@cases("bit", [-1, 256, 2**70, 1.0, True, "1", None])
 def test_a_step_at_a_bit_that_no_key_has_is_refused(bit: Any) -> None:
     with pytest.raises(InvalidValueType):
         StateProof.from_dict(MEMBER.to_dict() | {"steps": [[bit, *["00" * 32] * 3]]})
 
 
-@pytest.mark.parametrize("hashes", [[], ["00" * 32] * 2, ["00" * 32] * 4, ["00" * 96], ["00"] * 3])
+@cases("hashes", [[], ["00" * 32] * 2, ["00" * 32] * 4, ["00" * 96], ["00"] * 3])
 def test_a_step_without_three_hashes_is_refused(hashes: list[str]) -> None:
     with pytest.raises(InvalidValueType):
         StateProof.from_dict(MEMBER.to_dict() | {"steps": [[0, *hashes]]})
 
 
-@pytest.mark.parametrize(
+@cases(
     "wire",
     [
         None,
@@ -357,7 +354,6 @@ def test_a_step_without_three_hashes_is_refused(hashes: list[str]) -> None:
         {"kind": "consistency"},
         {"kind": "state", "namespace": ["concepts"]},
     ],
-    ids=str,
 )
 def test_what_is_no_proof_is_refused(wire: object) -> None:
     with pytest.raises(InvalidValueType):
@@ -376,8 +372,8 @@ def test_a_kind_nested_too_deep_to_be_printed_is_refused() -> None:
 PARTS = cbor2.loads(MEMBER.to_bytes())
 
 
-@pytest.mark.parametrize("at", range(8))
-@pytest.mark.parametrize(
+@cases("at", range(8))
+@cases(
     "value",
     [None, -1, 2**70, 1.5, True, "", "x" * 96, b"", b"x", b"x" * 31, [], [1] * 33, {}, {1: 2}],
 )
@@ -394,7 +390,7 @@ def test_bytes_with_a_part_of_another_type_are_refused_or_do_not_hold(at: int, v
             StateProof.from_bytes(content)
 
 
-@pytest.mark.parametrize(
+@cases(
     "content",
     [
         b"",
@@ -416,7 +412,6 @@ def test_bytes_with_a_part_of_another_type_are_refused_or_do_not_hold(at: int, v
         cbor2.dumps([*PARTS[:4], PARTS[4] + b"\x00", *PARTS[5:]]),
         cbor2.dumps([*PARTS[:7], PARTS[7][:-1]]),
     ],
-    ids=lambda content: content.hex()[:24],
 )
 def test_bytes_that_are_no_state_proof_are_refused(content: bytes) -> None:
     with pytest.raises(InvalidValueType):

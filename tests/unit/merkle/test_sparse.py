@@ -33,6 +33,7 @@ from mycel.merkle.sparse import (
     verify_absent,
     verify_member,
 )
+from tests.cases import cases
 
 Leaves = Mapping[bytes, bytes]
 
@@ -391,8 +392,8 @@ def test_a_branch_left_with_32_leaves_is_a_bucket_again() -> None:
     assert pages == grown({key: tree[key] for key in tree if key not in (first, second)})
 
 
-@pytest.mark.parametrize("kept", [1, 8, 9, 32, 33, 200, 1499])
-@pytest.mark.parametrize("singly", [True, False])
+@cases("kept", [1, 8, 9, 32, 33, 200, 1499])
+@cases("singly", [True, False])
 def test_the_pages_do_not_remember_leaves_that_are_gone(kept: int, singly: bool) -> None:
     tree = numbered(1500)
     pages = grown(tree)
@@ -449,7 +450,7 @@ def test_a_page_survives_as_bytes(tree: Leaves) -> None:
         assert bytes(unpack(page, stored)) == stored
 
 
-@pytest.mark.parametrize(
+@cases(
     "stored",
     [
         b"",
@@ -463,7 +464,6 @@ def test_a_page_survives_as_bytes(tree: Leaves) -> None:
         b"\x02" + bytes(64),
         b"\xff" + bytes(20 * 32),
     ],
-    ids=len,
 )
 def test_bytes_that_are_no_page_are_refused(stored: bytes) -> None:
     with pytest.raises(ValueError, match="neither a branch nor a bucket"):
@@ -511,7 +511,7 @@ def test_a_damaged_bit_in_any_page_is_found(tree: Leaves) -> None:
         pages[page] = body
 
 
-@pytest.mark.parametrize(
+@cases(
     "damage",
     [
         lambda body: b"",
@@ -788,7 +788,7 @@ def test_an_inner_node_cannot_pose_as_a_leaf(forest) -> None:
     assert not verify_absent(top, digest("absent"), proof)
 
 
-@pytest.mark.parametrize("bits", [(6, 6), (8, 6), (0, 0, 2), (4, 2, 0), (1,), (0, 7)])
+@cases("bits", [(6, 6), (8, 6), (0, 0, 2), (4, 2, 0), (1,), (0, 7)])
 def test_steps_at_bits_that_are_odd_or_do_not_increase_are_refused_even_if_the_hash_fits(
     bits: tuple[int, ...],
 ) -> None:
@@ -824,7 +824,7 @@ def test_a_way_that_is_empty_proves_the_absence_of_all_keys_on_it_and_of_no_othe
     assert not verify_absent(root(pages), absent[:31], proof)
 
 
-@pytest.mark.parametrize("size", [0, 32, 95, 97, 128])
+@cases("size", [0, 32, 95, 97, 128])
 def test_a_step_with_other_than_three_hashes_is_refused_even_if_the_hash_fits(size: int) -> None:
     [(key, record_hash)] = ONE.items()
     top = through(key, 0, bytes(size), group_hash(ONE))

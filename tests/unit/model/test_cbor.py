@@ -9,6 +9,7 @@ import pytest
 
 from mycel.errors import InternalError, InvalidValueType
 from mycel.model import cbor
+from tests.cases import cases
 
 EDGES = sorted(
     {n for size in (0, 5, 8, 16, 32, 63) for n in (2**size - 1, 2**size, 2**size + 1)}
@@ -58,7 +59,7 @@ APPENDIX_A = [
 ]
 
 
-@pytest.mark.parametrize(("value", "encoded"), APPENDIX_A, ids=lambda value: str(value)[:20])
+@cases(("value", "encoded"), APPENDIX_A)
 def test_values_are_encoded_in_their_shortest_form_with_keys_in_order(
     value: Any, encoded: str
 ) -> None:
@@ -68,14 +69,14 @@ def test_values_are_encoded_in_their_shortest_form_with_keys_in_order(
     assert type(decoded) is type(value)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 22, 23, 24, 25, 255, 256, 5000])
+@cases("count", [0, 1, 2, 22, 23, 24, 25, 255, 256, 5000])
 def test_an_object_of_any_size_is_that_of_cbor2(count: int) -> None:
     value = {"k" * (n % 40) + str(n): [n, -n, n / 7, str(n)][n % 4] for n in range(count)}
     for _ in range(2):  # The second time its keys are remembered.
         assert cbor.encode_object(value) == cbor2.dumps(value, canonical=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     "item",
     [
         *(value for value, _ in APPENDIX_A),
@@ -98,32 +99,31 @@ def test_an_object_of_any_size_is_that_of_cbor2(count: int) -> None:
         "x" * 300,
         {"nested": {"b": 1, "a": [0.5]}},
     ],
-    ids=lambda item: repr(item)[:24],
 )
 def test_an_object_of_one_value_is_that_of_cbor2(item: Any) -> None:
     for value in ({"k": item}, {"k" * 300: item, "b": 1, "aa": 2, "": 3}):
         assert cbor.encode_object(value) == cbor2.dumps(value, canonical=True)
 
 
-@pytest.mark.parametrize("number", EDGES)
+@cases("number", EDGES)
 def test_integers_have_the_head_that_cbor2_gives_them(number: int) -> None:
     assert cbor.uint(number) == cbor.head(0, number) == cbor2.dumps(number)
     assert cbor.integer(number) == cbor2.dumps(number)
     assert cbor.integer(-1 - number) == cbor2.dumps(-1 - number)
 
 
-@pytest.mark.parametrize("size", [0, 1, 23, 24, 25, 255, 256, 257, 65535, 65536])
+@cases("size", [0, 1, 23, 24, 25, 255, 256, 257, 65535, 65536])
 def test_strings_have_the_head_that_cbor2_gives_them(size: int) -> None:
     assert cbor.text("x" * size) == cbor2.dumps("x" * size)
     assert cbor.byte_string(b"x" * size) == cbor2.dumps(b"x" * size)
 
 
-@pytest.mark.parametrize("string", ["é", "漢" * 8, "漢" * 85, "漢" * 86, "\U0001f344" * 64, "a\0b"])
+@cases("string", ["é", "漢" * 8, "漢" * 85, "漢" * 86, "\U0001f344" * 64, "a\0b"])
 def test_the_length_of_text_is_that_of_its_bytes(string: str) -> None:
     assert cbor.text(string) == cbor2.dumps(string)
 
 
-@pytest.mark.parametrize("number", [-1, -24, -255, -256, -257, -(2**64), 2**64, 2**80])
+@cases("number", [-1, -24, -255, -256, -257, -(2**64), 2**64, 2**80])
 def test_what_no_head_can_carry_is_a_bug_and_never_other_bytes(number: int) -> None:
     with pytest.raises(InternalError):
         cbor.uint(number)
@@ -137,7 +137,7 @@ def test_a_single_has_32_bits_even_where_16_would_do() -> None:
     assert cbor.single(1).hex() == "fa3f800000"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("microseconds", "encoded"),
     [
         (0, "00"),
@@ -158,7 +158,7 @@ def test_whole_seconds_are_an_integer_and_other_times_a_decimal_fraction(
     assert cbor2.loads(bytes.fromhex(encoded)) == Decimal(microseconds).scaleb(-6)
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         None,
@@ -181,14 +181,13 @@ def test_whole_seconds_are_an_integer_and_other_times_a_decimal_fraction(
         2**5000,
         -(2**63),
     ],
-    ids=repr,
 )
 def test_what_no_time_is_written_as_is_no_time(value: object) -> None:
     with pytest.raises(ValueError, match="no time"):
         cbor.decode_moment(value)
 
 
-@pytest.mark.parametrize(
+@cases(
     "content",
     [
         "",
@@ -212,7 +211,6 @@ def test_what_no_time_is_written_as_is_no_time(value: object) -> None:
         "d8236128",  # A regular expression that does not compile.
         "c4821b7fffffffffffffff01",
     ],
-    ids=lambda content: content[:24],
 )
 def test_bytes_that_are_no_cbor_are_refused(content: str) -> None:
     with pytest.raises(InvalidValueType, match="no CBOR"):
@@ -238,7 +236,7 @@ def test_what_is_no_bytes_is_no_cbor(content: Any) -> None:
         cbor.decode(content)
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         {"a": [1]},
@@ -257,13 +255,12 @@ def test_what_is_no_bytes_is_no_cbor(content: Any) -> None:
         {"a": b"bytes"},
         {"a": date(2024, 1, 1)},
     ],
-    ids=repr,
 )
 def test_what_is_not_flat_or_no_json_is_left_to_others(value: dict[Any, Any]) -> None:
     assert cbor.flat_object(value) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         {},
@@ -272,7 +269,6 @@ def test_what_is_not_flat_or_no_json_is_left_to_others(value: dict[Any, Any]) ->
         {"a": -1, "b": 255, "c": 256, "d": 2**63 - 1, "e": -(2**63), "f": 2**63, "g": 2**64 - 1},
         {"a": "", "b": "猫" * 100, "c": "x" * 70_000},
     ],
-    ids="-".join,
 )
 def test_a_flat_object_is_encoded_as_the_standard_says(value: dict[str, Any]) -> None:
     for _ in range(2):  # The second time its keys are known.

@@ -8,9 +8,10 @@ from types import ModuleType
 import pytest
 
 from mycel.model import digests
+from tests.cases import cases
 
 
-@pytest.mark.parametrize("size", [0, 1, 55, 56, 64, 65, 511, 512, 513, 5000])
+@cases("size", [0, 1, 55, 56, 64, 65, 511, 512, 513, 5000])
 def test_short_or_long_the_hash_is_that_of_the_standard(size: int) -> None:
     data = Random(size).randbytes(size)
     wanted = hashlib.sha256(data).digest()

@@ -16,6 +16,7 @@ from mycel.model.ids import (
     parse_proposition_id,
     proposition_id,
 )
+from tests.cases import cases
 
 LARGEST = 2**63 - 1
 
@@ -81,31 +82,31 @@ def deeply_nested() -> list[object]:
     return nested
 
 
-@pytest.mark.parametrize("number", [2, 4, 12, 10**18, LARGEST - 1])
+@cases("number", [2, 4, 12, 10**18, LARGEST - 1])
 def test_a_concepts_number_survives_as_its_id(number: int) -> None:
     text = concept_id(number)
     assert text == f"C:{number}"
     assert parse_id(text) == parse_concept_id(text) == number
 
 
-@pytest.mark.parametrize("number", [1, 3, 13, 10**18 + 1, LARGEST])
-@pytest.mark.parametrize("predicate", ["treats", "is_a", "_x", "$meta", "X9", "p" * 255])
+@cases("number", [1, 3, 13, 10**18 + 1, LARGEST])
+@cases("predicate", ["treats", "is_a", "_x", "$meta", "X9", "p" * 255])
 def test_a_propositions_number_survives_as_its_id(number: int, predicate: str) -> None:
     text = proposition_id(number, predicate)
     assert text == f"P:{number}:{predicate}"
     assert parse_id(text) == parse_proposition_id(text) == number
 
 
-@pytest.mark.parametrize("text", NO_IDS, ids=lambda text: ascii(text)[:30])
-@pytest.mark.parametrize("parse", [parse_id, parse_concept_id, parse_proposition_id])
+@cases("text", NO_IDS)
+@cases("parse", [parse_id, parse_concept_id, parse_proposition_id])
 def test_what_only_resembles_an_id_is_refused_with_a_short_message(parse, text: str) -> None:
     with pytest.raises(InvalidId) as caught:
         parse(text)
     assert len(caught.value.message) < 200
 
 
-@pytest.mark.parametrize("value", NO_STRINGS, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize("parse", [parse_id, parse_concept_id, parse_proposition_id])
+@cases("value", NO_STRINGS)
+@cases("parse", [parse_id, parse_concept_id, parse_proposition_id])
 def test_what_is_no_string_is_no_id(parse, value: object) -> None:
     with pytest.raises(InvalidId, match=type(value).__name__):
         parse(value)

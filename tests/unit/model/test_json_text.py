@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mycel.errors import InvalidSyntax
 from mycel.model.json_text import read_json
+from tests.cases import cases
 
 # Letters that matter: colons and escapes in strings are what a count of colons could stumble over.
 texts = st.text(st.sampled_from('a:"\\/u03é\n'), max_size=6)
@@ -80,7 +81,7 @@ def test_a_text_is_read_as_python_reads_it_unless_a_key_stands_twice(
         assert repr(read_json(text_or_bytes)) == repr(json.loads(text))
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         '{"a":1,"a":2}',
@@ -100,7 +101,7 @@ def test_a_key_that_stands_twice_is_refused_wherever_it_stands(text: str) -> Non
         assert refused.value.hint
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "",

@@ -17,6 +17,7 @@ from mycel.model.names import (
     kind_of,
     shorten,
 )
+from tests.cases import cases
 
 
 class Colour(StrEnum):
@@ -34,7 +35,7 @@ class Text(str):
 NO_STRINGS = [None, 5, 5.0, True, b"name", ["name"], {"name": 1}, object()]
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     ["Drug", "treats", "is_a", "_", "_private", "x9", "X", CONCEPT_TYPE, PROPOSITION_TYPE],
 )
@@ -42,7 +43,7 @@ def test_letters_digits_and_underscores_make_an_identifier(name: str) -> None:
     assert check_identifier(name, "type") == name
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "",
@@ -66,7 +67,6 @@ def test_letters_digits_and_underscores_make_an_identifier(name: str) -> None:
         "\ud800",
         "x" * 1_000_000,
     ],
-    ids=lambda name: ascii(name)[:20],
 )
 def test_anything_else_is_no_identifier(name: str) -> None:
     with pytest.raises(InvalidIdentifier) as caught:
@@ -81,14 +81,14 @@ def test_an_identifier_may_have_255_bytes_and_no_more() -> None:
         check_identifier("x" * (IDENTIFIER_BYTES_MAX + 1), "type")
 
 
-@pytest.mark.parametrize("value", NO_STRINGS, ids=kind_of)
+@cases("value", NO_STRINGS)
 def test_a_name_that_is_no_string_is_refused_by_its_type(value: object) -> None:
     for check in (check_name, check_actor, lambda each: check_identifier(each, "type")):
         with pytest.raises(InvalidValueType, match=kind_of(value)):
             check(value)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "Aspirin",

@@ -28,6 +28,7 @@ from mycel.model.records import (
     record_hash,
     tree_key,
 )
+from tests.cases import cases
 
 SRC, DST = b"\x01" * 16, b"\x02" * 16
 DAY_US = 1_700_000_000_000_000
@@ -151,7 +152,7 @@ def test_an_edge_names_its_ends_by_the_first_16_bytes_of_their_keys() -> None:
     assert decode_edge(record) == edge(src=src[:16], dst=dst[:16])
 
 
-@pytest.mark.parametrize("fields", EDGES.values(), ids=EDGES.keys())
+@cases("fields", EDGES.values(), ids=EDGES.keys())
 def test_an_edge_is_the_map_that_cbor2_would_write(fields: EdgeFields) -> None:
     stone = fields.tombstone
     weight = struct.unpack(">f", struct.pack(">f", fields.weight))[0]
@@ -172,7 +173,7 @@ def test_an_edge_is_the_map_that_cbor2_would_write(fields: EdgeFields) -> None:
     )
 
 
-@pytest.mark.parametrize("fields", CONCEPTS.values(), ids=CONCEPTS.keys())
+@cases("fields", CONCEPTS.values(), ids=CONCEPTS.keys())
 def test_a_concept_is_the_map_that_cbor2_would_write(fields: ConceptFields) -> None:
     stone = fields.tombstone
     assert fields.encode() == canonical(
@@ -194,19 +195,19 @@ def test_a_concept_is_the_map_that_cbor2_would_write(fields: ConceptFields) -> N
     )
 
 
-@pytest.mark.parametrize("fields", EDGES.values(), ids=EDGES.keys())
+@cases("fields", EDGES.values(), ids=EDGES.keys())
 def test_an_edge_is_read_back_as_it_was(fields: EdgeFields) -> None:
     assert decode_edge(fields.encode()) == fields
 
 
-@pytest.mark.parametrize("fields", CONCEPTS.values(), ids=CONCEPTS.keys())
+@cases("fields", CONCEPTS.values(), ids=CONCEPTS.keys())
 def test_a_concept_is_read_back_as_it_was(fields: ConceptFields) -> None:
     assert decode_concept(fields.encode()) == fields
 
 
-@pytest.mark.parametrize("attributes", [{}, {"a": 1}])
-@pytest.mark.parametrize("metadata", [{}, {"source": "x"}])
-@pytest.mark.parametrize("weight", [0.0, 0.9, 1.0])
+@cases("attributes", [{}, {"a": 1}])
+@cases("metadata", [{}, {"source": "x"}])
+@cases("weight", [0.0, 0.9, 1.0])
 def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
     attributes: dict[str, Any], metadata: dict[str, Any], weight: float
 ) -> None:
@@ -254,7 +255,7 @@ def test_a_version_of_1_has_no_time_of_update() -> None:
     assert edge(updated_us=DAY_US + 99).encode() == edge().encode()
 
 
-@pytest.mark.parametrize(
+@cases(
     "fields",
     [
         edge_map(f1=None),
@@ -354,14 +355,13 @@ def test_a_version_of_1_has_no_time_of_update() -> None:
         edge_map() | {-1: 1},
         {},
     ],
-    ids=repr,
 )
 def test_a_map_that_is_no_edge_is_refused(fields: dict[Any, Any]) -> None:
     with pytest.raises(InvalidValueType):
         decode_edge(canonical(fields))
 
 
-@pytest.mark.parametrize(
+@cases(
     "fields",
     [
         concept_map(f1=None),
@@ -387,15 +387,14 @@ def test_a_map_that_is_no_edge_is_refused(fields: dict[Any, Any]) -> None:
         concept_map(f16=1),
         {},
     ],
-    ids=repr,
 )
 def test_a_map_that_is_no_concept_is_refused(fields: dict[Any, Any]) -> None:
     with pytest.raises(InvalidValueType):
         decode_concept(canonical(fields))
 
 
-@pytest.mark.parametrize("decode", [decode_edge, decode_concept])
-@pytest.mark.parametrize(
+@cases("decode", [decode_edge, decode_concept])
+@cases(
     "record",
     [b"", b"\xa0", b"\x80", b"\x01", b"\x61x", b"\xf6", b"\xff", b"\xa1", EXAMPLE[:-1]],
 )
@@ -411,7 +410,7 @@ def test_an_edge_is_no_concept_and_a_concept_no_edge() -> None:
         decode_edge(concept().encode())
 
 
-@pytest.mark.parametrize(
+@cases(
     "record",
     [
         EXAMPLE + b"\x00",
@@ -426,7 +425,6 @@ def test_an_edge_is_no_concept_and_a_concept_no_edge() -> None:
         EXAMPLE.replace(b"\x66andrew", b"\x7f\x63and\x63rew\xff"),
         b"\xd9\xd9\xf7" + EXAMPLE,  # Tagged as CBOR.
     ],
-    ids=bytes.hex,
 )
 def test_other_ways_to_write_the_same_record_are_refused(record: bytes) -> None:
     assert cbor2.loads(record) == cbor2.loads(EXAMPLE)
@@ -481,7 +479,7 @@ def test_natural_keys_tell_apart_what_reads_the_same_when_joined() -> None:
     assert len(keys) == 4
 
 
-@pytest.mark.parametrize(
+@cases(
     ("weight", "stored"),
     [
         (0.9, 0.9),
@@ -511,7 +509,7 @@ def test_a_weight_is_stored_as_the_shortest_decimal_of_its_32_bits(
     assert repr(canonical_weight(kept)) == repr(kept)
 
 
-@pytest.mark.parametrize(
+@cases(
     "weight",
     [-0.1, 1.1, 2, -1, 1.0000001, -1e-300, 1e300, float("inf"), float("-inf"), float("nan")],
 )
@@ -526,17 +524,15 @@ def test_an_integer_beyond_any_float_is_no_weight(weight: int) -> None:
         canonical_weight(weight)
 
 
-@pytest.mark.parametrize(
-    "weight", [True, False, None, "0.9", b"1", [1], {}, Decimal("0.9"), 0.9j, np.float32(1)]
-)
+@cases("weight", [True, False, None, "0.9", b"1", [1], {}, Decimal("0.9"), 0.9j, np.float32(1)])
 def test_a_weight_is_a_number(weight: object) -> None:
     with pytest.raises(InvalidValueType):
         canonical_weight(weight)
 
 
-@pytest.mark.parametrize("attributes", [{}, {"a": 1}])
-@pytest.mark.parametrize("metadata", [{}, {"source": "x"}])
-@pytest.mark.parametrize("number", [None, 3, 300])
+@cases("attributes", [{}, {"a": 1}])
+@cases("metadata", [{}, {"source": "x"}])
+@cases("number", [None, 3, 300])
 def test_the_record_of_a_new_concept_is_that_of_any_concept(
     attributes: dict[str, Any], metadata: dict[str, Any], number: int | None
 ) -> None:

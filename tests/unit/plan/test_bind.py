@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from mycel.errors import MycelError
+from tests.cases import cases
 from tests.unit.plan.compiled import bound
 
 
-@pytest.mark.parametrize(
+@cases(
     ("where", "parameters", "roles"),
     [
         ("?t {type: :x}", {"x": "Town"}, {("x", "name")}),
@@ -39,7 +40,7 @@ def test_the_same_command_with_other_values_is_the_same_query() -> None:
     assert bound(text, n="Ulm", size=1).query != bound(text, n="Ulm", size="1").query
 
 
-@pytest.mark.parametrize(
+@cases(
     "where",
     [
         '?t {type: "Town"} FILTER(?u.name == 1)',

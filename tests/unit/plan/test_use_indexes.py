@@ -10,6 +10,7 @@ from mycel.ir import query as ir
 from mycel.plan.catalog import Entries, Spread
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_numbers, compile_query
+from tests.cases import cases
 from tests.unit.plan.compiled import Counts, bound, rewritten
 
 TOWNS = 'FIND(?t) WHERE {{ ?t {{type: "Town"}} FILTER({}) }}'
@@ -51,7 +52,7 @@ def shown(text: str, **parameters: Any) -> dict[str, tuple[str, list[tuple[str, 
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("condition", "title", "bounds"),
     [
         ('?t.attributes.code == "ULM"', "Town.code", [("==", "ULM")]),
@@ -79,7 +80,7 @@ def test_a_condition_on_an_indexed_property_says_where_to_look(
     assert block_of(query).conditions == block_of(bound(TOWNS.format(condition)).query).conditions
 
 
-@pytest.mark.parametrize(
+@cases(
     "condition",
     [
         '?t.attributes.code != "ULM"',
@@ -100,7 +101,7 @@ def test_what_leads_to_no_entries_leaves_the_pattern_as_it_is(condition: str) ->
     assert shown(TOWNS.format(condition)) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "bounds"),
     [
         ("ULM", [("==", ":v")]),
@@ -133,7 +134,7 @@ def test_the_index_with_the_fewest_entries_to_look_at_is_taken(condition: str, t
     assert found["t"][0] == title
 
 
-@pytest.mark.parametrize(
+@cases(
     "pattern",
     [
         '?t {type: "Town", name: "Ulm"}',

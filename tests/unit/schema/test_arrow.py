@@ -7,6 +7,7 @@ import pytest
 
 from mycel.errors import NotFound, TypeMismatch
 from mycel.schema import load
+from tests.cases import cases
 
 SCALARS = {
     "String": pa.utf8(),
@@ -27,7 +28,7 @@ SCALARS = {
 }
 
 
-@pytest.mark.parametrize(("type_", "arrow"), SCALARS.items())
+@cases(("type_", "arrow"), SCALARS.items())
 def test_every_type_of_values_has_its_arrow_type(type_: str, arrow: pa.DataType) -> None:
     schema = load(f"node P {{ a: {type_} b: {type_}? }}").arrow("P")
     assert schema.field("a") == pa.field("a", arrow, nullable=False)

@@ -16,6 +16,7 @@ from mycel.schema.model import (
     Range,
     Unique,
 )
+from tests.cases import cases
 from tests.unit.schema.refusals import refusal
 
 
@@ -67,7 +68,7 @@ def test_a_key_keeps_the_order_of_its_columns() -> None:
     assert node("node P { a: String }").key == ()
 
 
-@pytest.mark.parametrize("type_", ["String", "Bool", "I64", "F64", "Date", "DateTime", "enum(a)"])
+@cases("type_", ["String", "Bool", "I64", "F64", "Date", "DateTime", "enum(a)"])
 def test_scalars_may_be_keys(type_: str) -> None:
     assert node(f"node P {{ a: {type_} @key }}").key == ("a",)
 
@@ -199,7 +200,7 @@ def test_the_known_annotations_are_understood() -> None:
     assert (catalog.edges["E"].kip_name, catalog.edges["E"].is_open) == ("treats", True)
 
 
-@pytest.mark.parametrize(
+@cases(
     "property_",
     [
         'a: String @default("")',
@@ -403,7 +404,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("marked", "message", "hint"), REFUSED)
+@cases(("marked", "message", "hint"), REFUSED)
 def test_a_schema_that_breaks_a_rule_is_refused_with_the_place_and_what_to_write(
     marked: str, message: str, hint: str
 ) -> None:

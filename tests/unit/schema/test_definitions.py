@@ -16,6 +16,7 @@ from mycel.schema.definitions import (
     predicate_definition,
     unexpected,
 )
+from tests.cases import cases
 
 
 def schema(**entries: Any) -> ConceptDefinition:
@@ -40,7 +41,7 @@ SAMPLES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("expected", SAMPLES)
+@cases("expected", SAMPLES)
 def test_a_value_is_accepted_exactly_when_it_has_the_json_type_of_the_schema(expected: str) -> None:
     definition = schema(x={"type": expected})
     accepted = {kind for kind, value in SAMPLES.items() if accepts(definition, x=value)}
@@ -70,7 +71,7 @@ def test_the_items_of_an_array_have_types_too() -> None:
     assert not accepts(definition, x=["a", None])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("written", "takes", "refuses"),
     [
         ("any", [1, "a", None, []], []),
@@ -175,7 +176,7 @@ def test_a_value_that_does_not_change_is_not_looked_at_again() -> None:
             check_values(definition, "Eddystone", {"x": 1}, before=before)
 
 
-@pytest.mark.parametrize(
+@cases(
     "attributes",
     [
         {},
@@ -208,7 +209,7 @@ def test_a_predicate_takes_anything_unless_it_says_otherwise() -> None:
     assert not predicate_definition("near", {"object_types": ["Port"]}).takes_anything
 
 
-@pytest.mark.parametrize("odd", [None, [], [1, None], {}, 7, ""])
+@cases("odd", [None, [], [1, None], {}, 7, ""])
 def test_a_list_of_types_that_names_none_is_ignored(odd: Any) -> None:
     assert predicate_definition("near", {"subject_types": odd}).subject_types == ("*",)
 

@@ -1,8 +1,7 @@
 """The one canonical way to write a schema."""
 
-import pytest
-
 from mycel.schema import format, load, parse  # noqa: A004  The verb of the stage.
+from tests.cases import cases
 
 CANONICAL = """\
 interface Named {
@@ -44,7 +43,7 @@ def test_an_empty_schema_is_an_empty_text() -> None:
     assert format(parse("// nothing")) == load("").format() == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("written", "canonical"),
     [
         ("node P { a: I32 @key(a) }", "node P {\n  a: I32 @key\n}\n"),

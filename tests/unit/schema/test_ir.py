@@ -8,6 +8,7 @@ import pytest
 from mycel.schema import load
 from mycel.schema.ir import constraint_json, fnv1a, prop_id, type_id, type_json
 from mycel.schema.model import Check, Index, Key, PropertyType, Range, Unique
+from tests.cases import cases
 
 TEXT = """
 interface Named { name: String @unique }
@@ -122,7 +123,7 @@ def test_types_of_values(type_: PropertyType, expected: tuple) -> None:
     assert tuple(type_json(type_).values()) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("constraint", "expected"),
     [
         (Key(("b", "a")), {"Key": ["a", "b"]}),

@@ -6,6 +6,7 @@ from mycel.errors import ResourceExhausted, SchemaError
 from mycel.model.limits import SCHEMA_BYTES_MAX
 from mycel.schema.lexer import Tokens, read
 from mycel.syntax.tokens import END
+from tests.cases import cases
 
 
 def tokens_of(text: str) -> list[str]:
@@ -13,7 +14,7 @@ def tokens_of(text: str) -> list[str]:
     return found[: found.index(END)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "tokens"),
     [
         ("", []),

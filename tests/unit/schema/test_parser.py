@@ -5,6 +5,7 @@ import pytest
 from mycel.errors import SchemaError
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.schema import ast, load, parse
+from tests.cases import cases
 from tests.unit.schema.refusals import refusal
 
 
@@ -27,7 +28,7 @@ def member(text: str) -> ast.Member:
 # What is read.
 
 
-@pytest.mark.parametrize("text", ["", " \n", "// nothing\n", "/* nothing */", "\ufeff"])
+@cases("text", ["", " \n", "// nothing\n", "/* nothing */", "\ufeff"])
 def test_an_empty_text_is_an_empty_schema(text: str) -> None:
     assert parse(text) == ast.Schema()
 
@@ -89,7 +90,7 @@ def test_a_cardinality_may_have_no_maximum(text: str, card: ast.Card) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "type_"),
     [
         *((each, ast.Scalar(each)) for each in ("String", "Blob", "Bool", "Date", "DateTime")),
@@ -107,7 +108,7 @@ def test_every_type_of_values_is_read(text: str, type_: ast.Type) -> None:
     assert member(f"x: {text}") == ast.Property(name("x"), type_)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "annotation"),
     [
         ("@note", ast.Annotation("note")),
@@ -133,7 +134,7 @@ def test_annotations_stand_behind_the_type_of_a_property(
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "constraint"),
     [
         ("@key(a)", ast.Columns("key", (name("a"),))),
@@ -332,7 +333,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("marked", "message", "hint"), REFUSED)
+@cases(("marked", "message", "hint"), REFUSED)
 def test_a_text_that_is_no_schema_is_refused_with_the_place_and_what_to_write(
     marked: str, message: str, hint: str
 ) -> None:

@@ -14,6 +14,7 @@ from mycel.schema.model import Key, NodeType, Property, PropertyType
 from mycel.schema.planner import Plan, plan
 from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import AddProperty, RestoreType
+from tests.cases import cases
 
 EMPTY = Catalog()
 
@@ -405,7 +406,7 @@ def test_a_new_type_may_require_what_it_likes() -> None:
     assert kinds(EMPTY, "node Ship { name: String age: I32 }") == ["add_type"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "kind", "needs_data"),
     [
         ("I32", "I32?", "relax_property", False),
@@ -449,7 +450,7 @@ def test_a_tightened_property_says_from_what_to_what() -> None:
     assert step["to"] == type_json("String", enum=["a"])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new"),
     [
         ("I32", "I64"),
@@ -475,7 +476,7 @@ def test_a_removed_property_goes_after_the_constraints_that_name_it() -> None:
 # Constraints.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("constraint", "said", "needs_data"),
     [
         ("@key(name)", {"Key": ["name"]}, True),
@@ -495,7 +496,7 @@ def test_constraints_come_and_go(constraint: str, said: Any, needs_data: bool) -
     assert not dropped.needs_data
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "needs_data"),
     [
         ("0..10", "0..100", False),
@@ -533,7 +534,7 @@ def test_the_order_of_a_composite_key_counts_because_it_names_the_instances() ->
 # Edges.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "needs_data"),
     [
         ("", "@card(0..1)", True),

@@ -8,6 +8,7 @@ import pytest
 
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.definition_lint import SLIPS_MAX, slips, undefined_ends
+from tests.cases import cases
 
 
 def of_type(**attributes: Any) -> list[str]:
@@ -61,7 +62,7 @@ def test_a_schema_that_is_no_object_is_told() -> None:
     assert "is no object" in sentence
 
 
-@pytest.mark.parametrize(
+@cases(
     "attributes",
     [
         {},
@@ -78,7 +79,7 @@ def test_a_schema_that_means_something_is_left_alone(attributes: dict[str, Any])
     assert of_type(**attributes) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "meant"),
     [
         ("symmetric", "is_symmetric"),

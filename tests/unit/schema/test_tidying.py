@@ -5,6 +5,7 @@ import pytest
 from mycel.errors import SchemaError
 from mycel.schema import format as format_schema
 from mycel.schema import parse, tidy
+from tests.cases import cases
 
 MESSY = """// Licence: free
 // for all
@@ -65,7 +66,7 @@ def test_without_comments_it_is_the_usual_format() -> None:
     assert tidy(text) == format_schema(parse(text))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("", ""),

@@ -22,6 +22,7 @@ from mycel.schema.property_values import (
     moment_to_compare,
     parse_default,
 )
+from tests.cases import cases
 
 COLOUR = PropertyType("String", enum_values=("blue", "red"))
 
@@ -42,7 +43,7 @@ def same(one: object, other: object) -> bool:
 # What is taken.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "value", "stored"),
     [
         (of("String"), "", ""),
@@ -88,7 +89,7 @@ def test_what_fits_gets_its_one_spelling(type_: PropertyType, value: Any, stored
     assert same(canonical(type_, value), stored)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "stored"),
     [
         ("2024-01-31T12:00:00Z", "2024-01-31T12:00:00.000Z"),
@@ -130,7 +131,7 @@ def test_none_is_no_value_and_stays_none() -> None:
 # What is not.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "value", "message"),
     [
         (of("String"), 5, "5 is a number"),
@@ -225,7 +226,7 @@ def test_a_message_never_shows_much_and_never_a_lone_surrogate() -> None:
 # Keys.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "value", "text"),
     [
         (of("String"), "Ada", "Ada"),
@@ -251,7 +252,7 @@ def test_equal_values_have_equal_keys() -> None:
     assert key_text(of("DateTime"), "2024-01-31 13:00:00+01:00") == "2024-01-31T12:00:00Z"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "text"),
     [
         (of("I32"), "007"),
@@ -277,7 +278,7 @@ def test_nothing_is_no_key() -> None:
 # Text.
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "text", "value"),
     [
         (of("String"), "", ""),
@@ -305,7 +306,7 @@ def test_text_becomes_a_value(type_: PropertyType, text: str, value: Any) -> Non
     assert same(from_text(type_, text), value)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "text"),
     [
         (of("I32"), ""),
@@ -352,7 +353,7 @@ class Level(IntEnum):
     HIGH = 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "value", "stored"),
     [
         (of("DateTime"), datetime(2024, 1, 31, 12), "2024-01-31T12:00:00.000Z"),  # noqa: DTZ001
@@ -388,7 +389,7 @@ def test_objects_of_tables_become_values(type_: PropertyType, value: Any, stored
     assert type(from_python(type_, value)) is type(stored)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("type_", "value"),
     [
         (of("Date"), datetime(2024, 1, 31, 12)),  # noqa: DTZ001

@@ -21,6 +21,7 @@ from mycel.search.analysis import (
     terms_of,
 )
 from mycel.store.file import layout
+from tests.cases import cases
 
 
 def found(question: str, documents: Iterable[str]) -> list[str]:
@@ -54,7 +55,7 @@ def finds(question: str, document: str) -> bool:
 # Words
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "document"),
     [
         ("risk", "The risk of bleeding"),
@@ -102,9 +103,9 @@ def test_the_document_with_more_of_the_words_comes_first() -> None:
     assert "weather" not in found("aspirin headache", documents)
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD"])
-@pytest.mark.parametrize("other", ["NFC", "NFD"])
-@pytest.mark.parametrize("text", ["résumé", "Ångström", "한국어", "ガギグ", "tiếng Việt"])
+@cases("form", ["NFC", "NFD"])
+@cases("other", ["NFC", "NFD"])
+@cases("text", ["résumé", "Ångström", "한국어", "ガギグ", "tiếng Việt"])
 def test_it_does_not_matter_how_letters_and_marks_were_composed(
     text: str, form: str, other: str
 ) -> None:
@@ -117,7 +118,7 @@ def test_it_does_not_matter_how_letters_and_marks_were_composed(
 # Stop words
 
 
-@pytest.mark.parametrize("word", sorted(STOP_WORDS))
+@cases("word", sorted(STOP_WORDS))
 def test_stop_words_are_left_out_on_both_sides(word: str) -> None:
     for spelled in (word, word.capitalize()):
         assert terms_of(spelled) == []
@@ -133,13 +134,13 @@ def test_a_question_of_stop_words_asks_nothing() -> None:
     assert terms_of("the risk of it") == ["risk"]
 
 
-@pytest.mark.parametrize("word", ["theory", "another", "island", "thesis", "ante", "be2", "x_is"])
+@cases("word", ["theory", "another", "island", "thesis", "ante", "be2", "x_is"])
 def test_a_word_that_only_contains_a_stop_word_stays(word: str) -> None:
     assert finds(word, f"some {word} here")
     assert prepare(word) == word
 
 
-@pytest.mark.parametrize("word", ["IT", "OR", "US", "WHO", "AND"])
+@cases("word", ["IT", "OR", "US", "WHO", "AND"])
 def test_a_word_in_capitals_may_be_a_name_and_is_found_as_one(word: str) -> None:
     assert finds(word, f"the {word} department")
     assert not finds(word, f"the {word.lower() if word.lower() in STOP_WORDS else ''} department")
@@ -154,7 +155,7 @@ def test_a_single_capital_letter_is_an_article_all_the_same() -> None:
 # Chinese, Japanese, Korean
 
 
-@pytest.mark.parametrize(
+@cases(
     ("document", "part"),
     [
         ("北京大学的学生", "北京大学"),
@@ -185,7 +186,7 @@ def test_any_part_of_a_run_of_characters_is_found(document: str, part: str) -> N
     assert finds(part, document)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("document", "question"),
     [
         ("北京大学", "北大"),
@@ -228,7 +229,7 @@ def test_the_document_with_the_characters_is_picked_among_others() -> None:
 # Questions that look like queries
 
 
-@pytest.mark.parametrize(
+@cases(
     "question",
     [
         '"',
@@ -269,7 +270,7 @@ def test_every_term_is_quoted_and_stands_once() -> None:
     assert terms_of("a.b:c") == ["b", "c"]
 
 
-@pytest.mark.parametrize("question", ["", " ", "\n\t", "?!", "...", "_", "*", '""', "🍄", "\u0301"])
+@cases("question", ["", " ", "\n\t", "?!", "...", "_", "*", '""', "🍄", "\u0301"])
 def test_a_question_without_words_asks_nothing(question: str) -> None:
     assert terms_of(question) == []
 
@@ -286,7 +287,7 @@ def test_only_the_beginning_of_a_very_long_question_is_looked_at() -> None:
 # Documents
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "attributes", "title", "body"),
     [
         ("Aspirin", {}, "Aspirin", ""),

@@ -1,11 +1,10 @@
 """What elements are called, as search sees it."""
 
-import pytest
-
 from mycel.search.names import Standing, called, key, parts, segments_asked
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "segments", "keys"),
     [
         ("Night Loaf", ["Night Loaf"], {"nightloaf"}),
@@ -42,7 +41,7 @@ def test_names_that_are_no_texts_are_left_aside() -> None:
         assert called("x", {"name": strange, "aliases": strange}).keys() == {"x"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "standing"),
     [
         ("Night Loaf", Standing.DEFINITION),

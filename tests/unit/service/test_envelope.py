@@ -18,6 +18,7 @@ from mycel.kip import is_write, parse
 from mycel.model.limits import BATCH_COMMANDS_MAX, COMMAND_BYTES_MAX
 from mycel.service.envelope import Response, respond
 from mycel.store.write.writer import Member
+from tests.cases import cases
 
 FIND = 'FIND(?x) WHERE { ?x {type: "Plant"} }'
 DESCRIBE = "DESCRIBE PRIMER"
@@ -164,7 +165,7 @@ def test_a_command_that_writes_and_fails_ends_the_batch() -> None:
     assert executor.ran == [DESCRIBE, UPSERT]
 
 
-@pytest.mark.parametrize(
+@cases(
     "write",
     [
         UPSERT,
@@ -188,7 +189,7 @@ def test_every_statement_that_writes_ends_a_batch_when_it_fails_and_is_refused_w
     assert executor.ran == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "read",
     [
         FIND,
@@ -295,7 +296,7 @@ def test_a_single_write_is_refused_before_it_reaches_the_executor() -> None:
 # What is no request.
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_",
     [None, 7, "FIND", [], [FIND], b"x", {}, {"command": None}, {"commands": None, "command": None}],
 )
@@ -305,7 +306,7 @@ def test_what_is_no_request_is_answered_with_how_one_looks(request_: Any) -> Non
     assert '"commands"' in response["error"]["hint"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "request_",
     [
         {"command": FIND, "commands": [FIND]},
@@ -327,7 +328,7 @@ def test_wrong_types_are_refused_before_anything_runs(request_: dict[str, Any]) 
     assert executor.ran == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "element",
     [
         None,
@@ -355,7 +356,7 @@ def test_keys_that_mean_nothing_are_ignored_with_a_warning() -> None:
     assert "'note'" in batch["result"][0]["warnings"][0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("key", "meant"),
     [
         ("dryRun", "dry_run"),
@@ -393,7 +394,7 @@ def test_a_request_cannot_say_itself_that_it_only_reads(key: str) -> None:
     assert executor.ran == []
 
 
-@pytest.mark.parametrize("key", ["params", "dry_run", "dryRun", "read_only", "commands"])
+@cases("key", ["params", "dry_run", "dryRun", "read_only", "commands"])
 def test_an_element_with_a_key_that_was_meant_otherwise_is_an_error_in_its_place(key: str) -> None:
     executor = Recorder()
     response = ask(executor, commands=[FIND, {"command": UPSERT, key: {}}, FIND])

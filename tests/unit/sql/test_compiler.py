@@ -14,6 +14,7 @@ from mycel.ir import query as ir
 from mycel.sql.compiler import compile_numbers, compile_query
 from mycel.sql.patterns import TABLES_JOINED_MAX
 from mycel.sql.scope import Bindings
+from tests.cases import cases
 from tests.unit.plan.compiled import bound, rewritten
 
 ROWS = 'FIND(?t.name, ?r.name) WHERE { ?t {type: "Town"} (?t, "feeds", ?r) }'
@@ -61,7 +62,7 @@ def test_no_value_of_a_command_is_part_of_its_statement(value: Any) -> None:
     assert one.text == other.text
 
 
-@pytest.mark.parametrize("word", ["x'); DROP TABLE concept; --", "?1", "'", '"', "\0", "😀"])
+@cases("word", ["x'); DROP TABLE concept; --", "?1", "'", '"', "\0", "😀"])
 def test_a_constant_of_a_command_is_bound_and_not_written(word: str) -> None:
     query = ir.Query(
         (ir.Block((ir.ConceptAtom("t", 3, ir.Known(word, "text")),), binds=frozenset({"t"})),),

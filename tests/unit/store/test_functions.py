@@ -22,6 +22,7 @@ from mycel.store.file.functions import (
     register,
     same,
 )
+from tests.cases import cases
 
 JSON = st.recursive(
     st.none()
@@ -177,7 +178,7 @@ def test_numbers_are_compared_as_they_are_and_not_as_floats(left: float, right: 
     assert found == (left > right) - (left < right)
 
 
-@pytest.mark.parametrize("other", [None, "", '"1"', "true", "null", "[1]", "{}"])
+@cases("other", [None, "", '"1"', "true", "null", "[1]", "{}"])
 def test_what_is_no_number_compares_with_none(other: str | None) -> None:
     assert compare(other, "1") is None
     assert compare("1", other) is None

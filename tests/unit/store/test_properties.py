@@ -32,6 +32,7 @@ from mycel.store.database import Store
 from mycel.store.index import properties
 from mycel.store.index.properties import Conflict, Properties, Slot, encode
 from mycel.store.write.purge import purge
+from tests.cases import cases
 from tests.unit.store.damage import cells, changes, write
 from tests.unit.store.given import (
     EVENT,
@@ -162,7 +163,7 @@ def values_in(path: Path, column: str = "text") -> list[tuple[Any, int]]:
 # Values
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "entry"),
     [
         (("a text",), "a text"),

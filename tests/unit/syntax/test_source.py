@@ -1,11 +1,10 @@
 """Lines, columns and excerpts."""
 
-import pytest
-
 from mycel.syntax.source import EXCERPT_CHARACTERS_MAX, Position, Source, Span
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "offset", "expected"),
     [
         ("", 0, (1, 1)),
@@ -61,12 +60,12 @@ def test_wide_characters_take_two_columns_and_combining_marks_none() -> None:
     assert excerpt("x日本", 1, 3) == ["1 | x日本", "  |  ^^^^"]
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ud800", "\u202e", "\ufeff"])
+@cases("character", ["\x00", "\x1b", "\ud800", "\u202e", "\ufeff"])
 def test_what_cannot_be_shown_is_replaced(character: str) -> None:
     assert excerpt(f"a{character}b", 2, 3) == ["1 | a\ufffdb", "  |   ^"]
 
 
-@pytest.mark.parametrize("start", [0, 10, 500, 1_990, 1_999])
+@cases("start", [0, 10, 500, 1_990, 1_999])
 def test_a_long_line_is_cut_around_the_span(start: int) -> None:
     text = "".join(chr(ord("a") + at % 26) for at in range(2_000))
     line, carets = excerpt(text, start, start + 3)

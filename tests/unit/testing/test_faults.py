@@ -20,6 +20,7 @@ from mycel.testing.faults import (
     Role,
     _Engine,
 )
+from tests.cases import cases
 
 # Each row spans pages, so that a commit is several writes and can be there in part.
 BODY = b"x" * 6_000
@@ -407,7 +408,7 @@ def test_one_plan_is_armed_at_a_time(vfs: FaultVFS) -> None:
         pass
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"at": 0}, "counted from 1"),

@@ -2,9 +2,10 @@ import pytest
 
 from mycel.errors import InvalidValueType
 from mycel.transfer.formats import checked_format, format_of, needed_format
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "format_"),
     [
         ("a.jsonl", "jsonl"),

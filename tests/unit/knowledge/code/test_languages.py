@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from mycel.knowledge.code import detect, is_binary, is_test_path
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "language", "file_type"),
     [
         ("src/a.py", "python", "python"),
@@ -36,7 +35,7 @@ def test_a_name_says_the_language(path: str, language: str, file_type: str) -> N
     assert (kind.language, kind.file_type) == (language, file_type)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("head", "language"),
     [
         (b"#!/usr/bin/env python3\n", "python"),
@@ -70,7 +69,7 @@ def test_a_nul_near_the_beginning_makes_a_file_binary() -> None:
     assert not is_binary(b"a" * 10_000 + b"\0")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "expected"),
     [
         ("tests/helpers.py", True),

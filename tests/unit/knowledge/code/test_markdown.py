@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from mycel.knowledge.code.markdown import links
+from tests.cases import cases
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("[a](b.md)", ["link b.md"]),

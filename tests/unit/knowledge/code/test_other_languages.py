@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mycel.knowledge.code import Import
+from tests.cases import cases
 from tests.unit.knowledge.code.given import calls, facts, symbols
 
 JAVASCRIPT = """
@@ -111,7 +112,7 @@ CPP = """
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "source", "expected"),
     [
         (
@@ -160,7 +161,7 @@ def test_definitions_have_kinds_and_qualified_names(path: str, source: str, expe
     assert ", ".join(symbols(facts(path, source))) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "source", "expected"),
     [
         (
@@ -207,7 +208,7 @@ def test_calls_have_their_caller(path: str, source: str, expected: str) -> None:
     assert ", ".join(calls(facts(path, source))) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "source", "name", "doc", "bases"),
     [
         ("a.jsx", JAVASCRIPT, "A", "Keeps it.", ("D",)),
@@ -282,7 +283,7 @@ def test_imports_of_other_languages(path: str, source: str, expected: object) ->
     assert [(i.module, i.names, i.alias) for i in facts(path, source).imports] == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "source", "expected"),
     [
         ("a.jsx", JAVASCRIPT, {"foo", "A", "A.m", "A.s", "f"}),

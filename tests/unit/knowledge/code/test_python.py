@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from mycel.knowledge.code import Import
+from tests.cases import cases
 from tests.unit.knowledge.code.given import call_edges, calls, facts, resolved, symbols
 
 SOURCE = '''
@@ -273,7 +272,7 @@ def test_calls_that_a_query_overlooks_are_found() -> None:
     assert calls(facts("a.py", source)) == ["g -> f", "h -> r.c"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "piece",
     ["f\n(1),", "A: 1,\n", "1.\nf(1),\n", "x\n.f(1),", "f'{f(1)}',", "[\na],", "''\n", "a;A=1;"],
 )

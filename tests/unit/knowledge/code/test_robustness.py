@@ -4,12 +4,12 @@ import pickle
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, detect, encode, resolve
 from mycel.knowledge.code.file_analysis import SOURCE_BYTES_MAX
+from tests.cases import cases
 from tests.unit.knowledge.code.given import facts
 from tests.unit.knowledge.code.test_other_languages import (
     CPP,
@@ -64,7 +64,7 @@ def test_broken_sources_have_the_same_facts_every_time(language: str, data: st.D
     assert resolve({"a/b": found}) == resolve({"a/b": found})
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@cases("language", sorted(LANGUAGES))
 def test_a_source_in_another_encoding_is_analysed(language: str) -> None:
     source = SOURCES[language].encode() + "\n.café caf\u00e9.exports = é(require('é'))\n".encode(
         "latin-1"
@@ -72,20 +72,20 @@ def test_a_source_in_another_encoding_is_analysed(language: str) -> None:
     assert analyse("a/b", source, language).note == ""
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@cases("language", sorted(LANGUAGES))
 def test_facts_can_be_sent_to_other_processes_and_stored(language: str) -> None:
     found = analyse("a/b", SOURCES[language].encode(), language)
     assert pickle.loads(pickle.dumps(found)) == found
     assert decode(encode(found)) == found
 
 
-@pytest.mark.parametrize("stored", [b"", b"{}", b"[0]", b"[1, 2]", b"null", b"\xff"])
+@cases("stored", [b"", b"{}", b"[0]", b"[1, 2]", b"null", b"\xff"])
 def test_damaged_stored_facts_are_none(stored: bytes) -> None:
     assert decode(stored) is None
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
-@pytest.mark.parametrize("piece", [b"(", b"{", b"[", b"a.b(", b"f(", b"class A {", b"if a:\n "])
+@cases("language", sorted(LANGUAGES))
+@cases("piece", [b"(", b"{", b"[", b"a.b(", b"f(", b"class A {", b"if a:\n "])
 def test_depth_is_no_danger(language: str, piece: bytes) -> None:
     assert analyse("a/b", piece * 2000, language).language == language
 

@@ -11,6 +11,7 @@ from mycel.knowledge.memory import substrings
 from mycel.knowledge.memory.entities import Entity
 from mycel.knowledge.memory.memory_server import Memory
 from mycel.knowledge.memory.substrings import Words
+from tests.cases import cases
 
 ALPHABET = ["a", "b", "A", " ", "  ", "\n", "-", "é", "ß", "Σ", "京", "都", "🎉", "ab"]
 
@@ -43,7 +44,7 @@ def test_no_entity_that_holds_a_text_is_missed() -> None:
             assert holding <= set(candidates), asked
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "found"),
     [
         ("script", {1}),
