@@ -355,7 +355,7 @@ class Nexus(State):
     def as_of(self, moment: Moment) -> PastView:
         """The graph as it was: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = history.seq_at(reader.connection, moment)
+            seq = history.seq_at(reader, moment)
         return PastView(self._store, seq, timeout_s=self._timeout_s)
 
     def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
@@ -488,9 +488,9 @@ class Nexus(State):
 
         number = None
         if type is not None and kind == "PROPOSITION":
-            number = reader.registry.predicate_number(reader.connection, type)
+            number = reader.predicate_number(type)
         elif type is not None:
-            number, kind = reader.registry.type_number(reader.connection, type), "CONCEPT"
+            number, kind = reader.type_number(type), "CONCEPT"
         most = min(limit, FIND_LIMIT_MAX)
         hits = find(reader, question, kind, kind=number, limit=most, threshold=threshold)
         return [(hit.element, hit.score) for hit in hits]

@@ -87,7 +87,7 @@ class PastView(State):
         past.watch()
         try:
             with translated():
-                history.check_kept(past.connection, self.seq)
+                history.check_kept(past, self.seq)
         except BaseException:
             self._give(past)
             raise

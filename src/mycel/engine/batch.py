@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
-import orjson
-
 from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError
 from mycel.model import ids
-from mycel.store.file.rows import every
+from mycel.store.query import lookup
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
@@ -36,29 +34,17 @@ class Place(Protocol):
         """The error, saying which place it is about."""
 
 
-# CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
-_CONCEPTS_THERE: Final = (
-    "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
-    " ON c.name = j.value AND c.type = ?1"
-)
-_LINKS_THERE: Final = (
-    "SELECT p.subject, p.object FROM json_each(?2) j CROSS JOIN proposition p"
-    " ON p.subject = j.value ->> 0 AND p.predicate = ?1 AND p.object = j.value ->> 1"
-)
-
-
 def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tuple[str, str], str]:
     """The ids of concepts that exist, by type and name; for each type there are names to look for.
 
     A type that was never defined has no concepts.
     """
-    ledger = tx.ledger
     found: dict[tuple[str, str], str] = {}
     for type_name, each in names.items():
-        number = ledger.registry.types.number(ledger.connection, type_name)
+        number = tx.reader.find_type(type_name)
         if number is not None:
-            rows = every(ledger.connection, _CONCEPTS_THERE, (number, orjson.dumps(each).decode()))
-            found.update(((type_name, name), ids.concept_id(at)) for name, at in rows)
+            there = lookup.numbers_named(tx.reader, number, each)
+            found.update(((type_name, name), ids.concept_id(at)) for name, at in there.items())
     return found
 
 
@@ -211,10 +197,9 @@ class Batch:
                 keys = put.attributes, put.metadata
                 fresh.append(put)
                 rows.append(PropositionRow(subject, put.predicate, object_, *keys))
-        head = self._tx.ledger.head
-        first = head.next_proposition
+        first = self._tx.next_proposition
         self._tx.put_propositions(rows)
-        if head.next_proposition - first == len(fresh) * ids.ID_STEP:
+        if self._tx.next_proposition - first == len(fresh) * ids.ID_STEP:
             for number, put in enumerate(fresh):
                 put.id = ids.proposition_id(first + number * ids.ID_STEP, put.predicate)
         else:  # Some had been removed before, and have the ids that they had.
@@ -227,22 +212,13 @@ class Batch:
         self, puts: list[LinkPut], ends: list[tuple[str, str]], created: set[str]
     ) -> set[tuple[str, str, str]]:
         """Which of the links exist. Those of a concept that was just created cannot."""
-        ledger = self._tx.ledger
-        places: dict[str, list[tuple[int, int]]] = {}
-        for put, (subject, object_) in zip(puts, ends, strict=True):
-            if subject not in created and object_ not in created:
-                place = ids.parse_id(subject), ids.parse_id(object_)
-                places.setdefault(put.predicate, []).append(place)
-        outer = ledger.reader.outer_id
+        reader = self._tx.reader
+        places = {
+            (ids.parse_id(subject), reader.predicate_number(put.predicate), ids.parse_id(object_))
+            for put, (subject, object_) in zip(puts, ends, strict=True)
+            if subject not in created and object_ not in created
+        }
         return {
-            (predicate, outer(subject), outer(object_))
-            for predicate, each in places.items()
-            for subject, object_ in every(
-                ledger.connection,
-                _LINKS_THERE,
-                (
-                    ledger.registry.predicate_number(ledger.connection, predicate),
-                    orjson.dumps(each).decode(),
-                ),
-            )
+            (reader.predicate_name(predicate), reader.outer_id(subject), reader.outer_id(object_))
+            for subject, predicate, object_ in lookup.links_between(reader, places)
         }

@@ -95,7 +95,7 @@ def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | Non
         return None
     said = left.attributes
     if declaration(said) is not None:
-        seq = history.seq_before(tx.ledger.connection, left.seq)
+        seq = history.seq_before(tx.reader, left.seq)
         return type_memory(said[PG], seq, left.tombstoned_us or 0)
     return said[PG_DROPPED] if remembered(said) is not None else None
 

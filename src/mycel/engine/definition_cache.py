@@ -14,7 +14,6 @@ from mycel.model.values import parse_object
 from mycel.store.write.transaction import Transaction
 
 _PARSED_MAX: Final = 4096
-_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
 Definition = TypeVar("Definition")
 
@@ -31,14 +30,9 @@ class Definitions(Generic[Definition]):
 
     def read(self, tx: Transaction, name: str) -> Definition | None:
         """What a definition says; None if there is none, or if it says nothing to this guard."""
-        ledger = tx.ledger
-        names = ledger.names_defined_by(self._meta_type)
-        if names is None or names.number(ledger.connection, name) is None:
-            return None  # It may be no text at all: the store, which asks first, will say so.
-        row = ledger.row(_DEFINITION, (name, self._meta_type))
-        if row is None:
+        text = tx.definition(self._meta_type, name)
+        if text is None:
             return None
-        (text,) = row
         if (name, text) not in self._parsed:
             if len(self._parsed) >= _PARSED_MAX:
                 self._parsed.clear()

@@ -47,7 +47,7 @@ from mycel.schema.definitions import (
 )
 from mycel.schema.stored_declaration import PG
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.query import summary
+from mycel.store.query import lookup, summary
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
@@ -222,9 +222,8 @@ def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Ite
         old, new = set(was.types_at(end)), set(now.types_at(end))
         if ANY in new or old <= new:
             continue
-        ledger = tx.ledger
-        number = ledger.registry.predicate_number(ledger.connection, now.name)
-        kinds = summary.kinds_at(ledger.connection, number, end, LINKS_COMPARED)
+        number = tx.reader.predicate_number(now.name)
+        kinds = summary.kinds_at(tx.reader, number, end, LINKS_COMPARED)
         outside = [(kind, count) for kind, count in kinds if kind not in new]
         if outside:
             listed = " or ".join(kind for kind, _ in outside[:KINDS_SHOWN])
@@ -239,9 +238,7 @@ def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Ite
 
 def _defined(tx: Transaction) -> set[str]:
     """The names of all types, and of all predicates: a link may stand at an end as well."""
-    ledger = tx.ledger
-    types, predicates = ledger.registry.types, ledger.registry.predicates
-    return {*ledger.defined(types), *ledger.defined(predicates)}
+    return {*tx.defined_types(), *tx.defined_predicates()}
 
 
 def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:
@@ -326,9 +323,8 @@ def kind_at(tx: Transaction, end: str) -> str:
     number = ids.parse_id(end)
     if not ids.is_concept(number):
         return end.split(":", 2)[2]
-    ledger = tx.ledger
-    row = ledger.row("SELECT type FROM concept WHERE id = ?", (number,))
-    return "" if row is None else ledger.registry.types.name(ledger.connection, row[0])
+    kind = lookup.type_of(tx.reader, number)
+    return "" if kind is None else tx.reader.type_name(kind)
 
 
 def shown_end(tx: Transaction, end: str) -> str:

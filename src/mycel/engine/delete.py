@@ -19,8 +19,7 @@ from mycel.model.elements import Concept
 from mycel.model.ids import is_concept
 from mycel.model.names import CONCEPT_TYPE
 from mycel.model.values import check_metadata_keys
-from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every
+from mycel.store.query import lookup
 from mycel.store.write.transaction import Retired, Transaction
 from mycel.syntax.diagnostics import located
 
@@ -65,7 +64,7 @@ def delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: V
                 raise _of_the_other_kind(tx, node, number)
         deleted = 0
         for number in numbers:
-            link = tx.ledger.reader.proposition(number)
+            link = tx.reader.proposition(number)
             if link is not None:  # Otherwise it went with another one.
                 deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})
@@ -86,7 +85,7 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
                 raise _of_the_other_kind(tx, node, number)
         concepts = propositions = 0
         for number in _definitions_last(tx, numbers):
-            concept = tx.ledger.reader.concept(number)
+            concept = tx.reader.concept(number)
             if concept is not None:
                 check_removal(concept)
                 declaration_guard.check_removal(concept)
@@ -123,7 +122,7 @@ def _targets(
 ) -> list[int]:
     """The numbers of what is to be deleted. A target that an OPTIONAL left null is none."""
     variable = node.target.name
-    rows = targets(tx.ledger.reader, node.where, (variable,), values)
+    rows = targets(tx.reader, node.where, (variable,), values)
     numbers = [number for (number,) in rows if number is not None]
     if not numbers and (error := missing_target(tx, node.where, variable, values)):
         raise error
@@ -132,19 +131,14 @@ def _targets(
 
 def _definitions_last(tx: Transaction, numbers: list[int]) -> list[int]:
     """What a definition defines goes before it, so that both can go in one command."""
-    rows = every(
-        tx.ledger.connection,
-        "SELECT id FROM concept WHERE type IN (?, ?)",
-        (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
-    )
-    definitions = {number for (number,) in rows}
+    definitions = lookup.definitions(tx.reader)
     return sorted(numbers, key=lambda number: number in definitions)
 
 
 def _of_the_other_kind(
     tx: Transaction, node: ast.DeletePropositions | ast.DeleteConcept, number: int
 ) -> ConstraintViolation:
-    shown = tx.ledger.reader.outer_id(number)
+    shown = tx.reader.outer_id(number)
     if isinstance(node, ast.DeletePropositions):
         message = f"?{node.target.name} is bound to the concept {shown}, not to a proposition."
         hint = "Use DELETE CONCEPT ?node DETACH for concepts, or bind the link: ?link (?s, …, ?o)."

@@ -90,9 +90,7 @@ def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
     cursor = None if node.cursor is None else values.cursor(node.cursor)
     after = "" if cursor is None else place_of(cursor, purpose)
-    names = summary.definitions(
-        reader.connection, _META[node.kind], after=str(after), limit=limit + 1
-    )
+    names = summary.definitions(reader, _META[node.kind], after=str(after), limit=limit + 1)
     more = cursor_after(purpose, names[limit - 1]) if len(names) > limit else None
     return Outcome(names[:limit], more)
 
@@ -105,7 +103,7 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
     if reader.concept_named(_META[other], name) is not None:
         hint = f"It is a {_CALLED[other]}: DESCRIBE {other} TYPE {quoted(name)}."
     else:
-        close = did_you_mean(name, summary.definitions(reader.connection, _META[kind]))
+        close = did_you_mean(name, summary.definitions(reader, _META[kind]))
         hint = f"{close} DESCRIBE {kind} TYPES lists all; names are case-sensitive.".strip()
     raise NotFound(f"There is no {_CALLED[kind]} {shorten(name)!r}.", hint=hint)
 
@@ -125,11 +123,10 @@ def _defined(definition: Concept) -> JsonObject:
 
 def _concept_type(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "CONCEPT", name)
-    connection = reader.connection
-    number = reader.registry.type_number(connection, name)
-    seen = summary.instances(connection, number, SAMPLED_ELEMENTS)
-    links = summary.relationships(connection, [each.number for each in seen], SAMPLED_LINKS)
-    count = summary.count_up_to(connection, "concept", "type", number, COUNT_MAX)
+    number = reader.type_number(name)
+    seen = summary.instances(reader, number, SAMPLED_ELEMENTS)
+    links = summary.relationships(reader, [each.number for each in seen], SAMPLED_LINKS)
+    count = summary.count_up_to(reader, "concept", "type", number, COUNT_MAX)
     return _defined(definition) | {
         "instance_count": count,
         **_at_least(count, "instance_count"),
@@ -164,7 +161,7 @@ def _relationships(
     others: dict[str, Counter[str]] = {}
     for way, predicate, other, count in links:
         if way == direction:
-            name = reader.registry.predicates.name(reader.connection, predicate)
+            name = reader.predicate_name(predicate)
             counts[name] += count
             others.setdefault(name, Counter())[_end_type(reader, other)] += count
     return [
@@ -178,12 +175,11 @@ def _relationships(
 
 def _predicate(reader: Reader, name: str) -> JsonObject:
     definition = _definition(reader, "PROPOSITION", name)
-    connection = reader.connection
-    number = reader.registry.predicate_number(connection, name)
-    seen = summary.links_of(connection, number, SAMPLED_ELEMENTS)
+    number = reader.predicate_number(name)
+    seen = summary.links_of(reader, number, SAMPLED_ELEMENTS)
     subjects = Counter(_end_type(reader, each.subject_type) for each in seen)
     objects = Counter(_end_type(reader, each.object_type) for each in seen)
-    count = summary.count_up_to(connection, "proposition", "predicate", number, COUNT_MAX)
+    count = summary.count_up_to(reader, "proposition", "predicate", number, COUNT_MAX)
     attributes = definition.attributes
     apart = max(1, len(seen) // SAMPLE_LINKS_SHOWN)
     symmetric, transitive = (
@@ -232,7 +228,7 @@ def _sample_link(reader: Reader, predicate: str, link: summary.Link) -> JsonObje
 def _end(reader: Reader, number: int, type_number: int | None, name: str | None) -> JsonObject:
     if type_number is None:
         return {"id": reader.outer_id(number)}
-    return {"type": reader.registry.types.name(reader.connection, type_number), "name": name}
+    return {"type": reader.type_name(type_number), "name": name}
 
 
 # Both.
@@ -242,7 +238,7 @@ def _end_type(reader: Reader, type_number: int | None) -> str:
     """The type at an end of a link; a link there has none, and is called what it is."""
     if type_number is None:
         return "PropositionLink"
-    return reader.registry.types.name(reader.connection, type_number)
+    return reader.type_name(type_number)
 
 
 def _at_least(count: int, key: str) -> JsonObject:

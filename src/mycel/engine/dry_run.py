@@ -50,7 +50,7 @@ class Rehearsal:
             raise
 
     def _check(self, prepared: Prepared, command: ast.Command, values: Values) -> Outcome:
-        reader = self._tx.ledger.reader
+        reader = self._tx.reader
         match command:
             case ast.Explain(inner):
                 return self._check(prepared, inner, values)

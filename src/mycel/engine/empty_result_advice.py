@@ -68,7 +68,6 @@ class _Adviser:
 
     def __init__(self, reader: Reader, values: Values) -> None:
         self._reader: Final = reader
-        self._connection: Final = reader.connection
         self._values: Final = values
         self._looks = 0
         self._types: dict[str, ConceptDefinition | None] = {}
@@ -105,8 +104,8 @@ class _Adviser:
         known = {} if definition is None else {rule.name: None for rule in definition.rules}
         if path.fields[1] in known or not self._may_look():
             return
-        number = self._reader.registry.type_number(self._connection, type_name)
-        sample = lookup.attributes_of_type(self._connection, number, INSTANCES_COMPARED)
+        number = self._reader.type_number(type_name)
+        sample = lookup.attributes_of_type(self._reader, number, INSTANCES_COMPARED)
         for attributes in sample:
             known |= dict.fromkeys(attributes)
         if path.fields[1] in known:
@@ -143,7 +142,7 @@ class _Adviser:
     def _named(self, type_name: str, name: str) -> Iterator[str]:
         if not self._may_look():
             return
-        number = self._reader.registry.type_number(self._connection, type_name)
+        number = self._reader.type_number(type_name)
         if self._reader.concept_named(number, name) is not None:
             return
         missing = f"There is no {type_name} named {shorten(name)!r}"
@@ -155,8 +154,8 @@ class _Adviser:
             yield f"{missing}."
 
     def _types_of(self, name: str) -> list[str]:
-        types = lookup.types_named(self._connection, name, CLOSE_MAX)
-        return [self._reader.registry.types.name(self._connection, number) for number in types]
+        types = lookup.types_named(self._reader, name, CLOSE_MAX)
+        return [self._reader.type_name(number) for number in types]
 
     # Attributes.
 
@@ -286,12 +285,11 @@ def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
     """
     if not 0 < len(name) <= _NAME_COMPARED_MAX:
         return []
-    connection = reader.connection
-    names = lookup.names_of_type(connection, type_number, NAMES_COMPARED_MAX)
+    names = lookup.names_of_type(reader, type_number, NAMES_COMPARED_MAX)
     if len(names) == NAMES_COMPARED_MAX:
         start = name[:_PREFIX]
         for begin in {start, start.lower(), start.upper(), start.capitalize()}:
-            names += lookup.names_from(connection, begin, type_number, NAMES_COMPARED_MAX)
+            names += lookup.names_from(reader, begin, type_number, NAMES_COMPARED_MAX)
     return close_names(name, names)
 
 

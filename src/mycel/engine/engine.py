@@ -188,7 +188,7 @@ class Engine:
         """
         try:
             with self._store.transaction(actor=actor, message="rehearsal") as tx:
-                tx.ledger.reader.deadline = monotonic() + self._timeout_s
+                tx.reader.deadline = monotonic() + self._timeout_s
                 yield Rehearsal(self._store, tx)
                 raise _RolledBackError(Outcome(None))
         except _RolledBackError:
@@ -202,7 +202,7 @@ class Engine:
         def work(tx: Transaction) -> Outcome:
             nonlocal warnings
             warnings = tx.warnings  # Guards add to it until the very end.
-            tx.ledger.reader.deadline = monotonic() + self._timeout_s
+            tx.reader.deadline = monotonic() + self._timeout_s
             outcome = manipulate(tx, command, values)
             if dry_run:
                 tx.check()

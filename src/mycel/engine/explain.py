@@ -36,7 +36,7 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     bound = _bound(reader, command, values)
     if bound is None:
         return told
-    statistics = StoreStatistics(reader.connection, {})
+    statistics = StoreStatistics(reader, {})
     query = bound.query
     told["plan"] = [{"stage": "bind", "query": describe_query(query)}]
     for each in PASSES:
@@ -63,13 +63,13 @@ def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...
 
 
 def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None:
-    vocabulary = Vocabulary(reader.connection)
+    vocabulary = Vocabulary(reader)
     match command:
         case ast.Find(as_of=None):
             return bind_find(command, vocabulary, values)
         case ast.Find():
-            then = seq_at(reader.connection, moment_of(command, values))
-            return bind_find(command, Vocabulary(reader.connection, then), values)
+            then = seq_at(reader, moment_of(command, values))
+            return bind_find(command, Vocabulary(reader, then), values)
         case ast.Merge(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)
         case (

@@ -118,7 +118,7 @@ def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
 
 
 def _ends(reader: Reader, link: int) -> tuple[int, int]:
-    ends = summary.ends_of(reader.connection, link)
+    ends = summary.ends_of(reader, link)
     if ends is None:
         raise InternalError(f"The link {link} is gone from its own snapshot.")
     return ends
@@ -184,7 +184,7 @@ class Selection:
 
     def _spanned(self, number: int) -> Iterator[int]:
         """Links at an element whose other end is there as well, but was not before."""
-        for link, other in summary.touching(self._reader.connection, number):
+        for link, other in summary.touching(self._reader, number):
             if self._included.holds(other) and not self._before.holds(link):
                 yield link
 

@@ -237,7 +237,7 @@ class Finder:
         if cursor is not None:
             page = self._continued(reader, page, cursor)
         elif find.as_of is not None:
-            page = page._replace(position=seq_at(reader.connection, moment_of(find, values)))
+            page = page._replace(position=seq_at(reader, moment_of(find, values)))
         moment = None if page.position == newest else page.position
         return self.plan(reader, prepared, find, values, moment), page, newest
 
@@ -247,7 +247,7 @@ class Finder:
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
             ):
-                check_kept(reader.connection, position)
+                check_kept(reader, position)
                 return page._replace(position=position, offset=offset, ties=tuple(ties))
             case _:
                 raise InvalidSyntax(

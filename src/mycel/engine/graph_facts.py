@@ -36,36 +36,35 @@ class Facts:
 
     def __init__(self, reader: Reader) -> None:
         self.reader: Final = reader
-        self._connection = reader.connection
         self._definitions: dict[tuple[int, str], JsonObject] = {}
 
     @cached_property
     def totals(self) -> tuple[int, int]:
-        return summary.totals(self._connection)
+        return summary.totals(self.reader)
 
     @cached_property
     def type_names(self) -> list[str]:
-        return summary.definitions(self._connection, CONCEPT_TYPE_NUMBER)
+        return summary.definitions(self.reader, CONCEPT_TYPE_NUMBER)
 
     @cached_property
     def predicate_names(self) -> list[str]:
-        return summary.definitions(self._connection, PROPOSITION_TYPE_NUMBER)
+        return summary.definitions(self.reader, PROPOSITION_TYPE_NUMBER)
 
     @cached_property
     def concepts(self) -> dict[str, summary.Count]:
         """How many concepts there are, by type."""
-        counts = summary.concepts_by_type(self._connection)
+        counts = summary.concepts_by_type(self.reader)
         return {self.type_name(each.number): each for each in counts}
 
     @cached_property
     def links(self) -> dict[str, summary.Count]:
         """How many links there are, by predicate."""
-        counts = summary.links_by_predicate(self._connection)
+        counts = summary.links_by_predicate(self.reader)
         return {self.predicate_name(each.number): each for each in counts}
 
     @cached_property
     def shapes(self) -> list[summary.Shape]:
-        return summary.shapes(self._connection)
+        return summary.shapes(self.reader)
 
     @cached_property
     def ends(self) -> dict[str, tuple[Counter[str], Counter[str]]]:
@@ -79,10 +78,10 @@ class Facts:
         return found
 
     def type_name(self, number: int) -> str:
-        return self.reader.registry.types.name(self._connection, number)
+        return self.reader.type_name(number)
 
     def predicate_name(self, number: int) -> str:
-        return self.reader.registry.predicates.name(self._connection, number)
+        return self.reader.predicate_name(number)
 
     def definition(self, meta: int, name: str) -> JsonObject:
         """What a definition says: its attributes."""
@@ -96,29 +95,29 @@ class Facts:
 
     @cached_property
     def _domain_type(self) -> int | None:
-        return self.reader.registry.types.number(self._connection, "Domain")
+        return self.reader.find_type("Domain")
 
     @cached_property
     def membership(self) -> int | None:
-        return self.reader.registry.predicates.number(self._connection, MEMBERSHIP)
+        return self.reader.find_predicate(MEMBERSHIP)
 
     @cached_property
     def domain_count(self) -> int:
         if self._domain_type is None:
             return 0
-        return summary.count_up_to(self._connection, "concept", "type", self._domain_type, 1 << 62)
+        return summary.count_up_to(self.reader, "concept", "type", self._domain_type, 1 << 62)
 
     def domains(self, limit: int) -> list[summary.Domain]:
         if self._domain_type is None:
             return []
         # Without the predicate nothing can belong to them; no predicate has the number 0.
-        return summary.domains(self._connection, self._domain_type, self.membership or 0, limit)
+        return summary.domains(self.reader, self._domain_type, self.membership or 0, limit)
 
     @cached_property
     def _defined_in(self) -> list[tuple[int, int, str]]:
         if self.membership is None:
             return []
-        return summary.defined_in(self._connection, self.membership)
+        return summary.defined_in(self.reader, self.membership)
 
     def defined_types(self, domain: int) -> list[str]:
         return self._defined(domain, CONCEPT_TYPE_NUMBER)
@@ -144,9 +143,9 @@ class Facts:
     def territory(self, domain: summary.Domain) -> Territory:
         """A domain, with all that was found in it."""
         membership = self.membership or 0
-        seen = summary.member_types(self._connection, membership, domain.number, MEMBERS_READ_MAX)
+        seen = summary.member_types(self.reader, membership, domain.number, MEMBERS_READ_MAX)
         key = summary.key_members(
-            self._connection, membership, domain.number, KEY_MEMBERS_READ_MAX, KEY_MEMBERS
+            self.reader, membership, domain.number, KEY_MEMBERS_READ_MAX, KEY_MEMBERS
         )
         members = {self.type_name(number) for number, _ in seen}
         types = by_size({*members, *self.defined_types(domain.number)}, self.concepts)

@@ -30,7 +30,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject
-from mycel.store.file.rows import every
+from mycel.store.query import lookup
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
@@ -87,7 +87,7 @@ def _some(
     tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
 ) -> list[int | None]:
     """What a variable is bound to, as far as it matters: two are too many, one may be null."""
-    rows = targets(tx.ledger.reader, node.where, (variable.name,), values, limit=SHOWN + 2)
+    rows = targets(tx.reader, node.where, (variable.name,), values, limit=SHOWN + 2)
     return [number for (number,) in rows]
 
 
@@ -101,7 +101,7 @@ def _only(
     numbers = sorted({number for number in bound if number is not None})
     if not numbers:
         raise located(_unbound(tx, node, values, variable), variable.span)
-    reader = tx.ledger.reader
+    reader = tx.reader
     if len(numbers) > 1:
         shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
         more = " and more" if len(numbers) > SHOWN else ""
@@ -159,7 +159,7 @@ def _identity(
     tx: Transaction, matcher: ast.ConceptMatcher, values: Values
 ) -> tuple[str, str] | None:
     """Type and name of a concept that a matcher names, if it is not live."""
-    reader = tx.ledger.reader
+    reader = tx.reader
     if matcher.id is not None:
         number = ids.parse_concept_id(values.text(matcher.id, "id of a concept"))
         found = reader.concept(number, tombstoned=True)
@@ -173,19 +173,8 @@ def _identity(
 
 def _heir(tx: Transaction, type_name: str, name: str) -> Concept | None:
     """The live concept that a removed one was merged into."""
-    reader = tx.ledger.reader
-    rows = every(
-        reader.connection,
-        "SELECT c.id FROM concept c, json_each(c.metadata, ?1) WHERE c.type = ?2"
-        " AND instr(c.metadata, ?3) AND value = ?4 LIMIT 1",
-        (
-            f"$.{MERGED_FROM}",
-            reader.registry.type_number(reader.connection, type_name),
-            MERGED_FROM,
-            f"{type_name}:{name}",
-        ),
-    )
-    return reader.concept(rows[0][0]) if rows else None
+    number = tx.reader.type_number(type_name)
+    return lookup.merged_into(tx.reader, number, MERGED_FROM, f"{type_name}:{name}")
 
 
 def _check_mergeable(source: Concept, target: Concept) -> None:
@@ -227,7 +216,7 @@ class _Followers:
         while self._waiting:
             old = self._waiting.pop()
             for number in self._links_of(old):
-                link = self._tx.ledger.reader.proposition(number)
+                link = self._tx.reader.proposition(number)
                 if link is not None and link.id not in self._heirs:
                     self._move_link(link, old, self._heir(old))
         for loser in self._heirs:
@@ -236,7 +225,7 @@ class _Followers:
         self.repointed = sum(map(self._is_live, self._moved))
 
     def _is_live(self, link: str) -> bool:
-        return self._tx.ledger.reader.proposition(ids.parse_id(link)) is not None
+        return self._tx.reader.proposition(ids.parse_id(link)) is not None
 
     def _replace(self, old: str, new: str) -> None:
         self._heirs[old] = new
@@ -249,7 +238,7 @@ class _Followers:
         return element
 
     def _links_of(self, element: str) -> list[int]:
-        return self._tx.ledger.reader.touching(ids.parse_id(element))
+        return self._tx.reader.touching(ids.parse_id(element))
 
     def _move_link(self, link: Proposition, old: str, new: str) -> None:
         subject = new if link.subject == old else link.subject

@@ -54,8 +54,8 @@ def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
     outer = ids.concept_id(placeholder)
     said = tx.get(outer).attributes
     tx.update(into.id, attributes={key: said[key] for key in said.keys() - into.attributes.keys()})
-    for number in tx.ledger.reader.touching(placeholder):
-        link = tx.ledger.reader.proposition(number)
+    for number in tx.reader.touching(placeholder):
+        link = tx.reader.proposition(number)
         if link is None:
             continue
         source = into.id if link.subject == outer else None
@@ -78,9 +78,8 @@ class HealingGuard:
         """Whether concepts of this type may be what was missing."""
         if link or type_or_predicate in (MISSING, MISSING_ENTITY, CONCEPT_TYPE, PROPOSITION_TYPE):
             return False
-        ledger = tx.ledger
         kinds = (MISSING, MISSING_ENTITY) if type_or_predicate == ENTITY else (MISSING,)
-        return any(ledger.registry.types.number(ledger.connection, kind) for kind in kinds)
+        return any(tx.reader.find_type(kind) for kind in kinds)
 
     def check(self, tx: Transaction, change: Change) -> None:
         """Note the name of a concept that is new, or has another name or type."""
@@ -101,15 +100,15 @@ class HealingGuard:
         names = tx.memo.pop(HealingGuard, ())
         if not names:
             return
-        connection, reader, types = tx.ledger.connection, tx.ledger.reader, tx.ledger.registry.types
+        reader = tx.reader
         entity, missing, missing_entity = (
-            types.number(connection, name) for name in (ENTITY, MISSING, MISSING_ENTITY)
+            reader.find_type(name) for name in (ENTITY, MISSING, MISSING_ENTITY)
         )
         pairs = []
         if missing is not None:
-            pairs += lookup.twins(connection, missing, names)
+            pairs += lookup.twins(reader, missing, names)
         if missing_entity is not None and entity is not None:
-            pairs += lookup.twins(connection, missing_entity, names, other=entity)
+            pairs += lookup.twins(reader, missing_entity, names, other=entity)
         for placeholder, written in pairs:
             into = reader.concept(written)
             if into is not None and is_placeholder(reader.concept(placeholder)):

@@ -22,9 +22,9 @@ class Outcome(NamedTuple):
 @contextmanager
 def all_or_nothing(tx: Transaction) -> Iterator[None]:
     """A statement that fails halfway spoils its transaction: half of it must not be committed."""
-    before = tx.ledger.head.seq
+    before = tx.position
     try:
         yield
     except BaseException:
-        tx.spoiled = tx.spoiled or tx.ledger.head.seq != before
+        tx.spoiled = tx.spoiled or tx.position != before
         raise

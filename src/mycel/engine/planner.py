@@ -44,7 +44,7 @@ class Planner:
         if moment is None:
             vocabulary = self.vocabulary(reader, definitions)
         else:
-            vocabulary = Vocabulary(reader.connection, moment)
+            vocabulary = Vocabulary(reader, moment)
         bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)
@@ -67,13 +67,13 @@ class Planner:
         """What is defined, read again when it has changed."""
         known = self._known
         if known is None or known[0] != definitions:
-            known = self._known = (definitions, Vocabulary(reader.connection).kept())
+            known = self._known = (definitions, Vocabulary(reader).kept())
         return known[1]
 
     def _statistics(self, reader: Reader) -> StoreStatistics:
         if reader.newest > self._counted_at * GROWTH_MAX + SMALL // 2:
             self._counts, self._counted_at = {}, reader.newest
-        return StoreStatistics(reader.connection, self._counts)
+        return StoreStatistics(reader, self._counts)
 
 
 def _attribute_columns(query: ir.Query) -> tuple[int, ...]:

@@ -166,5 +166,5 @@ def _check_link(tx: Transaction, change: Change, before: Proposition) -> None:
 
 
 def _identity(tx: Transaction, ref: str) -> tuple[str, str] | None:
-    concept = tx.ledger.reader.element(ids.parse_id(ref))
+    concept = tx.reader.element(ids.parse_id(ref))
     return (concept.type, concept.name) if isinstance(concept, Concept) else None

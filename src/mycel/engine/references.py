@@ -6,6 +6,7 @@ an error that says what to do: the reader is often a model that will try again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from mycel.engine.values import Values
@@ -15,7 +16,6 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.schema.definitions import predicate_definition
-from mycel.store.log.registry import Names
 from mycel.store.query import lookup
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
@@ -32,7 +32,7 @@ def type_number(tx: Transaction, name: str) -> int:
     Raises:
         TypeMismatch: it is not.
     """
-    return _defined(tx, tx.ledger.registry.types, "type", name, CONCEPT_TYPE)
+    return _defined(tx.defined_types(), "type", name, CONCEPT_TYPE)
 
 
 def predicate_number(tx: Transaction, name: str) -> int:
@@ -41,12 +41,10 @@ def predicate_number(tx: Transaction, name: str) -> int:
     Raises:
         TypeMismatch: it is not.
     """
-    return _defined(tx, tx.ledger.registry.predicates, "predicate", name, PROPOSITION_TYPE)
+    return _defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
 
 
-def _defined(tx: Transaction, names: Names, what: str, name: str, meta: str) -> int:
-    ledger = tx.ledger
-    known = ledger.defined(names)
+def _defined(known: Mapping[str, int], what: str, name: str, meta: str) -> int:
     if name in known:
         return known[name]
     kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
@@ -77,7 +75,7 @@ def concept_with_id(tx: Transaction, text: str) -> Concept:
         InvalidId: it is no id of a concept.
         NotFound: there is none.
     """
-    found = tx.ledger.reader.concept(parse_concept_id(text))
+    found = tx.reader.concept(parse_concept_id(text))
     if found is None:
         raise _no_such_id("concept", text)
     return found
@@ -90,7 +88,7 @@ def link_with_id(tx: Transaction, text: str) -> Proposition:
         InvalidId: it is no id of a link.
         NotFound: there is none.
     """
-    found = tx.ledger.reader.proposition(parse_proposition_id(text))
+    found = tx.reader.proposition(parse_proposition_id(text))
     if found is None or found.id != text:
         raise _no_such_id("proposition", text)
     return found
@@ -109,12 +107,11 @@ def no_such_concept(tx: Transaction, type_name: str, name: str, otherwise: str =
 
     `otherwise` says what could be done instead of naming another one.
     """
-    reader = tx.ledger.reader
+    reader = tx.reader
     number = type_number(tx, type_name)
-    connection = reader.connection
-    elsewhere = lookup.types_named(connection, name, 3)
-    types = [reader.registry.types.name(connection, each) for each in elsewhere]
-    close = did_you_mean(name, lookup.names_of_type(connection, number, _NAMES_COMPARED_MAX))
+    elsewhere = lookup.types_named(reader, name, 3)
+    types = [reader.type_name(each) for each in elsewhere]
+    close = did_you_mean(name, lookup.names_of_type(reader, number, _NAMES_COMPARED_MAX))
     if types:
         close = f"There is one of that name of type {' and '.join(types)}."
     return NotFound(
@@ -169,7 +166,7 @@ def matched(tx: Transaction, matcher: ast.ConceptMatcher, values: Values) -> Con
         return None
     type_name = values.text(matcher.type, "type of a concept")
     name = values.text(matcher.name, "name of a concept")
-    found = tx.ledger.reader.concept_named(type_number(tx, type_name), name)
+    found = tx.reader.concept_named(type_number(tx, type_name), name)
     if found is None:
         raise no_such_concept(tx, type_name, name)
     return found

@@ -50,9 +50,8 @@ from mycel.schema.stored_declaration import (
     declaration,
 )
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every
 from mycel.store.index.properties import Conflict
-from mycel.store.query import instances
+from mycel.store.query import instances, lookup
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
@@ -70,8 +69,6 @@ PROBED_MAX: Final = 100_000
 """Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 
-_TYPES: Final = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
-_COUNT: Final = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
 
 _Identity = tuple[str, str | tuple[str, str]]
 """Type and name, or predicate and ends."""
@@ -143,9 +140,8 @@ class _Kinds:
         self._next = number + self._span * ids.ID_STEP
         if len(self._known) >= KINDS_MAX:
             self._known.clear()
-        connection, types = tx.ledger.connection, tx.ledger.registry.types
-        for each, type_number in every(connection, _TYPES, (number, self._next)):
-            self._known[ids.concept_id(each)] = types.name(connection, type_number)
+        for each, type_number in lookup.types_between(tx.reader, number, self._next):
+            self._known[ids.concept_id(each)] = tx.reader.type_name(type_number)
         return self._known.get(end, "")
 
 
@@ -313,7 +309,7 @@ class TypedGuard:
         sources[source] = None
         # Two changes at one position of the journal: a bulk put asks about rows of which none is
         # written yet. Counting says little then, and the commit counts anyway.
-        at = tx.ledger.head.seq
+        at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
         is_load = LOADING in tx.memo
         if together or is_load or typed.card is None or typed.card.maximum is None:
@@ -340,14 +336,13 @@ class TypedGuard:
             for source in gained | lost:
                 number = ids.parse_id(source)
                 count = _count(tx, typed, number)
-                if not _fits(typed.card, count) and tx.ledger.find_key(number) is not None:
+                if not _fits(typed.card, count) and tx.is_live(number):
                     yield card_violation(tx, typed.name, typed.card, number, count)
 
     def _counted_together(self, tx: Transaction, typed: _Typed) -> Iterator[MycelError]:
         card = typed.card or Cardinality()
-        connection = tx.ledger.connection
-        number = tx.ledger.registry.predicate_number(connection, typed.kip_name)
-        beyond = instances.sources_beyond(connection, number, card.minimum, card.maximum)
+        number = tx.reader.predicate_number(typed.kip_name)
+        beyond = instances.sources_beyond(tx.reader, number, card.minimum, card.maximum)
         for source, count in beyond:
             yield card_violation(tx, typed.name, card, source, count)
 
@@ -372,7 +367,7 @@ class TypedGuard:
 
     def _misled(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Links whose ends have moved to a type where the links do not lead."""
-        reader = tx.ledger.reader
+        reader = tx.reader
         for number in scope.moved:
             for each in reader.touching(number):
                 link = reader.proposition(each)
@@ -385,13 +380,13 @@ class TypedGuard:
 
     def _repeated(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Tuples that must be unique, and are held by several."""
-        registry, connection = tx.ledger.registry, tx.ledger.connection
-        for conflict in tx.ledger.properties.conflicts(CONFLICTS_MAX):
+        reader = tx.reader
+        for conflict in tx.conflicts(CONFLICTS_MAX):
             slot = conflict.slot
-            names = registry.predicates if slot.is_link else registry.types
-            name = names.name(connection, slot.owner)
-            find = self._predicate if slot.is_link else self._type
-            typed = find(tx, scope, name)
+            if slot.is_link:
+                typed = self._predicate(tx, scope, reader.predicate_name(slot.owner))
+            else:
+                typed = self._type(tx, scope, reader.type_name(slot.owner))
             holders = [each for each in conflict.elements if not is_actor(tx, each)]
             if typed is not None and len(holders) > 1:
                 yield unique_violation(tx, typed.name, conflict, holders)
@@ -484,7 +479,7 @@ def unique_violation(
             "properties": list(columns),
             "value": value,
             "constraint": f"@unique({', '.join(columns)})",
-            "elements": [tx.ledger.reader.outer_id(each) for each in holders],
+            "elements": [tx.reader.outer_id(each) for each in holders],
         },
     )
 
@@ -509,7 +504,7 @@ def card_violation(
 
 def shown_element(tx: Transaction, number: int) -> str:
     """An element as people know it: a concept by its name, a link by those of its ends."""
-    link = None if ids.is_concept(number) else tx.ledger.reader.proposition(number)
+    link = None if ids.is_concept(number) else tx.reader.proposition(number)
     if link is None:
         return shown(_name_of(tx, number))
     return shown(
@@ -518,7 +513,7 @@ def shown_element(tx: Transaction, number: int) -> str:
 
 
 def _name_of(tx: Transaction, number: int) -> str:
-    reader = tx.ledger.reader
+    reader = tx.reader
     concept = reader.concept(number) if ids.is_concept(number) else None
     return reader.outer_id(number) if concept is None else concept.name
 
@@ -529,7 +524,7 @@ def _plain(value: object) -> str:
 
 def is_actor(tx: Transaction, number: int) -> bool:
     """Whether it is one of the two that are outside every schema."""
-    concept = tx.ledger.reader.concept(number) if ids.is_concept(number) else None
+    concept = tx.reader.concept(number) if ids.is_concept(number) else None
     return concept is not None and (concept.type, concept.name) in ACTORS
 
 
@@ -537,10 +532,7 @@ def is_actor(tx: Transaction, number: int) -> bool:
 
 
 def _count(tx: Transaction, typed: _Typed, source: int) -> int:
-    ledger = tx.ledger
-    predicate = ledger.registry.predicate_number(ledger.connection, typed.kip_name)
-    row = ledger.row(_COUNT, (source, predicate))
-    return 0 if row is None else int(row[0])
+    return lookup.count_out(tx.reader, source, tx.reader.predicate_number(typed.kip_name))
 
 
 def _fits(card: Cardinality, count: int) -> bool:

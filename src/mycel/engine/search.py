@@ -150,7 +150,7 @@ def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name
     """Names that are like a name: of concepts and, for links, of predicates before those."""
     if element_kind == "CONCEPT":
         return close_to(reader, kind, name)
-    names = summary.definitions(reader.connection, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
+    names = summary.definitions(reader, PROPOSITION_TYPE_NUMBER, limit=PREDICATES_READ)
     return close_names(_as_predicate(name), names) or close_to(reader, None, name)
 
 
@@ -179,7 +179,7 @@ def find(
     asked = Question(question)
     if not asked.text:
         return []
-    furniture = lookup.furniture(reader.connection) if kind is None else frozenset[int]()
+    furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
     for without in (furniture, frozenset[int]()) if furniture else (furniture,):
         search = _Search(reader, asked, without)
         hits: list[Hit] = []
@@ -220,7 +220,7 @@ def _check_mode(node: ast.Search, values: Values) -> None:
 
 def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
     """The number of a type or predicate that is defined now."""
-    vocabulary = Vocabulary(reader.connection)
+    vocabulary = Vocabulary(reader)
     if element_kind == "CONCEPT":
         return vocabulary.type_number(name)
     return vocabulary.predicate(name).number
@@ -230,9 +230,9 @@ class _Search:
     """One search, `without` some elements and the links among them."""
 
     def __init__(self, reader: Reader, asked: Question, without: frozenset[int]) -> None:
-        self._reader, self._connection = reader, reader.connection
+        self._reader = reader
         self._asked, self._without = asked, without
-        self._terms = counted(self._connection, asked.terms)
+        self._terms = counted(self._reader, asked.terms)
 
     # Concepts.
 
@@ -240,7 +240,7 @@ class _Search:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
         asked = self._asked
         candidates = Candidates(
-            self._connection, "concept", kind, self._without, tests=asked.is_about_tests
+            self._reader, "concept", kind, self._without, tests=asked.is_about_tests
         )
         wanted = limit + RERANKED_MORE
         scores = self._by_words(candidates, wanted)
@@ -263,7 +263,7 @@ class _Search:
         return [
             number
             for beginning in dict.fromkeys((text, text.lower(), text.title(), text.upper()))
-            for number in lookup.named_from(self._connection, beginning, kind, limit)
+            for number in lookup.named_from(self._reader, beginning, kind, limit)
             if number not in self._without
         ]
 
@@ -281,7 +281,7 @@ class _Search:
                 if found.score:
                     fits.append((concept, found))
         named = [concept.number for concept, found in fits if found.is_named]
-        linked = lookup.links_towards(self._connection, named, LINKS_COUNTED)
+        linked = lookup.links_towards(self._reader, named, LINKS_COUNTED)
         hits = [
             Hit(concept, found.score, found.same_case, linked.get(concept.number, 0))
             for concept, found in fits
@@ -292,16 +292,11 @@ class _Search:
 
     def links(self, kind: int | None, limit: int) -> list[Hit]:
         """Links that fit, the best first."""
-        registry = self._reader.registry
-
-        def predicate_name(number: int) -> str:
-            return registry.predicates.name(self._connection, number)
-
         terms, most = self._terms, max(2 * limit, LINKS_RANKED_MAX)
         candidates = islice(dict.fromkeys(self._link_candidates(kind, most)), most)
         found = [
             each
-            for each in sentences(self._connection, candidates, predicate_name)
+            for each in sentences(self._reader, candidates)
             if not self._without.issuperset(each.ends)
         ]
         ranked = best_of(((each.link, each.text) for each in found), terms, most) if terms else []
@@ -316,15 +311,15 @@ class _Search:
 
     def _link_candidates(self, kind: int | None, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""
-        connection = self._connection
-        own = Candidates(connection, "proposition", kind)
+        reader = self._reader
+        own = Candidates(reader, "proposition", kind)
         yield from self._by_words(own, most // 3)
         named = {number for number in self._predicates() if kind in (None, number)}
         numbers = self._ends()
         around = [
             link
             for number in numbers
-            for link in lookup.links_around(connection, number, kind, LINKS_PER_CONCEPT)
+            for link in lookup.links_around(reader, number, kind, LINKS_PER_CONCEPT)
         ]
         ends = set(numbers)
         fitting = [(each.predicate in named) + (each.other in ends) for each in around]
@@ -334,15 +329,15 @@ class _Search:
             )
         for predicate in sorted(named):
             for number in numbers[:5]:
-                near = lookup.links_around(connection, number, predicate, LINKS_PER_CONCEPT)
+                near = lookup.links_around(reader, number, predicate, LINKS_PER_CONCEPT)
                 yield from (each.link for each in near)
         yield from (each.link for each in around)
         for predicate in sorted(named):
-            yield from lookup.links_with(connection, predicate, most)
+            yield from lookup.links_with(reader, predicate, most)
 
     def _ends(self) -> list[int]:
         """Concepts whose names have words of the question, the best first."""
-        candidates = Candidates(self._connection, "concept", None, self._without)
+        candidates = Candidates(self._reader, "concept", None, self._without)
         numbers = candidates.by_keys(self._asked.keys(), CONCEPTS_FOLLOWED)
         if self._terms:
             matched = candidates.by_titles(self._terms, CONCEPTS_FOLLOWED)
@@ -353,11 +348,10 @@ class _Search:
         """The numbers of predicates whose names have words of the question."""
         if not self._terms:
             return []
-        definitions = Candidates(self._connection, "concept", PROPOSITION_TYPE_NUMBER)
+        definitions = Candidates(self._reader, "concept", PROPOSITION_TYPE_NUMBER)
         matched = definitions.by_titles(self._terms, PREDICATES_MATCHED)
         found = (self._reader.concept(each.number) for each in matched)
-        predicates = self._reader.registry.predicates
-        numbers = (predicates.number(self._connection, each.name) for each in found if each)
+        numbers = (self._reader.find_predicate(each.name) for each in found if each)
         return [number for number in numbers if number is not None]
 
 

@@ -58,12 +58,12 @@ def prepared(
 ) -> tuple[Reader, traversal.Bounds, int]:
     """A reader of the state that is traversed, the bounds, and the element to start from."""
     if node.as_of is not None:
-        moment = seq_at(reader.connection, moment_of(node, values))
+        moment = seq_at(reader, moment_of(node, values))
         past = PastReader(reader.connection, reader.registry, moment)
         past.deadline = reader.deadline
         reader = past
     if planner is None or reader.seq is not None:
-        vocabulary = Vocabulary(reader.connection, reader.seq)
+        vocabulary = Vocabulary(reader, reader.seq)
     else:
         vocabulary = planner.vocabulary(reader, reader.reread())
     bounds = _bounds(node, values, vocabulary)
@@ -131,14 +131,13 @@ def _no_such_id(what: str, text: str) -> NotFound:
 
 
 def _no_such_concept(reader: Reader, vocabulary: Vocabulary, type_name: str, name: str) -> NotFound:
-    connection = reader.connection
-    types = lookup.types_named(connection, name, 3)
+    types = lookup.types_named(reader, name, 3)
     if types:
-        named = " and ".join(reader.registry.types.name(connection, each) for each in types)
+        named = " and ".join(reader.type_name(each) for each in types)
         close = f"There is one of that name of type {named}."
     else:
         number = vocabulary.type_number(type_name)
-        close = did_you_mean(name, lookup.names_of_type(connection, number, _NAMES_COMPARED_MAX))
+        close = did_you_mean(name, lookup.names_of_type(reader, number, _NAMES_COMPARED_MAX))
     return NotFound(
         f"There is no {type_name} named {shorten(name)!r} to start from.",
         hint=f"{close} Find it with SEARCH CONCEPT or FIND.".lstrip(),

@@ -74,7 +74,7 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
 def _targets(tx: Transaction, node: ast.Update, values: Values, limit: int | None) -> list[int]:
     variable = node.target.name
     rows = targets(
-        tx.ledger.reader,
+        tx.reader,
         node.where,
         (variable,),
         values,

@@ -29,17 +29,16 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
     They are read some at a time, with what changing them takes; those that a guard has changed
     along with another one are read anew.
     """
-    ledger = tx.ledger
     for start in range(0, len(numbers), CHUNK):
         chunk = numbers[start : start + CHUNK]
-        found = ledger.reader.elements(chunk)
-        ledger.foresee(found.values())
+        found = tx.reader.elements(chunk)
+        tx.foresee(found.values())
         for at, number in enumerate(chunk):
-            element, before = found.get(number), ledger.head.seq
+            element, before = found.get(number), tx.position
             if element is not None:
                 yield element
-            if ledger.head.seq > before + 1:  # More than the change of this one.
-                found = ledger.reader.elements(chunk[at + 1 :])
+            if tx.position > before + 1:  # More than the change of this one.
+                found = tx.reader.elements(chunk[at + 1 :])
 
 
 def targets(
@@ -58,8 +57,8 @@ def targets(
     """
     nodes = [ast.Variable(name) for name in variables]
     # Definitions of the transaction may still be rolled back, so nothing of the plan is kept.
-    bound = bind_targets(where, nodes, Vocabulary(reader.connection), values)
-    query = rewrite(bound.query, StoreStatistics(reader.connection, {}))
+    bound = bind_targets(where, nodes, Vocabulary(reader), values)
+    query = rewrite(bound.query, StoreStatistics(reader, {}))
     statement = compile_numbers(query, limited=limit is not None)
     own = {} if limit is None else {"#limit": limit}
     with translated(), reader.watched():

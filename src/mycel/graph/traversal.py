@@ -321,12 +321,9 @@ def traverse(
 
 
 def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:
-    connection, registry = reader.connection, reader.registry
     wanted = None
     if bounds.relation_types is not None:
-        wanted = frozenset(
-            registry.predicate_number(connection, name) for name in bounds.relation_types
-        )
+        wanted = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
     if adjacency is not None:
         return adjacency.neighbours(reader, bounds.direction, wanted)
     symmetric = symmetric_predicates(reader)
@@ -358,7 +355,7 @@ def _nodes(
     tokens_max: int | None,
 ) -> tuple[Reached, ...]:
     """The elements that were reached, up to the budget of tokens."""
-    connection, predicates = reader.connection, reader.registry.predicates
+    known = reader.registry.predicates.names
     left = _FAR if tokens_max is None else tokens_max
     make = tuple.__new__  # Of what is made by the thousand; see `elements`.
     paths: list[tuple[Step, ...]] = []
@@ -375,7 +372,7 @@ def _nodes(
         id_ = element.id if is_link else concept_id(number)
         name = id_ if is_link else element[2]  # A concept's name.
         if hops:
-            relation = predicates.names.get(predicate) or predicates.name(connection, predicate)
+            relation = known.get(predicate) or reader.predicate_name(predicate)
             way = "in" if against else "out"
             taken = (relation, units / UNITS_PER_COST, way, id_, name, names[rank])
             path = (*paths[rank], make(Step, taken))

@@ -70,7 +70,7 @@ class GraphView:
         """
         reader = self._take()
         try:
-            number = reader.registry.type_number(reader.connection, type_name)
+            number = reader.type_number(type_name)
             return reader.concept_named(number, name, tombstoned=tombstoned)
         except apsw.Error as error:
             raise translate(error) from error
@@ -91,7 +91,7 @@ class GraphView:
         """
         reader = self._take()
         try:
-            number = reader.registry.predicate_number(reader.connection, predicate)
+            number = reader.predicate_number(predicate)
             source, target = reader.number(src), reader.number(dst)
             found = reader.link(source, number, target, tombstoned=True)
         except apsw.Error as error:
@@ -141,9 +141,7 @@ class GraphView:
             if isinstance(types, str):
                 types = (types,)
             predicates = (
-                None
-                if types is None
-                else [reader.registry.predicate_number(reader.connection, name) for name in types]
+                None if types is None else [reader.predicate_number(name) for name in types]
             )
             links = reader.links(number, direction, predicates, tombstoned=include_tombstoned)
         except BaseException as error:
@@ -267,7 +265,7 @@ def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:
             f"{shorten(repr(start))} names no element.", hint="Pass an id, or (type, name)."
         )
     type_name, name = start
-    number = reader.registry.type_number(reader.connection, type_name)
+    number = reader.type_number(type_name)
     check_name(name)
     found = reader.concept_named(number, name)
     if found is None:

@@ -161,17 +161,16 @@ def find(
         raise ConstraintViolation(f"limit is {limit}; it must be between 1 and {FIND_LIMIT_MAX}.")
     if form not in [*FORM_TOKENS]:
         raise ConstraintViolation(f"The form {form!r} is not one of 'short', 'medium', 'full'.")
-    connection, registry = reader.connection, reader.registry
     predicates = (
         None
         if follow.types is None
-        else sorted({registry.predicate_number(connection, name) for name in follow.types})
+        else sorted({reader.predicate_number(name) for name in follow.types})
     )
     if isinstance(types, str):
         types = (types,)
     if types is not None:
         for name in types:
-            registry.type_number(connection, name)
+            reader.type_number(name)
     wanted = None if types is None else frozenset(types)
     memories: list[Memory] = []
     distances: list[int] = []

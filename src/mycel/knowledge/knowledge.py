@@ -422,7 +422,7 @@ class Knowledge:
             link = self._find_link(tx, ends, relation)
             if link is None:
                 return False
-            placeholders = relation_writer.placeholders_of(tx.ledger.reader, (link,))
+            placeholders = relation_writer.placeholders_of(tx.reader, (link,))
             tx.retire(link.id, reason=reason)
             relation_writer.sweep(tx, placeholders)
             return True
@@ -456,11 +456,11 @@ class Knowledge:
     def _find_link(
         self, tx: Transaction, ends: tuple[Uri, Uri], relation: str
     ) -> Proposition | None:
-        reader = tx.ledger.reader
+        reader = tx.reader
         source, target = (find(reader, end) for end in ends)
         if not isinstance(relation, str):
             raise InvalidValueType(f"A relation type is a name, not {kind_of(relation)}.")
-        number = reader.registry.predicates.number(reader.connection, relation)
+        number = reader.find_predicate(relation)
         if source is None or target is None or number is None:
             return None
         return reader.link(source.number, number, target.number)

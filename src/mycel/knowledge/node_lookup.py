@@ -45,8 +45,8 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
     """What is there of these URIs, by their normal form."""
     found: dict[str, Found] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
-    for number, type_number, name in lookup.named(reader.connection, names) if names else ():
-        type_name = reader.registry.types.name(reader.connection, type_number)
+    for number, type_number, name in lookup.named(reader, names) if names else ():
+        type_name = reader.type_name(type_number)
         new = Found(number, type_name, keeps_place(type_name, name))
         found[name] = min(found.get(name, new), new, key=_rank)
     for uri in uris:
@@ -142,7 +142,7 @@ def _namesakes(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _names_below(reader: Reader, beginning: str) -> Iterator[str]:
-    numbers = lookup.named_from(reader.connection, f"{beginning}/", None, NEIGHBOURS_COMPARED)
+    numbers = lookup.named_from(reader, f"{beginning}/", None, NEIGHBOURS_COMPARED)
     for number in numbers:
         concept = reader.concept(number)
         if concept is not None and not is_placeholder(concept):
@@ -154,7 +154,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
     if isinstance(identity, str):
         element = reader.element(ids.parse_id(identity))
         return element if element is None or element.id == identity else None
-    number = reader.registry.types.number(reader.connection, identity[0])
+    number = reader.find_type(identity[0])
     return None if number is None else reader.concept_named(number, identity[1])
 
 
@@ -197,12 +197,11 @@ def concepts_page(
         raise ConstraintViolation(
             "This is no cursor of this list.", hint="Pass next_cursor of the page before."
         )
-    types = reader.registry.types
     unlisted = (MISSING, MISSING_ENTITY, *without)
-    hidden = {types.number(reader.connection, name) for name in unlisted} - {None}
-    rows = [] if cursor else lookup.named(reader.connection, [root])
+    hidden = {reader.find_type(name) for name in unlisted} - {None}
+    rows = [] if cursor else lookup.named(reader, [root])
     rows = [row for row in rows if row[1] not in hidden] + lookup.named_below(
-        reader.connection,
+        reader,
         root,
         after=cursor or "",
         limit=limit + 1,

@@ -47,7 +47,6 @@ from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.query import lookup, summary
 from mycel.store.query.reader import Reader
 from mycel.store.write.bulk import ConceptRow
-from mycel.store.write.removal import links_about
 from mycel.store.write.transaction import Transaction
 
 NAME: Final = "name"
@@ -81,10 +80,10 @@ def put_nodes(
     """
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
     told: list[str] = []
-    found = find_all(tx.ledger.reader, uris)
+    found = find_all(tx.reader, uris)
     for uri in uris:
         if uri.is_kip and uri.text not in found:
-            raise not_found(tx.ledger.reader, uri)
+            raise not_found(tx.reader, uri)
     fresh: dict[str, _Draft] = {}
     for draft in read:
         if draft.uri.text not in found:
@@ -142,7 +141,7 @@ def _put_again(
     tx: Transaction, number: int, draft: _Draft, *, merge: bool, told: list[str]
 ) -> Written:
     """Write a node that exists, or has only a placeholder so far."""
-    before = tx.ledger.reader.concept(number)
+    before = tx.reader.concept(number)
     if before is None:
         raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
     uri, healed = element_uri(before), is_placeholder(before)
@@ -160,7 +159,7 @@ def _put_again(
         told += require_type(tx, type_name)
         tx.move(before.id, type_name=type_name)
     tx.update(before.id, attributes=attributes, metadata=draft.metadata)
-    after = tx.ledger.reader.concept(number)
+    after = tx.reader.concept(number)
     version = before.version if after is None else after.version
     return Written(uri, before.id, healed, version != before.version, version)
 
@@ -201,7 +200,7 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
         NotFound: there is none, or nobody has written it yet.
         VersionConflict: it has another version than the expected one.
     """
-    before = node_at(tx.ledger.reader, uri)
+    before = node_at(tx.reader, uri)
     told: list[str] = []
     content = changes.content
     if changes.append is not None:
@@ -267,12 +266,12 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
         DuplicateExists: there is one under a new URI already.
         ConstraintViolation: a concept would become a resource, or a subtree part of itself.
     """
-    reader = tx.ledger.reader
+    reader = tx.reader
     _check_way(uri, new, subtree=subtree)
     moving = _moving(reader, uri, new, subtree=subtree)
     if not moving:
         there = find(reader, new)
-        if there is None or not lookup.had_name(reader.connection, there.number, uri.text):
+        if there is None or not lookup.had_name(reader, there.number, uri.text):
             raise not_found(reader, uri)
         return Written(new.text, reader.outer_id(there.number), version=_version(reader, there))
     _clear_the_way(tx, moving)
@@ -320,12 +319,12 @@ def _check_way(uri: Uri, new: Uri, *, subtree: bool) -> None:
 def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concept, Uri]:
     """The concepts that move and where to, by name: each place is free before it is needed."""
     moving: dict[Concept, Uri] = {}
-    for number, _, _ in sorted(lookup.named(reader.connection, [uri.text])):
+    for number, _, _ in sorted(lookup.named(reader, [uri.text])):
         concept = reader.concept(number)
         if concept is not None:
             moving[concept] = new
     if subtree:
-        for number, _, name in lookup.named_below(reader.connection, uri.text):
+        for number, _, name in lookup.named_below(reader, uri.text):
             concept = reader.concept(number)
             if concept is not None:
                 moving[concept] = _below(new, name.removeprefix(uri.text))
@@ -338,7 +337,7 @@ def _below(new: Uri, rest: str) -> Uri:
 
 def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
     """Merge placeholders that are where something moves to; refuse everything else there."""
-    reader = tx.ledger.reader
+    reader = tx.reader
     leaving = {concept.number for concept in moving}
     there = {
         text: found
@@ -370,13 +369,13 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     Raises:
         NotFound: there never was such a node.
     """
-    reader = tx.ledger.reader
+    reader = tx.reader
     found = find(reader, uri)
     if found is None:
         if _was_ever(reader, uri):
             return Removed(0, 0, (f"{uri.text} was removed before; nothing changed.",)), uri.text
         raise not_found(reader, uri)
-    links = links_about(tx.ledger, found.number)
+    links = tx.links_about(reader.outer_id(found.number))
     outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
     incoming = sum(link.object == outer for link in links)
     placeholders = placeholders_of(reader, links) - {found.number}
@@ -398,8 +397,8 @@ def _was_ever(reader: Reader, uri: Uri) -> bool:
     """Whether somebody wrote a node with this URI, of whatever type, that was removed since."""
     if uri.is_kip:
         return False
-    for name in summary.definitions(reader.connection, CONCEPT_TYPE_NUMBER):
-        number = reader.registry.type_number(reader.connection, name)
+    for name in summary.definitions(reader, CONCEPT_TYPE_NUMBER):
+        number = reader.type_number(name)
         concept = reader.concept_named(number, uri.text, tombstoned=True)
         if concept is not None and not is_placeholder(concept):
             return True

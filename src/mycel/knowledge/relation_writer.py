@@ -58,23 +58,22 @@ def put_relations(
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
     told += missing
-    reader = tx.ledger.reader
-    registry, connection = reader.registry, reader.connection
+    reader = tx.reader
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
         if subject == object_:
             raise SelfEdgeError(f"{shorten(source.text, 200)} cannot be linked to itself.")
-        predicate = registry.predicate_number(connection, draft.relation)
+        predicate = reader.predicate_number(draft.relation)
         places.append((subject, predicate, object_))
-    before = lookup.links_between(connection, set(places))
+    before = lookup.links_between(reader, set(places))
     fresh = {
         place: _row(reader, place, draft)
         for place, draft in reversed(tuple(zip(places, drafts, strict=True)))
         if place not in before
     }
     tx.put_propositions(fresh[place] for place in dict.fromkeys(places) if place in fresh)
-    numbers = before | lookup.links_between(connection, fresh)
+    numbers = before | lookup.links_between(reader, fresh)
     made = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
         is_new = fresh.pop(place, None) is not None
@@ -120,7 +119,7 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
     """Let a relation that exists learn what is said of it. Returns whether that is news."""
     return tx.update(
-        tx.ledger.reader.outer_id(number),
+        tx.reader.outer_id(number),
         attributes=draft.properties,
         metadata=draft.metadata,
         weight=draft.weight,
@@ -135,7 +134,7 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found]
     Raises:
         NotFound: a `kip:` URI names nothing; nobody can guess what it should be.
     """
-    reader = tx.ledger.reader
+    reader = tx.reader
     by_text = {uri.text: uri for uri in uris}
     found = find_all(reader, by_text.values())
     absent = [uri for text, uri in by_text.items() if text not in found]
@@ -182,7 +181,7 @@ def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
 def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
     """Remove those placeholders on which no link is left, and that say nothing of themselves."""
     for number in sorted(placeholders):
-        reader = tx.ledger.reader
+        reader = tx.reader
         concept = reader.concept(number)
         if concept is not None and not concept.attributes and not reader.touching(number):
             tx.retire(ids.concept_id(number), reason="nothing links to it any more")
@@ -200,17 +199,16 @@ def page_of(
     cursor: str | None,
 ) -> Page[Relation]:
     """Some relations of a node: those that leave it first, by relation type and other end."""
-    registry, connection = reader.registry, reader.connection
     predicates = None
     if relation_types is not None:
-        predicates = [registry.predicate_number(connection, name) for name in relation_types]
+        predicates = [reader.predicate_number(name) for name in relation_types]
     ways: tuple[readers.Direction, ...] = ("out", "in") if direction == "both" else (direction,)
     begin, *after = _read_cursor(cursor, ways)
     found: list[tuple[readers.Direction, tuple[int, int, int]]] = []
     for way in ways[ways.index(begin) :]:
         since = (after[0], after[1]) if way == begin else (0, 0)
         wanted = limit + 1 - len(found)
-        rows = lookup.links_after(connection, node.number, way, predicates, since, wanted)
+        rows = lookup.links_after(reader, node.number, way, predicates, since, wanted)
         found += [(way, row) for row in rows]
         if len(found) > limit:
             break
@@ -242,14 +240,13 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     """Relations to or from concepts that nobody has written yet."""
     if cursor is not None and not _is_number(cursor):
         raise bad_cursor(cursor)
-    types = reader.registry.types
     beginnings = {
         number: beginning
         for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
-        if (number := types.number(reader.connection, name)) is not None
+        if (number := reader.find_type(name)) is not None
     }
     after = int(cursor or 0)
-    numbers = lookup.links_at_named(reader.connection, beginnings, after, limit + 1)
+    numbers = lookup.links_at_named(reader, beginnings, after, limit + 1)
     links = [reader.proposition(number) for number in numbers[:limit]]
     items = tuple(as_relation(reader, link) for link in links if link is not None)
     return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)

@@ -155,7 +155,7 @@ def doubts(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
 
 def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
     """A warning if there is a name so close that the new one may be a slip."""
-    names = summary.definitions(tx.ledger.connection, meta, limit=NAMES_COMPARED)
+    names = summary.definitions(tx.reader, meta, limit=NAMES_COMPARED)
     close = get_close_matches(name, names, n=1, cutoff=SLIP)
     if not close:
         return ()

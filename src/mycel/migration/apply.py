@@ -123,11 +123,10 @@ def plan_for(
 ) -> Planned:
     """The plan from the schema in force; the earlier one, if that is still what is in force."""
     with store.reading() as reader:
-        connection = reader.connection
-        definitions = Head.read(connection).definitions
+        definitions = Head.read(reader.connection).definitions
         if earlier is not None and earlier.definitions == definitions:
             return earlier
-        accepted = schema_in_force.read(connection, dropped=True)
+        accepted = schema_in_force.read(reader, dropped=True)
         made = plan(
             accepted,
             desired,
@@ -191,7 +190,7 @@ def _attempt(
                 planned = run.counted()
                 if findings or dry_run:
                     raise _RolledBack
-                seq = tx.ledger.head.seq + 1  # With the row that closes it.
+                seq = tx.position + 1  # With the row that closes it.
         except _RolledBack:
             planned = replace(planned, changes=(*planned.changes, *findings.steps()))
         return planned, seq
@@ -310,19 +309,19 @@ class _Apply:
                 self._retire_instances(declared)
                 link = isinstance(declared, EdgeType)
                 owner = number_of(self._tx, declared)
-                self._tx.ledger.properties.define(owner, link=link, wanted=())
+                self._tx.define_indexes(owner, link=link, wanted=())
             if place_of(declared) not in taken:
                 self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
 
     def _retire_instances(self, declared: InstanceType) -> None:
-        table, ledger = _table(declared), self._tx.ledger
-        found = instances.numbers(ledger.connection, table, number_of(self._tx, declared))
-        for chunk in instances.chunks(ledger.connection, table, found):
+        table = _table(declared)
+        found = instances.numbers(self._tx.reader, table, number_of(self._tx, declared))
+        for chunk in instances.chunks(self._tx.reader, table, found):
             for each in chunk:
-                is_there = ledger.find_key(each.number) is not None  # Or it went with another one.
+                is_there = self._tx.is_live(each.number)  # Or it went with another one.
                 if is_there and (declared.kip_name, each.name) not in ACTORS:
                     self._retired[identity_of(declared)] += 1
-                    self._tx.retire(ledger.reader.outer_id(each.number), reason=DROPPED)
+                    self._tx.retire(self._tx.reader.outer_id(each.number), reason=DROPPED)
 
     # 2. Definitions.
 
@@ -334,7 +333,7 @@ class _Apply:
             return
         found = existing(self._tx, before or declared)
         said = {} if found is None else found.attributes
-        dropped = self._dropped(declared, said, self._tx.ledger.first_seq - 1)
+        dropped = self._dropped(declared, said, self._tx.first_seq - 1)
         if before is not None and before.kip_name != declared.kip_name:
             self._definitions.rename(before, declared)
         elif before is None and found is not None and PG not in said:
@@ -401,7 +400,7 @@ class _Apply:
                 is_done = self._move(before, declared)
                 link = isinstance(declared, EdgeType)
                 owner = number_of(self._tx, before)
-                self._tx.ledger.properties.define(owner, link=link, wanted=())
+                self._tx.define_indexes(owner, link=link, wanted=())
             if not isinstance(declared, EdgeType):
                 renamed[before.kip_name] = declared.kip_name
             if is_done:
@@ -417,11 +416,11 @@ class _Apply:
 
     def _move(self, before: InstanceType, declared: InstanceType) -> bool:
         """Move instances to the new name. False if some of them cannot be."""
-        tx, connection = self._tx, self._tx.ledger.connection
+        tx = self._tx
         table, old = _table(declared), number_of(self._tx, before)
-        is_done, new, outer = True, declared.kip_name, tx.ledger.reader.outer_id
+        is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
         concepts: list[tuple[str, str, None]] = []
-        for chunk in instances.chunks(connection, table, instances.numbers(connection, table, old)):
+        for chunk in instances.chunks(tx.reader, table, instances.numbers(tx.reader, table, old)):
             for each in chunk:
                 if (before.kip_name, each.name) in ACTORS:
                     continue
@@ -440,7 +439,7 @@ class _Apply:
         """True if another element exists at the place to which an instance is to move."""
         if isinstance(declared, NodeType):
             return self._tx.get_concept(declared.kip_name, each.name) is not None
-        subject, object_ = map(self._tx.ledger.reader.outer_id, (each.subject, each.object))
+        subject, object_ = map(self._tx.reader.outer_id, (each.subject, each.object))
         return self._tx.get_edge(subject, declared.kip_name, object_) is not None
 
     # 5. Rows.
@@ -460,7 +459,7 @@ class _Apply:
     def _index(self, declared: InstanceType) -> None:
         owner = number_of(self._tx, declared)
         link = isinstance(declared, EdgeType)
-        self._tx.ledger.properties.define(owner, link=link, wanted=list(slots_of(declared).items()))
+        self._tx.define_indexes(owner, link=link, wanted=list(slots_of(declared).items()))
 
     # 7. What only the whole can tell.
 

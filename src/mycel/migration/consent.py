@@ -59,11 +59,11 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
 def _counted(reader: Reader, step: HideType | DropType) -> HideType | DropType:
     if isinstance(step.before, Interface):
         return step
-    connection, (table, number) = reader.connection, place_in_store(reader, step.before)
-    rows = instances.count(connection, table, number)
+    table, number = place_in_store(reader, step.before)
+    rows = instances.count(reader, table, number)
     actors = [name for type_name, name in ACTORS if type_name == step.before.kip_name]
     if actors and table == "concept":  # They stay.
-        rows -= instances.count_named(connection, number, actors)
+        rows -= instances.count_named(reader, number, actors)
     return replace(step, rows=rows)
 
 
@@ -71,7 +71,7 @@ def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
     """True if a type has instances, or had some when it was hidden."""
     table, number = place_in_store(reader, declared)
     is_hidden = accepted.type(declared.name) is None
-    return instances.are_there(reader.connection, table, number, DROPPED if is_hidden else None)
+    return instances.are_there(reader, table, number, DROPPED if is_hidden else None)
 
 
 def place_in_store(reader: Reader, declared: SchemaType) -> tuple[Table, int]:

@@ -48,7 +48,7 @@ class Findings:
         listed = self._listed.setdefault(place, [])
         if len(listed) < LISTED_MAX:
             instance = {"instance": shown_element(tx, number)}
-            outer = {"id": tx.ledger.reader.outer_id(number), "type": declared.name}
+            outer = {"id": tx.reader.outer_id(number), "type": declared.name}
             listed.append(instance | outer | entry(error))
 
     def refuse(self, declared: SchemaType, message: str) -> None:
@@ -83,22 +83,21 @@ def _place(declared: SchemaType) -> str:
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
     """An interface has no instances."""
-    for each in instances.numbers(tx.ledger.connection, "concept", number):
+    for each in instances.numbers(tx.reader, "concept", number):
         findings.add(tx, declared, ConstraintViolation("an interface has no instances"), each)
 
 
 def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
     """Every link leads from the one type to the other."""
-    ledger = tx.ledger
     types = [catalog.nodes[name].kip_name for name in (declared.from_type, declared.to_type)]
-    from_type, to_type = (ledger.registry.type_number(ledger.connection, name) for name in types)
-    predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
+    from_type, to_type = (tx.reader.type_number(name) for name in types)
+    predicate = tx.reader.predicate_number(declared.kip_name)
     leads = f"edge {declared.name}: {declared.from_type} -> {declared.to_type}"
     error = ConstraintViolation(
         f"edge {declared.name} leads from {declared.from_type} to {declared.to_type}",
         data={"constraint": leads},
     )
-    wrong = instances.links_elsewhere(ledger.connection, predicate, from_type, to_type)
+    wrong = instances.links_elsewhere(tx.reader, predicate, from_type, to_type)
     for number, _, _ in wrong:
         findings.add(tx, declared, error, number)
 
@@ -108,9 +107,8 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
     card = declared.cardinality
     if card == Cardinality():
         return
-    ledger = tx.ledger
-    predicate = ledger.registry.predicate_number(ledger.connection, declared.kip_name)
-    beyond = instances.sources_beyond(ledger.connection, predicate, card.minimum, card.maximum)
+    predicate = tx.reader.predicate_number(declared.kip_name)
+    beyond = instances.sources_beyond(tx.reader, predicate, card.minimum, card.maximum)
     for source, count in beyond:
         error = card_violation(tx, declared.name, card, source, count)
         findings.add(tx, declared, error, source)
@@ -124,7 +122,7 @@ def check_unique(
     That two have the same key is said where they would get the same name.
     """
     owners = {(isinstance(each, EdgeType), number): each for each, number in types}
-    for at, conflict in enumerate(tx.ledger.properties.conflicts(CONFLICTS_MAX + 1)):
+    for at, conflict in enumerate(tx.conflicts(CONFLICTS_MAX + 1)):
         slot = conflict.slot
         declared = owners.get((slot.is_link, slot.owner))
         holders = [each for each in conflict.elements if not is_actor(tx, each)]

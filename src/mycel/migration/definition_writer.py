@@ -44,10 +44,9 @@ def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
 
 def number_of(tx: Transaction, declared: SchemaType) -> int:
     """The number under which instances of a defined type, or links of a predicate, are stored."""
-    ledger = tx.ledger
     if isinstance(declared, EdgeType):
-        return ledger.registry.predicate_number(ledger.connection, declared.kip_name)
-    return ledger.registry.type_number(ledger.connection, declared.kip_name)
+        return tx.reader.predicate_number(declared.kip_name)
+    return tx.reader.type_number(declared.kip_name)
 
 
 class Definitions:
@@ -112,7 +111,7 @@ class Definitions:
         new = existing(self._tx, after)
         if new is None:
             return
-        reader = self._tx.ledger.reader
+        reader = self._tx.reader
         for number in reader.touching(old.number):
             link = reader.proposition(number)
             if link is None:
@@ -139,9 +138,9 @@ class Definitions:
         self._tx.retire(found.id, reason=reason)
 
     def _release(self, found: Concept, *, remember: bool) -> None:
-        said, ledger = found.attributes, self._tx.ledger
+        said = found.attributes
         before = _adopted(found) or {}
-        memory = type_memory(said[PG], ledger.first_seq - 1, ledger.time_us)
+        memory = type_memory(said[PG], self._tx.first_seq - 1, self._tx.time_us)
         self._tx.update(
             found,
             attributes={**before, PG_DROPPED: memory} if remember else before,
@@ -152,10 +151,9 @@ class Definitions:
         """Let flexible predicates that name a renamed type among their ends name it anew."""
         if not renamed:
             return
-        ledger = self._tx.ledger
-        number = ledger.registry.type_number(ledger.connection, PROPOSITION_TYPE)
-        found = instances.numbers(ledger.connection, "concept", number)
-        for chunk in instances.chunks(ledger.connection, "concept", found):
+        number = self._tx.reader.type_number(PROPOSITION_TYPE)
+        found = instances.numbers(self._tx.reader, "concept", number)
+        for chunk in instances.chunks(self._tx.reader, "concept", found):
             for each in chunk:
                 said = each.attributes
                 changed = {
@@ -166,7 +164,7 @@ class Definitions:
                     and any(isinstance(name, str) and name in renamed for name in said[key])
                 }
                 if changed:
-                    self._tx.update(ledger.reader.outer_id(each.number), attributes=changed)
+                    self._tx.update(self._tx.reader.outer_id(each.number), attributes=changed)
 
 
 def _adopted(definition: Concept | None) -> dict[str, Any] | None:

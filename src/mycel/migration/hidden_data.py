@@ -70,22 +70,22 @@ class Hidden(NamedTuple):
 
 def listed(reader: Reader) -> list[Hidden]:
     """Everything that is hidden, what was hidden first coming first."""
-    catalog = schema_in_force.read(reader.connection, dropped=True)
+    catalog = schema_in_force.read(reader, dropped=True)
     found = [_hidden(reader, catalog, each) for each in catalog.dropped]
     return sorted(found, key=lambda each: (each.seq, each.name))
 
 
 def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
     owner, was = _owner(catalog, dropped), dropped.property
-    time_us = history.time_after(reader.connection, dropped.seq)
+    time_us = history.time_after(reader, dropped.seq)
     rows = 0
     if not isinstance(owner, Interface):
-        connection, (table, number) = reader.connection, place_in_store(reader, owner)
+        table, number = place_in_store(reader, owner)
         if was is None:
-            rows = instances.count_retired(connection, table, number, time_us, DROPPED)
+            rows = instances.count_retired(reader, table, number, time_us, DROPPED)
         else:
             rows = instances.count_hidden(
-                connection,
+                reader,
                 table,
                 number,
                 (dropped.attribute, was.name),
@@ -116,7 +116,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
         NotFound: nothing of this name is hidden.
         SchemaError: something that it needs is not declared.
     """
-    catalog = schema_in_force.read(reader.connection, dropped=True)
+    catalog = schema_in_force.read(reader, dropped=True)
     chosen = _chosen(catalog.dropped, names)
     for each in chosen:
         if each.declared is not None:
@@ -178,7 +178,7 @@ def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
     """
     with schema_apply_lock(store.location.path):
         with store.reading() as reader:
-            catalog = schema_in_force.read(reader.connection, dropped=True)
+            catalog = schema_in_force.read(reader, dropped=True)
             chosen = _chosen(catalog.dropped, names)
             gone = [_hidden(reader, catalog, each) for each in chosen]
         with store.transaction(actor=actor, message=f"{MESSAGE} {', '.join(names)}") as tx:

@@ -146,7 +146,7 @@ def infer(reader: Reader, types: Collection[str] | None = None) -> str:
 class _Inference:
     def __init__(self, reader: Reader, types: Collection[str] | None) -> None:
         self._reader: Final = reader
-        self._catalog: Final = schema_in_force.read(reader.connection)
+        self._catalog: Final = schema_in_force.read(reader)
         self._wanted: Final = None if types is None else frozenset(types)
         self._taken: Final = {
             each.casefold()
@@ -171,44 +171,39 @@ class _Inference:
 
     def _flexible(self, meta_type: str) -> dict[str, Mapping[str, Any]]:
         """The definitions that KIP alone made, by name."""
-        connection = self._reader.connection
-        number = self._reader.registry.type_number(connection, meta_type)
-        found = instances.numbers(connection, "concept", number)
+        number = self._reader.type_number(meta_type)
+        found = instances.numbers(self._reader, "concept", number)
         return {
             each.name: attributes
-            for chunk in instances.chunks(connection, "concept", found)
+            for chunk in instances.chunks(self._reader, "concept", found)
             for each in chunk
             if (meta_type, each.name) not in FOUNDATION
             and PG not in (attributes := each.attributes)
         }
 
     def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _Seen:
-        connection = self._reader.connection
         seen = _Seen(name, said)
-        found = instances.numbers(connection, table, number)
-        for chunk in instances.chunks(connection, table, found):
+        found = instances.numbers(self._reader, table, number)
+        for chunk in instances.chunks(self._reader, table, found):
             for each in chunk:
                 if (name, each.name) not in ACTORS:
                     seen.see(each.name, each.attributes)
         return seen
 
     def _node(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
-        number = self._reader.registry.type_number(self._reader.connection, name)
+        number = self._reader.type_number(name)
         seen = self._seen("concept", number, name, said)
         if seen.rows or (self._wanted is not None and name in self._wanted):
             self._nodes[name] = self._free_name(name)
             yield _declaration(f"node {self._nodes[name]}", self._nodes[name], seen, ("id",))
 
     def _edge(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
-        connection, registry = self._reader.connection, self._reader.registry
-        number = registry.predicate_number(connection, name)
-        pairs = instances.ends_of(connection, number)
+        number = self._reader.predicate_number(name)
+        pairs = instances.ends_of(self._reader, number)
         if not pairs:
             return
         ends = [
-            tuple(
-                "a link" if kind is None else registry.types.name(connection, kind) for kind in pair
-            )
+            tuple("a link" if kind is None else self._reader.type_name(kind) for kind in pair)
             for pair in pairs
         ]
         declared = [tuple(self._nodes.get(end) for end in pair) for pair in ends]

@@ -49,7 +49,7 @@ def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
     if found is None:
         return None
     if found.tombstoned:
-        seq = history.seq_before(tx.ledger.connection, found.seq)
+        seq = history.seq_before(tx.reader, found.seq)
         return Restored(declared, found, Drop(seq, found.tombstoned_us or 0))
     memory = remembered(found.attributes)
     if memory is None:
@@ -85,13 +85,12 @@ def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
 
 def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, int]:
     """The concepts that came back, each with its type."""
-    ledger = tx.ledger
     revived: dict[int, int] = {}
-    gone = instances.retired_at(ledger.connection, "concept", drop.time_us, DROPPED)
-    for chunk in instances.tombstones(ledger.connection, "concept", gone):
+    gone = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
+    for chunk in instances.tombstones(tx.reader, "concept", gone):
         for each in chunk:
             if each.kind in types:
-                type_name = ledger.registry.types.name(ledger.connection, each.kind)
+                type_name = tx.reader.type_name(each.kind)
                 tx.put_concept(type_name, each.name, each.attributes, _own_metadata(each))
                 revived[each.number] = each.kind
     return revived
@@ -105,26 +104,20 @@ def _revive_links(
     The result is each of them with its predicate.
     """
     links: dict[int, int] = {}
-    ledger = tx.ledger
-    names = ledger.registry.predicates
-    defined = set(ledger.defined(names).values())
-    waiting = instances.retired_at(ledger.connection, "proposition", drop.time_us, DROPPED)
+    defined = set(tx.defined_predicates().values())
+    waiting = instances.retired_at(tx.reader, "proposition", drop.time_us, DROPPED)
     while waiting:
         later = array("q")
-        for chunk in instances.tombstones(ledger.connection, "proposition", waiting):
+        for chunk in instances.tombstones(tx.reader, "proposition", waiting):
             ends_of_all = (end for each in chunk for end in (each.subject, each.object))
-            others = instances.removed_since(
-                ledger.connection, ends_of_all, drop.seq, besides=DROPPED
-            )
+            others = instances.removed_since(tx.reader, ends_of_all, drop.seq, besides=DROPPED)
             for each in chunk:
                 ends = each.subject, each.object
                 is_meant = each.kind in predicates or (
                     each.kind in defined and not revived.isdisjoint(ends)
                 )
-                if is_meant and all(
-                    number not in others and ledger.find_key(number) is not None for number in ends
-                ):
-                    _revive_link(tx, each, names.name(ledger.connection, each.kind))
+                if is_meant and all(number not in others and tx.is_live(number) for number in ends):
+                    _revive_link(tx, each, tx.reader.predicate_name(each.kind))
                     revived.add(each.number)
                     links[each.number] = each.kind
                 else:
@@ -136,7 +129,7 @@ def _revive_links(
 
 
 def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
-    subject, object_ = map(tx.ledger.reader.outer_id, (each.subject, each.object))
+    subject, object_ = map(tx.reader.outer_id, (each.subject, each.object))
     metadata = _own_metadata(each)
     tx.put_proposition(subject, predicate, object_, each.attributes, metadata, weight=each.weight)
 

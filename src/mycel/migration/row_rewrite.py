@@ -123,8 +123,7 @@ def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> C
     """Rewrite every row of a type; those that do not fit are noted and left as they are."""
     table: Table = "concept" if isinstance(rewrite.declared, NodeType) else "proposition"
     run_ = _Run(tx, rewrite, table, findings)
-    connection = tx.ledger.connection
-    for chunk in instances.chunks(connection, table, instances.numbers(connection, table, number)):
+    for chunk in instances.chunks(tx.reader, table, instances.numbers(tx.reader, table, number)):
         run_.take(chunk)
     if not findings:  # Otherwise names may still be those of rows that do not fit.
         run_.rename()
@@ -163,12 +162,12 @@ class _Run:
 
     def _past(self, chunk: list[Instance]) -> _Past:
         numbers = [row.number for row in chunk]
-        connection, table = self._tx.ledger.connection, self._table
+        reader, table = self._tx.reader, self._table
         return {
             name: [
                 (
                     each,
-                    instances.attributes_at(connection, table, numbers, each.seq, besides=DROPPED),
+                    instances.attributes_at(reader, table, numbers, each.seq, besides=DROPPED),
                 )
                 for each in hidden
             ]
@@ -196,7 +195,7 @@ class _Run:
         given = {key: after[key] for key in after if key not in before or after[key] != before[key]}
         gone = [key for key in before if key not in after]
         if given or gone:
-            outer = self._tx.ledger.reader.outer_id(row.number)
+            outer = self._tx.reader.outer_id(row.number)
             self._tx.update(outer, attributes=given, drop_attributes=gone)
         if self._rewrite.rekeys:
             self._named(row, after)
@@ -258,7 +257,7 @@ class _Run:
         No two get the same name, but one may get the name that another is about to give up. Those
         step aside first.
         """
-        outer = self._tx.ledger.reader.outer_id
+        outer = self._tx.reader.outer_id
         type_name = self._rewrite.declared.kip_name
         waiting = {
             number: name

@@ -66,14 +66,14 @@ class Schema:
         with self._store.reading() as reader:
             definitions = Head.read(reader.connection).definitions
             if self._known is None or self._known[0] != definitions:
-                self._known = definitions, schema_in_force.read(reader.connection)
+                self._known = definitions, schema_in_force.read(reader)
             return self._known[1]
 
     def at(self, moment: Moment) -> Catalog:
         """The schema that was in force: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = history.entry_at(reader.connection, moment)  # Definitions are never scrubbed.
-            return schema_in_force.read(reader.connection, moment=seq)
+            seq = history.entry_at(reader, moment)  # Definitions are never scrubbed.
+            return schema_in_force.read(reader, moment=seq)
 
     def plan(
         self, desired: str | Catalog, *, check_data: bool = True, allow_data_loss: bool = False
@@ -163,7 +163,7 @@ class Schema:
             )
             before, versions = Catalog(), []
             for seq, time_us, actor, message in rows:
-                after = schema_in_force.read(reader.connection, moment=seq, dropped=True)
+                after = schema_in_force.read(reader, moment=seq, dropped=True)
                 ir_hash = message.removeprefix(MESSAGE).strip()
                 steps = _steps_between(before, after)
                 if ir_hash != after.ir_hash or not steps:

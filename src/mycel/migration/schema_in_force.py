@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-import apsw
-
 from mycel.model.values import parse_object
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, kind_of_type
@@ -20,7 +18,7 @@ from mycel.schema.stored_declaration import (
 )
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every
+from mycel.store.query.reader import Reader
 
 Declared = TypeVar("Declared", Interface, NodeType, EdgeType)
 
@@ -42,21 +40,19 @@ _RETIRED: Final = (
 )
 
 
-def read(
-    connection: apsw.Connection, *, moment: int | None = None, dropped: bool = False
-) -> Catalog:
+def read(reader: Reader, *, moment: int | None = None, dropped: bool = False) -> Catalog:
     """The catalog of everything that is typed, perhaps as it was at a position of the journal.
 
     With `dropped`, it also remembers what is hidden and can be restored.
     """
     source = Sources(None if moment is None else str(moment)).concepts("c")
-    rows = every(connection, _DECLARED.format(source=source))
+    rows = reader.every(_DECLARED.format(source=source))
     found = [
         (declared, attributes)
         for attributes in (parse_object(text) for (text,) in rows)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _gone(connection, source, moment, found) if dropped else ()
+    gone = _gone(reader, source, moment, found) if dropped else ()
     return catalog_of((declared for declared, _ in found), gone)
 
 
@@ -111,7 +107,7 @@ def _other(was: str | None, name: str) -> str | None:
 
 
 def _gone(
-    connection: apsw.Connection,
+    reader: Reader,
     source: str,
     moment: int | None,
     live: list[tuple[SchemaType, dict[str, Any]]],
@@ -119,12 +115,12 @@ def _gone(
     """Properties and types that live definitions remember, and definitions that are tombstones."""
     found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
     names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
-    for text, seq in every(connection, _RETIRED, (OPEN_END - 1 if moment is None else moment,)):
+    for text, seq in reader.every(_RETIRED, (OPEN_END - 1 if moment is None else moment,)):
         said = parse_object(text)
         declared = declaration(said)
         if declared is not None:
             found += _type_gone(_with_ends(declared, said[PG], names), said[PG], seq)
-    for (text,) in every(connection, _REMEMBERED.format(source=source)):
+    for (text,) in reader.every(_REMEMBERED.format(source=source)):
         memory = remembered(parse_object(text))
         if memory is not None:
             found += _type_gone(memory.declared, memory.said, memory.seq)

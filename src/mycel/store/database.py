@@ -27,7 +27,6 @@ from mycel.store.file.connections import (
     translate,
     translated,
 )
-from mycel.store.file.rows import every
 from mycel.store.index import text
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
@@ -177,7 +176,7 @@ class Store:
         with self.reading() as reader:
             # Transactions without entries are those of upgrades.
             query = "SELECT message FROM tx WHERE first_seq < seq ORDER BY seq LIMIT 2"
-            rows = every(reader.connection, query)
+            rows = reader.every(query)
         return rows == [(EXPECTANT,)]
 
     def snapshot(self) -> Snapshot:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from mycel.engine.batch import concepts_there
-from mycel.model import ids
-from mycel.model.records import concept_key
 from mycel.store.write.transaction import Transaction
 from mycel.transfer.source_rows import End
 
@@ -24,7 +22,6 @@ class Ends:
 
     def ids(self, ends: Iterable[End]) -> dict[End, str]:
         """The ids of those ends that exist."""
-        memory = self._tx.ledger.memory
         wanted = set(ends)
         found = {end: self._known[end] for end in wanted if end in self._known}
         names: dict[str, list[str]] = {}
@@ -37,7 +34,7 @@ class Ends:
         for (type_name, name), id_ in concepts_there(self._tx, names).items():
             found[type_name, name] = id_
             # Its natural key follows from what is known of it here; the store would read it again.
-            memory.remember_end(id_, ids.parse_id(id_), concept_key(type_name, name))
+            self._tx.remember_end(id_, type_name, name)
         for link in links:
             number = self._link(link)
             if number is not None:

@@ -75,12 +75,11 @@ def _unloading(
 ) -> Iterator[tuple[Catalog, Targets, Unloading]]:
     """The rows of one state, and what they are rows of."""
     with store.reading() as live:
-        connection = live.connection
         if moment is not None:
-            check_kept(connection, moment)
-        reader = live if moment is None else PastReader(connection, live.registry, moment)
-        catalog = read_catalog(connection)
-        targets = Targets(connection, catalog, iter(()), moment=moment)
+            check_kept(live, moment)
+        reader = live if moment is None else PastReader(live.connection, live.registry, moment)
+        catalog = read_catalog(reader)
+        targets = Targets(reader, catalog, iter(()), moment=moment)
         yield catalog, targets, Unloading(reader, targets, from_the_start=from_the_start)
 
 

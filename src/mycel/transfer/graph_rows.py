@@ -96,33 +96,32 @@ class Unloading:
 
     def _has(self, target: Target, what: str) -> bool:
         """Whether any row has such metadata, or such a weight."""
-        connection, moment = self._reader.connection, self._reader.seq
+        moment = self._reader.seq
         table, kind = self._place(target)
         if what == "weight":
-            may_be = instances.has_weights(connection, kind, DEFAULT_WEIGHT, moment=moment)
+            may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT, moment=moment)
             return may_be and any(
                 row.weight != DEFAULT_WEIGHT for rows in self.rows(target) for row in rows
             )
-        may_be = instances.has_metadata(connection, table, kind, moment=moment)
+        may_be = instances.has_metadata(self._reader, table, kind, moment=moment)
         return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
 
     def _place(self, target: Target) -> tuple[instances.Table, int]:
         """The table that holds the rows, and the number of their type or predicate."""
-        registry, connection = self._reader.registry, self._reader.connection
         if isinstance(target, NodeTarget):
-            return "concept", registry.type_number(connection, target.type)
-        return "proposition", registry.predicate_number(connection, target.predicate)
+            return "concept", self._reader.type_number(target.type)
+        return "proposition", self._reader.predicate_number(target.predicate)
 
     def _chunks(self, target: Target) -> Iterator[list[instances.Instance]]:
         table, kind = self._place(target)
-        connection, moment, left_out = self._reader.connection, self._reader.seq, self._left_out
-        chosen = instances.numbers(connection, table, kind, moment=moment)
+        moment, left_out = self._reader.seq, self._left_out
+        chosen = instances.numbers(self._reader, table, kind, moment=moment)
         if left_out:
             chosen = array("q", (number for number in chosen if number not in left_out))
-        return instances.chunks(connection, table, chosen, moment=moment)
+        return instances.chunks(self._reader, table, chosen, moment=moment)
 
     def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
-        return instances.names(self._reader.connection, numbers, moment=self._reader.seq)
+        return instances.names(self._reader, numbers, moment=self._reader.seq)
 
     def _link(self, number: int, depth: int = 0) -> JsonObject:
         """A link that another one is about, by its own ends."""
@@ -160,7 +159,7 @@ class Unloading:
             number
             for table in tables
             for number in instances.first_versions(
-                reader.connection, table, SYSTEM_ACTOR, _BOOTSTRAP, moment=reader.seq
+                reader, table, SYSTEM_ACTOR, _BOOTSTRAP, moment=reader.seq
             )
         )
 

@@ -18,8 +18,6 @@ from itertools import islice, repeat
 from secrets import randbits
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
-import apsw
-
 from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, together
 from mycel.errors import (
@@ -34,6 +32,7 @@ from mycel.model.names import shorten, shown
 from mycel.schema.catalog import Catalog
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store
+from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 from mycel.transfer import error_locations
 from mycel.transfer.edge_ends import Ends
@@ -53,7 +52,7 @@ CHUNK_ROWS: Final = 4000
 WARNINGS_MAX: Final = 20
 """How many warnings of one load are told; guards may have one for every row."""
 
-ReadCatalog: TypeAlias = Callable[[apsw.Connection], Catalog]
+ReadCatalog: TypeAlias = Callable[[Reader], Catalog]
 
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _NAMES_SHOWN: Final = 3
@@ -185,7 +184,7 @@ class _Load:
         if self._store.location.readonly:
             return False  # Nothing will be written anyway.
         with self._store.reading() as reader:
-            return wants_vectors(self._read_catalog(reader.connection))
+            return wants_vectors(self._read_catalog(reader))
 
     def embed(
         self,
@@ -196,8 +195,8 @@ class _Load:
         """Read all rows and make their vectors, while others can write."""
         try:
             with unhurried(self._store) as reader:
-                catalog = self._read_catalog(reader.connection)
-                targets = Targets(reader.connection, catalog, repeat(UNNAMED))
+                catalog = self._read_catalog(reader)
+                targets = Targets(reader, catalog, repeat(UNNAMED))
                 for rows in ahead.read(reader, targets):
                     if progress is not None:
                         progress(_progress(sources, ahead.at, rows))
@@ -215,9 +214,8 @@ class _Load:
             with self._store.transaction(actor=self._actor, message=_message(sources)) as tx:
                 tx.memo[LOADING] = True
                 now_ms = tx.time_us // 1000
-                connection = tx.ledger.connection
                 new_ids = ulids(lambda: now_ms, randbits)
-                targets = Targets(connection, self._read_catalog(connection), new_ids)
+                targets = Targets(tx.reader, self._read_catalog(tx.reader), new_ids)
                 writer = Writer(tx, self._mode, self.vectors)
                 with closing(_Run(tx, targets, sources, writer, self._mode, progress)) as run:
                     run.load()
@@ -465,8 +463,7 @@ class _Again:
     @contextmanager
     def _targets(self) -> Iterator[Targets]:
         with self._store.reading() as reader:
-            connection = reader.connection
-            yield Targets(connection, self._read_catalog(connection), repeat(""))
+            yield Targets(reader, self._read_catalog(reader), repeat(""))
 
 
 def _loaded(target: Target, count: Mapping[str, int]) -> LoadedType:

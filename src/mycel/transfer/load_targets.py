@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import apsw
 import orjson
 
 from mycel.engine.protection_guard import ACTORS
@@ -40,6 +39,7 @@ from mycel.schema.property_values import (
 from mycel.schema.row_rules import row_rules
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
+from mycel.store.query.reader import Reader
 
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")
@@ -306,13 +306,13 @@ class Targets:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        reader: Reader,
         catalog: Catalog,
         ids: Iterator[str],
         *,
         moment: int | None = None,
     ) -> None:
-        self._connection: Final = connection
+        self._reader: Final = reader
         self._moment: Final = moment
         """The position of the journal at which they were defined; None for the present."""
         self._catalog: Final = catalog
@@ -431,9 +431,7 @@ class Targets:
         raise _undefined("edge", name, [*self._catalog.edges, *self._predicates])
 
     def _flexible_edge(self, name: str) -> EdgeTarget:
-        says = summary.definition(
-            self._connection, PROPOSITION_TYPE_NUMBER, name, moment=self._moment
-        )
+        says = summary.definition(self._reader, PROPOSITION_TYPE_NUMBER, name, moment=self._moment)
         return EdgeTarget(
             name, None, self._only(says.get("subject_types")), self._only(says.get("object_types"))
         )
@@ -453,7 +451,7 @@ class Targets:
         return self._defined(PROPOSITION_TYPE_NUMBER)
 
     def _defined(self, meta: int) -> dict[str, None]:
-        return dict.fromkeys(summary.definitions(self._connection, meta, moment=self._moment))
+        return dict.fromkeys(summary.definitions(self._reader, meta, moment=self._moment))
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:

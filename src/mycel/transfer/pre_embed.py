@@ -107,7 +107,7 @@ class Ahead:
             return {}
         found = {}
         for row in rows:
-            number = reader.registry.type_number(reader.connection, row.target.type)
+            number = reader.type_number(row.target.type)
             there = reader.concept_named(number, row.name)
             if there is not None:
                 found[row.target, row.name] = there.attributes

@@ -17,8 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-import orjson
-
 from mycel.engine.batch import concepts_there
 from mycel.engine.protection_guard import ACTORS
 from mycel.errors import (
@@ -31,8 +29,7 @@ from mycel.errors import (
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.values import JsonObject
-from mycel.store.file.rows import every
-from mycel.store.query import instances
+from mycel.store.query import instances, lookup
 from mycel.store.write.bitset import Marks
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
@@ -44,10 +41,6 @@ Mode: TypeAlias = Literal["append", "merge", "overwrite"]
 
 REASON: Final = "not among the rows that were loaded"
 
-_LINKS_THERE: Final = (
-    "SELECT p.subject, p.object, p.id FROM json_each(?2) j CROSS JOIN proposition p"
-    " ON p.subject = j.value ->> 0 AND p.predicate = ?1 AND p.object = j.value ->> 1"
-)
 
 Joined: TypeAlias = tuple[EdgeRow, str, str]
 """An edge with the ids of its ends."""
@@ -126,9 +119,9 @@ class Writer:
     def _create_nodes(self, rows: Sequence[NodeRow]) -> None:
         puts = [ConceptRow(row.target.type, row.name, _whole(row), row.metadata) for row in rows]
         tx = self._tx
-        seq, first = tx.ledger.head.seq, tx.ledger.head.next_concept
+        seq, first = tx.position, tx.next_concept
         made = self._put(rows, puts, tx.put_concepts, self._put_node)
-        if tx.ledger.head.next_concept - first != len(rows) * ids.ID_STEP:
+        if tx.next_concept - first != len(rows) * ids.ID_STEP:
             for row, id_ in zip(rows, made, strict=True):
                 self._check_new(row, tx.get(id_), seq)
         seen = self._seen["concept"]
@@ -161,23 +154,21 @@ class Writer:
                 self._change(row, ids.proposition_id(number, row.target.predicate), row.weight)
 
     def _edges_there(self, joined: Sequence[Joined]) -> dict[tuple[str, str, str], int]:
-        places: dict[str, list[tuple[int, int]]] = {}
-        for row, subject, object_ in joined:
-            place = ids.parse_id(subject), ids.parse_id(object_)
-            places.setdefault(row.target.predicate, []).append(place)
-        ledger = self._tx.ledger
-        outer = ledger.reader.outer_id
+        reader = self._tx.reader
+        outer, name = reader.outer_id, reader.predicate_name
+        numbers = {
+            each: reader.predicate_number(each)
+            for each in {row.target.predicate for row, _, _ in joined}
+        }
+        places = [
+            (ids.parse_id(subject), numbers[row.target.predicate], ids.parse_id(object_))
+            for row, subject, object_ in joined
+        ]
         return {
-            (predicate, outer(subject), outer(object_)): number
-            for predicate, each in places.items()
-            for subject, object_, number in every(
-                ledger.connection,
-                _LINKS_THERE,
-                (
-                    ledger.registry.predicate_number(ledger.connection, predicate),
-                    orjson.dumps(each).decode(),
-                ),
-            )
+            (name(predicate), outer(subject), outer(object_)): number
+            for (subject, predicate, object_), number in lookup.links_between(
+                reader, places
+            ).items()
         }
 
     def _create_edges(self, joined: Sequence[Joined]) -> None:
@@ -190,11 +181,10 @@ class Writer:
                 )
             )
         tx = self._tx
-        head = tx.ledger.head
-        seq, first = head.seq, head.next_proposition
+        seq, first = tx.position, tx.next_proposition
         self._put(rows, puts, tx.put_propositions, self._put_edge)
-        numbers: Iterable[int] = range(first, head.next_proposition, ids.ID_STEP)
-        if head.next_proposition - first != len(rows) * ids.ID_STEP:
+        numbers: Iterable[int] = range(first, tx.next_proposition, ids.ID_STEP)
+        if tx.next_proposition - first != len(rows) * ids.ID_STEP:
             numbers = []
             for row, subject, object_ in joined:
                 link = tx.get_edge(subject, row.target.predicate, object_)
@@ -252,7 +242,7 @@ class Writer:
         raise RowError(exists(row, repeated=self._is_of_this_load(element)), row)
 
     def _is_of_this_load(self, element: Element) -> bool:
-        return element.created_us == self._tx.time_us and element.seq >= self._tx.ledger.first_seq
+        return element.created_us == self._tx.time_us and element.seq >= self._tx.first_seq
 
     def _change(self, row: Row, id_: str, weight: float | None) -> None:
         """Bring an element that exists to what its row says."""
@@ -304,21 +294,19 @@ class Writer:
     def remove_other_nodes(self) -> None:
         """Remove the nodes, of each type that was loaded, that were not among the rows."""
         for target in [each for each in self.counts if isinstance(each, NodeTarget)]:
-            self._remove_others(target, "concept", self._tx.ledger.registry.types, target.type)
+            self._remove_others(target, "concept", self._tx.reader.find_type(target.type))
 
     def remove_other_edges(self) -> None:
         """Remove the edges, of each that was loaded, that were not among the rows."""
         for target in [each for each in self.counts if isinstance(each, EdgeTarget)]:
-            names = self._tx.ledger.registry.predicates
-            self._remove_others(target, "proposition", names, target.predicate)
+            kind = self._tx.reader.find_predicate(target.predicate)
+            self._remove_others(target, "proposition", kind)
 
-    def _remove_others(self, target: Target, table: instances.Table, names: Any, name: str) -> None:
-        connection = self._tx.ledger.connection
-        kind = names.number(connection, name)
+    def _remove_others(self, target: Target, table: instances.Table, kind: int | None) -> None:
         if kind is None:
             return
-        seen, reader = self._seen[table], self._tx.ledger.reader
-        for number in instances.numbers(connection, table, kind):
+        seen, reader = self._seen[table], self._tx.reader
+        for number in instances.numbers(reader, table, kind):
             element = None if number in seen else reader.element(number)
             # A link may have gone with another one that it spoke about.
             if element is None or _is_actor(element):

@@ -77,7 +77,7 @@ class Graph:
 
     def concept(self, name: str, type_name: str = "City") -> Concept:
         with self.store.reading() as reader:
-            number = reader.registry.type_number(reader.connection, type_name)
+            number = reader.type_number(type_name)
             found = reader.concept_named(number, name)
         assert found is not None
         return found

@@ -19,12 +19,11 @@ def define_indexes(db: mycel.Nexus, owner: str, **properties: bool) -> None:
 
 def define_slots(tx: Transaction, owner: str, **properties: bool) -> bool:
     """The same without a change of the definition; returns whether the owner is a predicate."""
-    ledger = tx.ledger
-    number = ledger.registry.types.number(ledger.connection, owner)
+    number = tx.reader.find_type(owner)
     link = number is None
     if number is None:
-        number = ledger.registry.predicates.number(ledger.connection, owner)
+        number = tx.reader.find_predicate(owner)
     assert number is not None
     wanted = [((name,), is_unique) for name, is_unique in properties.items()]
-    ledger.properties.define(number, link=link, wanted=wanted)
+    tx.define_indexes(number, link=link, wanted=wanted)
     return link

@@ -174,10 +174,10 @@ def test_a_command_that_writes_sees_what_its_transaction_wrote(db: mycel.Nexus) 
     assert isinstance(find, ast.Find)
     with db.transaction() as tx:
         made = tx.put_concept("Person", "new", {"email": "new@x.org"})
-        ((number,),) = targets(tx.ledger.reader, find.where, ("p",), Values())
+        ((number,),) = targets(tx.reader, find.where, ("p",), Values())
         assert made == f"C:{number}"
         tx.update(made, attributes={"email": "other@x.org"})
-        assert targets(tx.ledger.reader, find.where, ("p",), Values()) == []
+        assert targets(tx.reader, find.where, ("p",), Values()) == []
 
 
 def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Nexus) -> None:
@@ -200,17 +200,17 @@ def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Nexus) -> None:
 
 def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Nexus) -> None:
     with db.transaction() as tx:
-        number = tx.ledger.registry.types.number(tx.ledger.connection, "Town")
+        number = tx.reader.find_type("Town")
         assert number is not None
         wanted = [(("a",), False), (("a",), True), (("a", "b"), True), (("c",), False)]
         tx.put_concept("$ConceptType", "Town", {"indexed": True})
-        tx.ledger.properties.define(number, link=False, wanted=wanted)
+        tx.define_indexes(number, link=False, wanted=wanted)
     with db._store.reading() as reader:
-        now = Vocabulary(reader.connection)
+        now = Vocabulary(reader)
         slots = now.slots(number, link=False)
         assert {name: slot.is_unique for name, slot in slots.items()} == {"a": True, "c": False}
         assert now.slots(number, link=True) == {}
-        assert Vocabulary(reader.connection, 5).slots(number, link=False) == {}
+        assert Vocabulary(reader, 5).slots(number, link=False) == {}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_entries_are_counted_roughly(count: int, values: int) -> None:
             )
         define_indexes(db, "Person", age=False)
         with db._store.reading() as reader:
-            found = StoreStatistics(reader.connection, {}).entries(1)
+            found = StoreStatistics(reader, {}).entries(1)
     assert count * 0.8 <= found.elements <= count * 1.2
     assert values * 0.8 <= found.values <= values * 1.2
 
@@ -240,5 +240,5 @@ def test_many_elements_of_each_of_many_values_are_not_taken_for_few() -> None:
             )
         define_indexes(db, "Person", age=False)
         with db._store.reading() as reader:
-            found = StoreStatistics(reader.connection, {}).entries(1)
+            found = StoreStatistics(reader, {}).entries(1)
     assert 5 <= found.elements / found.values <= 20

@@ -62,10 +62,10 @@ def test_what_a_transaction_has_defined_and_written_is_seen_in_it(db: mycel.Nexu
     with db.transaction() as tx:
         tx.define_type("Hill")
         id_ = tx.put_concept("Hill", "low")
-        rows = targets(tx.ledger.reader, block('?a {type: "Hill"}'), ("a",), Values())
+        rows = targets(tx.reader, block('?a {type: "Hill"}'), ("a",), Values())
         assert rows == [(int(id_.removeprefix("C:")),)]
         tx.retire(id_)
-        assert targets(tx.ledger.reader, block('?a {type: "Hill"}'), ("a",), Values()) == []
+        assert targets(tx.reader, block('?a {type: "Hill"}'), ("a",), Values()) == []
 
 
 def test_what_was_rolled_back_is_not_defined(db: mycel.Nexus) -> None:
@@ -75,7 +75,7 @@ def test_what_was_rolled_back_is_not_defined(db: mycel.Nexus) -> None:
     def work() -> None:
         with db.transaction() as tx:
             tx.define_type("Hill")
-            assert targets(tx.ledger.reader, block('?a {type: "Hill"}'), ("a",), Values()) == []
+            assert targets(tx.reader, block('?a {type: "Hill"}'), ("a",), Values()) == []
             raise DeliberateError
 
     with pytest.raises(DeliberateError):

@@ -150,7 +150,7 @@ def test_types_and_predicates_are_told_with_sizes_ends_and_meaning(db: mycel.Nex
 
 def test_totals_agree_with_the_graph(db: mycel.Nexus) -> None:
     with db._store.reading() as reader:
-        concepts, links = summary.totals(reader.connection)
+        concepts, links = summary.totals(reader)
     told = primer(db)["nexus"]
     assert (told["concepts"], told["links"]) == (concepts, links)
     assert told["concept_types"] == len(run(db, "DESCRIBE CONCEPT TYPES").result)

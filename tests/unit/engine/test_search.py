@@ -163,7 +163,7 @@ def test_what_was_written_a_moment_ago_is_found_while_others_hold_the_pen(db: my
         assert [hit.element.to_dict()["name"] for hit in find(reader, "trowel", "CONCEPT")] == [
             "Fresh trowel"
         ]
-        kind = reader.registry.type_number(reader.connection, "Plant")
+        kind = reader.type_number("Plant")
         assert find(reader, "trowel", "CONCEPT", kind=kind) == []
 
 
@@ -538,7 +538,7 @@ def test_a_new_graph_has_nothing_but_furniture() -> None:
         every_concept = {
             number for (number,) in reader.connection.execute("SELECT id FROM concept")
         }
-        assert lookup.furniture(reader.connection) == every_concept
+        assert lookup.furniture(reader) == every_concept
 
 
 # Frequent words.

@@ -98,9 +98,9 @@ def rows(
 ) -> Counter[tuple[Any, ...]]:
     """The rows of a FIND, compiled without some rewrites, or as a question about the past."""
     connection, values = reader.connection, Values(parameters)
-    query = bind_find(find, Vocabulary(connection), values).query
+    query = bind_find(find, Vocabulary(reader), values).query
     statement = compile_query(
-        rewrite(query, StoreStatistics(connection, {}), off=off), past=past, exact=True
+        rewrite(query, StoreStatistics(reader, {}), off=off), past=past, exact=True
     )
     ((newest,),) = connection.execute("SELECT max(seq) FROM head").fetchall()
     bindings = Binder(statement.bindings).bind(values, {"#moment": newest})

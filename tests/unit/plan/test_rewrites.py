@@ -115,7 +115,7 @@ def test_rewriting_twice_changes_nothing_more(harbour: mycel.Nexus, case: Path) 
     find = parse(case.read_text(encoding="utf-8"))
     assert isinstance(find, ast.Find)
     with harbour._store.reading() as reader:
-        words = Vocabulary(reader.connection)
+        words = Vocabulary(reader)
         once = rewrite(bind_find(find, words, Values(parameters_of(case))).query, Counts())
     assert rewrite(once, Counts()) == once
 

@@ -345,9 +345,9 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
         return tracemalloc.get_traced_memory()[0]
 
     with db.transaction() as tx:
-        number = tx.ledger.registry.type_number(tx.ledger.connection, FACT)
+        number = tx.reader.type_number(FACT)
         wanted = [(("n",), True), (("text",), False)]
-        tx.ledger.properties.define(number, link=False, wanted=wanted)
+        tx.define_indexes(number, link=False, wanted=wanted)
         tracemalloc.start()
         try:
             before = put(tx, 0, 4_000)

@@ -64,16 +64,16 @@ def db(path: Path, clock: Clock) -> Iterator[mycel.Nexus]:
 
 
 def number_of_type(tx: mycel.Transaction, name: str) -> int:
-    return tx.ledger.registry.type_number(tx.ledger.connection, name)
+    return tx.reader.type_number(name)
 
 
 def number_of_predicate(tx: mycel.Transaction, name: str) -> int:
-    return tx.ledger.registry.predicate_number(tx.ledger.connection, name)
+    return tx.reader.predicate_number(name)
 
 
 def want(tx: mycel.Transaction, name: str, wanted: Wanted, *, link: bool = False) -> None:
     number = number_of_predicate(tx, name) if link else number_of_type(tx, name)
-    tx.ledger.properties.define(number, link=link, wanted=wanted)
+    tx.define_indexes(number, link=link, wanted=wanted)
 
 
 def index(db: mycel.Nexus, wanted: Wanted = TEXT_AND_N, name: str = FACT) -> None:
@@ -527,14 +527,14 @@ def test_a_new_unique_slot_finds_the_conflicts_that_are_there(db: mycel.Nexus) -
     with db.transaction() as tx:
         want(tx, FACT, [(("n",), True)])
         want(tx, "likes", [(("src", "why"), True)], link=True)
-        found = tx.ledger.properties.conflicts(10)
+        found = tx.conflicts(10)
     assert [(each.values, each.elements) for each in found] == [
         ((1,), tuple(map(number_of, (a, b, c)))),
         ((number_of(a), "so"), (number_of(first), number_of(other))),
     ]
     with db.transaction() as tx:
         tx.put_concept(FACT, "d", {"n": 2})
-        assert tx.ledger.properties.conflicts(10) == [], "only what is touched is looked at"
+        assert tx.conflicts(10) == [], "only what is touched is looked at"
 
 
 def test_a_planned_statement_of_a_transaction_finds_complete_indexes(db: mycel.Nexus) -> None:
@@ -544,7 +544,7 @@ def test_a_planned_statement_of_a_transaction_finds_complete_indexes(db: mycel.N
     with db.transaction() as tx:
         tx.put_concept(FACT, "one", {"text": "a"})
         tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}", {"text": "b"}) for n in range(9))
-        assert len(targets(tx.ledger.reader, command.where, ("f",), Values({}))) == 10
+        assert len(targets(tx.reader, command.where, ("f",), Values({}))) == 10
         (count,) = tx.ledger.connection.execute("SELECT count(*) FROM property").fetchone()
         assert count == 10
 
@@ -586,8 +586,8 @@ def find(tx: mycel.Transaction, name: str) -> str:
 
 def a_link(tx: mycel.Transaction, name: str) -> str:
     number = number_of(find(tx, name))
-    found = list(tx.ledger.reader.touching(number))
-    return tx.ledger.reader.outer_id(found[0]) if found else "P:1:likes"
+    found = list(tx.reader.touching(number))
+    return tx.reader.outer_id(found[0]) if found else "P:1:likes"
 
 
 def take(tx: mycel.Transaction, step: tuple[Any, ...]) -> None:
@@ -640,11 +640,11 @@ def test_whatever_happens_the_index_holds_what_the_live_rows_hold(story: Any) ->
         for steps, fails in story:
             with suppress(DeliberateError, MycelError), db.transaction() as tx:
                 for step in steps:
-                    before = tx.ledger.head.seq
+                    before = tx.position
                     try:
                         take(tx, step)
                     except MycelError:
-                        if tx.spoiled or tx.ledger.head.seq != before:
+                        if tx.spoiled or tx.position != before:
                             raise
                 tx.ledger.properties.flush()
                 connection = tx.ledger.connection

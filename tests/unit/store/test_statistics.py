@@ -46,7 +46,7 @@ def statistics(
     db: mycel.Nexus, known: dict[tuple[str, int], object]
 ) -> Iterator[tuple[StoreStatistics, Vocabulary]]:
     with db._store.reading() as reader:
-        yield StoreStatistics(reader.connection, known), Vocabulary(reader.connection)
+        yield StoreStatistics(reader, known), Vocabulary(reader)
 
 
 def test_few_are_counted_exactly(statistics: tuple[StoreStatistics, Vocabulary]) -> None:
@@ -76,7 +76,7 @@ def test_many_are_estimated_well_enough(statistics: tuple[StoreStatistics, Vocab
 
 def test_a_graph_with_nothing_in_it_has_counts() -> None:
     with mycel.open(":memory:", bootstrap=False) as db, db._store.reading() as reader:
-        counts = StoreStatistics(reader.connection, {})
+        counts = StoreStatistics(reader, {})
         assert counts.concepts(None) >= 1
         assert min(counts.links(None)) >= 1
 
@@ -102,7 +102,7 @@ def looked_at(db: mycel.Nexus) -> int:
         return False
 
     with db._store.reading() as reader:
-        counts, words = StoreStatistics(reader.connection, {}), Vocabulary(reader.connection)
+        counts, words = StoreStatistics(reader, {}), Vocabulary(reader)
         reader.connection.set_progress_handler(look, 100)
         counts.concepts(words.types["Leaf"])
         counts.links(words.predicates["hangs_on"].number)

@@ -157,8 +157,8 @@ def test_an_upgraded_file_is_written_like_any_other(path: Path, format_: int) ->
     old_file(path, format_)
 
     def work(tx: mycel.Transaction) -> str:
-        number = tx.ledger.registry.type_number(tx.ledger.connection, FACT)
-        tx.ledger.properties.define(number, link=False, wanted=[(("text",), False)])
+        number = tx.reader.type_number(FACT)
+        tx.define_indexes(number, link=False, wanted=[(("text",), False)])
         return tx.put_concept(FACT, "after", {"text": "new words"})
 
     with mycel.open(path) as db:

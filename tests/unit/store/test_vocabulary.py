@@ -21,7 +21,7 @@ def db() -> mycel.Nexus:
 
 def words(db: mycel.Nexus) -> Vocabulary:
     with db._store.reading() as reader:
-        return Vocabulary(reader.connection)
+        return Vocabulary(reader)
 
 
 def test_defined_names_have_numbers(db: mycel.Nexus) -> None:

@@ -213,9 +213,8 @@ class _Work:
     def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
         """Returns those that were there."""
         tx = self._tx
-        connection = tx.ledger.connection
         held: dict[str, Held] = {}
-        for each in holdings.named(connection, [node.uri for node in group]):
+        for each in holdings.named(tx.reader, [node.uri for node in group]):
             held.setdefault(each.name, each)
         fresh = {node.uri: node for node in group if node.uri not in held}
         made = tx.put_concepts(
@@ -234,10 +233,10 @@ class _Work:
         tx = self._tx
         self._numbers[wanted.uri] = held.number
         outer = ids.concept_id(held.number)
-        if tx.ledger.registry.types.name(tx.ledger.connection, held.type) == MISSING:
+        if tx.reader.type_name(held.type) == MISSING:
             # Others link to it already: now it is there.
             tx.move(outer, type_name=wanted.type)
-        past = holdings.past_attributes(tx.ledger.connection, held.number)
+        past = holdings.past_attributes(tx.reader, held.number)
         change = ownership.change_of(held, wanted, past)
         if change:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
@@ -250,14 +249,14 @@ class _Work:
             known = [self._namer.folder(each.path) for each in group if each.file.uri in held]
             if known:
                 wanted = {node.uri for node in nodes}
-                below = holdings.below(self._tx.ledger.connection, known)
+                below = holdings.below(self._tx.reader, known)
                 self._discard([each for each in below if each.name not in wanted], SYMBOL_KEYS)
             self._count(sum(each.rows for each in group))
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files, where they are ours."""
         for group in _grouped(list(touched), lambda _: 1):
-            for held in holdings.named(self._tx.ledger.connection, group):
+            for held in holdings.named(self._tx.reader, group):
                 self._touch(held, touched[held.name])
             self._count(len(group))
 
@@ -276,16 +275,14 @@ class _Work:
 
     def remove(self, paths: Sequence[str], folders: Sequence[str]) -> None:
         """Remove the nodes of files and folders that are gone, or mark them."""
-        connection = self._tx.ledger.connection
         for group in _grouped(paths, lambda _: 30):
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
-            self._discard(holdings.below(connection, below), SYMBOL_KEYS)
-            self._discard(holdings.named(connection, uris), FILE_KEYS)
+            self._discard(holdings.below(self._tx.reader, below), SYMBOL_KEYS)
+            self._discard(holdings.named(self._tx.reader, uris), FILE_KEYS)
             self._count(len(group))
-            connection = self._tx.ledger.connection
-        uris = [self._namer.folder(path) for path in folders]
-        self._discard(holdings.named(connection, uris), FOLDER_KEYS)
+            uris = [self._namer.folder(path) for path in folders]
+        self._discard(holdings.named(self._tx.reader, uris), FOLDER_KEYS)
 
     def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
         """Remove those of these nodes that are nobody else's; mark the others."""
@@ -310,7 +307,7 @@ class _Work:
             stamp = {k: v for k, v in stamp.items() if k in ("wrote", "kept")}
         since = {} if MISSING_SINCE in now else {MISSING_SINCE: _moment(tx)}
         tx.update(ids.concept_id(held.number), attributes={STAMP: stamp} | since)
-        self._retire(holdings.links_on(tx.ledger.connection, [held.number]))
+        self._retire(holdings.links_on(tx.reader, [held.number]))
         self._summary.kept += 1
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
@@ -319,13 +316,13 @@ class _Work:
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
             end
-            for link in holdings.links_on(tx.ledger.connection, [each.number for each in ours])
+            for link in holdings.links_on(tx.reader, [each.number for each in ours])
             for end in (link.subject, link.object)
         }
         for link in ours:
             if link.number in spoken:
                 continue
-            tx.retire(tx.ledger.reader.outer_id(link.number), reason=ownership.GONE)
+            tx.retire(tx.reader.outer_id(link.number), reason=ownership.GONE)
             self._summary.relations_removed += 1
 
     # Relations.
@@ -351,7 +348,6 @@ class _Work:
 
     def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
         """The stored relations that are written in these files."""
-        connection = self._tx.ledger.connection
         uris = {path: self._namer.file(path) for path in paths}
         numbers = self._find(uris.values())
         old = {path: numbers.get(uri) for path, uri in uris.items()}
@@ -359,11 +355,11 @@ class _Work:
         if not old:
             return {}
         files = [number for number in old.values() if number is not None]
-        below = holdings.numbers_below(connection, [self._namer.folder(path) for path in old])
+        below = holdings.numbers_below(self._tx.reader, [self._namer.folder(path) for path in old])
         leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
         sources = [*files, *(number for _, number in below)]
-        links = holdings.links_leaving(connection, sources, leaving)
-        links += holdings.links_reaching(connection, files, reaching)
+        links = holdings.links_leaving(self._tx.reader, sources, leaving)
+        links += holdings.links_reaching(self._tx.reader, files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
     def _placed(self, edges: Sequence[Edge]) -> dict[Place, float]:
@@ -383,25 +379,22 @@ class _Work:
     def _find(self, uris: Iterable[str]) -> dict[str, int]:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
-            found = holdings.numbers_named(self._tx.ledger.connection, unknown)
+            found = holdings.numbers_named(self._tx.reader, unknown)
             for name, number in reversed(found):
                 self._numbers[name] = number
         return self._numbers
 
     def _predicates(self, names: Iterable[str]) -> list[int]:
-        ledger = self._tx.ledger
-        number = ledger.registry.predicate_number
-        return [number(ledger.connection, name) for name in names]
+        return [self._tx.reader.predicate_number(name) for name in names]
 
     def _put_places(self, places: Mapping[Place, float]) -> None:
         tx, fresh = self._tx, self._fresh
         old = [place for place in places if place[0] not in fresh and place[2] not in fresh]
-        connection = tx.ledger.connection
-        there = {*lookup.links_between(connection, old)} if old else set()
-        there |= holdings.removed_links(connection, places.keys(), ownership.GONE)
-        names = tx.ledger.registry.predicates.names
+        there = {*lookup.links_between(tx.reader, old)} if old else set()
+        there |= holdings.removed_links(tx.reader, places.keys(), ownership.GONE)
+        name = tx.reader.predicate_name
         rows = [
-            PropositionRow(f"C:{source}", names[predicate], f"C:{target}", None, AUTHOR, weight)
+            PropositionRow(f"C:{source}", name(predicate), f"C:{target}", None, AUTHOR, weight)
             for (source, predicate, target), weight in places.items()
             if (source, predicate, target) not in there
         ]
@@ -417,10 +410,9 @@ def _is_stale(link: HeldLink, weight: float | None) -> bool:
 
 def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
     """Those of these nodes that somebody has linked, or whose links somebody speaks about."""
-    connection = tx.ledger.connection
-    links = holdings.links_on(connection, numbers)
+    links = holdings.links_on(tx.reader, numbers)
     foreign = {link.number for link in links if not ownership.is_our_link(link)}
-    about = holdings.links_on(connection, [link.number for link in links])
+    about = holdings.links_on(tx.reader, [link.number for link in links])
     foreign |= {end for link in about for end in (link.subject, link.object)}
     return {end for link in links if link.number in foreign for end in (link.subject, link.object)}
 

@@ -186,9 +186,8 @@ class Bootstrap:
     def _known(self) -> tuple[dict[str, Stamp], bool]:
         """What the graph remembers of each file, and whether all was written."""
         with self._db.reading() as reader:
-            connection = reader.connection
-            rows = holdings.attribute_below(connection, self._namer.files_root, STAMP)
-            root = holdings.attribute_of(connection, self._namer.folder(""), STAMP)
+            rows = holdings.attribute_below(reader, self._namer.files_root, STAMP)
+            root = holdings.attribute_of(reader, self._namer.folder(""), STAMP)
         begin = len(self._namer.files_root) + 1
         known: dict[str, Stamp] = {}
         for name, value in rows:

@@ -132,9 +132,8 @@ def require_entities(tx: Transaction) -> None:
 
 def find_end(tx: Transaction, name: str) -> Concept | None:
     """The entity of a name, or else its placeholder, at which relations end."""
-    types = tx.ledger.registry.types
     for kind in (ENTITY, MISSING_ENTITY):
-        if types.number(tx.ledger.connection, kind) is not None:
+        if tx.reader.find_type(kind) is not None:
             found = tx.get_concept(kind, name)
             if found is not None:
                 return found

@@ -234,8 +234,6 @@ class _Import:
         self._tx = tx
         self._done = done
         self._predicates: dict[str, str] = {}
-        ledger = tx.ledger
-        self._types = ledger.registry.types
 
     def entities(self, items: Iterable[Item]) -> Iterator[PlacedEntity]:
         """The entities among the items; what is no item at all is noted here, once."""
@@ -285,7 +283,6 @@ class _Import:
 
     def put_relations(self, batch: list[PlacedRelation]) -> None:
         """Create the relations that are not there."""
-        ledger = self._tx.ledger
         ends = self._ends({name for _, each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
         for _, relation in batch:
@@ -294,12 +291,12 @@ class _Import:
                 self._put_self_relation(source, relation.relation_type)
                 continue
             predicate = self._predicate(relation.relation_type)
-            number = ledger.registry.predicate_number(ledger.connection, predicate)
+            number = self._tx.reader.predicate_number(predicate)
             key = source, number, target
             if key in wanted:
                 self._done.relations_unchanged += 1
             wanted[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
-        there = lookup.links_between(ledger.connection, list(wanted))
+        there = lookup.links_between(self._tx.reader, list(wanted))
         new = [row for key, row in wanted.items() if key not in there]
         self._tx.put_propositions(new)
         self._done.relations_created += len(new)
@@ -332,11 +329,10 @@ class _Import:
 
     def _named(self, type_name: str, names: set[str]) -> dict[str, int]:
         """The numbers of the concepts of a type that have one of these names."""
-        connection = self._tx.ledger.connection
-        kind = self._types.number(connection, type_name)
+        kind = self._tx.reader.find_type(type_name)
         if kind is None or not names:
             return {}
-        return {each.name: each.number for each in members.named(connection, kind, names)}
+        return {each.name: each.number for each in members.named(self._tx.reader, kind, names)}
 
 
 def _kind_of(item: Any) -> str:

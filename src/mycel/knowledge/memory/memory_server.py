@@ -236,7 +236,7 @@ class Memory:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
             kind = _type_number(reader)
-            found = [] if kind is None else members.named(reader.connection, kind, list(names))
+            found = [] if kind is None else members.named(reader, kind, list(names))
             return self._answer(
                 reader,
                 sorted(found, key=_by_creation),
@@ -251,17 +251,17 @@ class Memory:
             return
         candidates = self.substrings.candidates(reader, text)
         if candidates is not None and len(candidates) < CANDIDATES_ENOUGH:
-            found = members.numbered(reader.connection, kind, candidates)
+            found = members.numbered(reader, kind, candidates)
             yield from sorted((each for each in found if _holds(each, text)), key=_by_creation)
             return
         if candidates is None and self._are_many(reader, kind):
             self.substrings.begin()
-        for member in members.containing(reader.connection, kind, text):
+        for member in members.containing(reader, kind, text):
             if _holds(member, text):
                 yield member
 
     def _are_many(self, reader: Reader, kind: int) -> bool:
-        return len(members.page(reader.connection, kind, -1, INDEXED_FROM)) == INDEXED_FROM
+        return len(members.page(reader, kind, -1, INDEXED_FROM)) == INDEXED_FROM
 
     def _answer(
         self,
@@ -319,7 +319,7 @@ def _ends(relation: Relation) -> tuple[str, str]:
 
 def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
     """The placeholders at the other ends of a concept's relations, by number."""
-    reader = tx.ledger.reader
+    reader = tx.reader
     links = (reader.proposition(number) for number in reader.touching(concept.number))
     near = placeholders_of(reader, (link for link in links if link is not None))
     return near - {concept.number}
@@ -372,14 +372,14 @@ def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str)
 
 def _type_number(reader: Reader, name: str = ENTITY) -> int | None:
     """The number of the type of entities or placeholders; None as long as there never was one."""
-    return reader.registry.types.number(reader.connection, name)
+    return reader.find_type(name)
 
 
 def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
     kind = _type_number(reader, type_name)
     after = -1
     while kind is not None:
-        rows = members.page(reader.connection, kind, after, _PAGE)
+        rows = members.page(reader, kind, after, _PAGE)
         yield from rows
         if len(rows) < _PAGE:
             return
@@ -392,9 +392,9 @@ def _relations(
     """The relations of entities, those that were created first before others."""
     types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
     numbers = [each.number for each in shown]
-    links = members.links(reader.connection, types, numbers, both_ways=both_ways)
+    links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
-    called = members.predicate_names(reader.connection, predicates, RELATION_KEY)
+    called = members.predicate_names(reader, predicates, RELATION_KEY)
     found = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
     for member in shown:
         if SELF_KEY in member.attributes:

@@ -254,17 +254,16 @@ class Substrings:
 
     def _catch_up(self, reader: Reader, words: Words) -> bool:
         """Take in what was written since; False if that is too much for now."""
-        connection = reader.connection
-        now = members.position(connection)
+        now = members.position(reader)
         if now <= self._seq:  # A reader of an earlier moment sees nothing that is not here.
             return True
-        changed = members.changed_since(connection, self._seq, CHANGES_AT_ONCE)
+        changed = members.changed_since(reader, self._seq, CHANGES_AT_ONCE)
         if len(changed) == CHANGES_AT_ONCE or words.size > 3 * self._size_made + 100_000:
             self._begin()
             return False
         kind = self._type_number(reader)
         if changed and kind is not None:
-            for member in members.numbered(connection, kind, changed):
+            for member in members.numbered(reader, kind, changed):
                 words.add(member.number, self._texts(member))
         self._seq = now
         return True
@@ -284,12 +283,12 @@ class Substrings:
         words = Words()
         with self._reading() as reader:
             # Before the first page: what is written meanwhile is then taken in once more.
-            seq = members.position(reader.connection)
+            seq = members.position(reader)
         after = -1
         while not self._closed:
             with self._reading() as reader:
                 kind = self._type_number(reader)
-                rows = [] if kind is None else members.page(reader.connection, kind, after, _PAGE)
+                rows = [] if kind is None else members.page(reader, kind, after, _PAGE)
             for member in rows:
                 words.add(member.number, self._texts(member))
             if len(rows) < _PAGE:

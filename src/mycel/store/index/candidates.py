@@ -13,7 +13,7 @@ end, `mycel.search.ranking` decides; it gets BM25 and the number of terms that a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakSet
 
@@ -32,8 +32,9 @@ from mycel.search.names import (
     with_parts,
 )
 from mycel.store.file.layout import FTS
-from mycel.store.file.rows import Row, every, first, only
+from mycel.store.file.rows import Row, every, first
 from mycel.store.index import text
+from mycel.store.query.reader import Reader
 
 Table = Literal["concept", "proposition"]
 
@@ -70,10 +71,10 @@ class Term(NamedTuple):
     """The number of elements that have it, up to `COUNTED_MAX` + 1."""
 
 
-def counted(connection: apsw.Connection, terms: Iterable[str]) -> list[Term]:
+def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     """Terms with the number of elements that have each, the rarest first."""
     query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
-    found = [Term(term, *only(connection, query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
+    found = [Term(term, *reader.only(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
     return sorted(found, key=lambda term: (term.elements, term.text))
 
 
@@ -88,19 +89,21 @@ class Candidates:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        reader: Reader,
         table: Table,
         kind: int | None = None,
         without: Collection[int] = (),
         *,
         tests: bool = True,
     ) -> None:
-        self._connection = connection
+        self._connection = reader.connection
         self._tests = tests
-        self._has_names = text.has_names(connection)
+        self._has_names = text.has_names(reader.connection)
         self._is_link = table == "proposition"
         pending = {
-            each for each in text.pending(connection) if ids.is_concept(each) != self._is_link
+            each
+            for each in text.pending(reader.connection)
+            if ids.is_concept(each) != self._is_link
         }
         self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
         self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
@@ -113,7 +116,9 @@ class Candidates:
         fresh = [each for each in pending if self._is_wanted(each, table, kind)]
         self._fresh = None
         if fresh:
-            self._fresh = in_memory((each, text.live_document(connection, each)) for each in fresh)
+            self._fresh = in_memory(
+                (each, text.live_document(reader.connection, each)) for each in fresh
+            )
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, until there are enough: definitions first."""
@@ -260,9 +265,7 @@ class Sentence(NamedTuple):
     text: str
 
 
-def sentences(
-    connection: apsw.Connection, links: Iterable[int], predicate_name: Callable[[int], str]
-) -> Iterator[Sentence]:
+def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     """Live links as sentences."""
     query = (
         "SELECT p.predicate, p.subject, p.object, p.attributes, s.name, s.attributes, o.name,"
@@ -271,10 +274,10 @@ def sentences(
         " WHERE p.id = ?"
     )
     for link in links:
-        row = first(connection, query, (link,))
+        row = reader.first(query, (link,))
         if row is not None:
             predicate, subject, object_, attributes, *ends = row
-            name = predicate_name(predicate)
+            name = reader.predicate_name(predicate)
             words = with_parts((*_names(*ends[:2]), name, *_names(*ends[2:])))
             text_ = body_text(words, parse_object(attributes))
             yield Sentence(link, name, (subject, object_), text_)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import apsw
-
 from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
 from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
@@ -15,7 +13,7 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
-from mycel.store.file.rows import Row, every, first, only
+from mycel.store.file.rows import Row, every
 from mycel.store.log.journal import JournalNodes, Kind
 from mycel.store.query.reader import PastReader, Reader
 from mycel.store.query.refs import Ref, shown_ref
@@ -123,24 +121,24 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     return sorted(found, key=lambda version: version.seq)
 
 
-def seq_at(connection: apsw.Connection, moment: Moment) -> int:
+def seq_at(reader: Reader, moment: Moment) -> int:
     """The position of a past state: the end of the last transaction at or before a moment.
 
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
             scrubbed.
     """
-    seq = entry_at(connection, moment)
-    check_kept(connection, seq)
+    seq = entry_at(reader, moment)
+    check_kept(reader, seq)
     return seq
 
 
-def check_kept(connection: apsw.Connection, seq: int) -> None:
+def check_kept(reader: Reader, seq: int) -> None:
     """Refuse a position whose state was scrubbed.
 
     Whoever holds on to a position asks again before each use: it may be scrubbed at any time.
     """
-    begin = past_begins_at(connection)
+    begin = past_begins_at(reader.connection)
     if seq < begin:
         raise ConstraintViolation(
             f"The past before entry {begin} was scrubbed: its states can no longer be asked for,"
@@ -149,13 +147,13 @@ def check_kept(connection: apsw.Connection, seq: int) -> None:
         )
 
 
-def entry_at(connection: apsw.Connection, moment: Moment) -> int:
+def entry_at(reader: Reader, moment: Moment) -> int:
     """The end of the last transaction at or before a moment; 0 before the first one.
 
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
     """
-    (last,) = only(connection, "SELECT max(seq) FROM head")
+    (last,) = reader.only("SELECT max(seq) FROM head")
     if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
         raise InvalidValueType(
             f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
@@ -166,21 +164,21 @@ def entry_at(connection: apsw.Connection, moment: Moment) -> int:
                 f"There is no moment {moment}: the journal goes from 0 to {last}.",
                 hint="Give a position that the log shows (`mycel log`, db.log()), or a time.",
             )
-        (seq,) = only(connection, "SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
+        (seq,) = reader.only("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
-    return _seq_at_time(connection, _microseconds(moment), last)
+    return _seq_at_time(reader, _microseconds(moment), last)
 
 
-def time_after(connection: apsw.Connection, seq: int) -> int:
+def time_after(reader: Reader, seq: int) -> int:
     """The time of the first transaction after a position of the journal."""
-    (time_us,) = only(connection, "SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
+    (time_us,) = reader.only("SELECT time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
     return int(time_us)
 
 
-def seq_before(connection: apsw.Connection, seq: int) -> int:
+def seq_before(reader: Reader, seq: int) -> int:
     """The position of the journal before the transaction that wrote an entry."""
     query = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
-    (found,) = only(connection, query, (seq,))
+    (found,) = reader.only(query, (seq,))
     return int(found)
 
 
@@ -193,13 +191,14 @@ def _microseconds(moment: str | datetime) -> int:
         raise ConstraintViolation(f"{moment} cannot be told in UTC.") from None
 
 
-def _seq_at_time(connection: apsw.Connection, time_us: int, last: int) -> int:
+def _seq_at_time(reader: Reader, time_us: int, last: int) -> int:
     """Times never go back from one transaction to the next, so a search by halves finds it."""
     low, high, best = 0, last, 0
     while low < high:
         middle = (low + high) // 2
-        seq, time = only(
-            connection, "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (middle,)
+        seq, time = reader.only(
+            "SELECT seq, time FROM tx WHERE seq > ? ORDER BY seq LIMIT 1",
+            (middle,),
         )
         if time <= time_us:
             low = best = seq
@@ -223,15 +222,13 @@ def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> El
 
 
 def _version(reader: Reader, seq: int, element: Element) -> Version:
-    (kind,) = only(reader.connection, "SELECT kind FROM journal WHERE seq = ?", (seq,))
+    (kind,) = reader.only("SELECT kind FROM journal WHERE seq = ?", (seq,))
     reason = element.tombstoned_reason or ""
     return Version(seq, Kind(kind).label, _transaction_of(reader, seq), element, reason)
 
 
 def _transaction_of(reader: Reader, seq: int) -> LogEntry:
-    row = only(
-        reader.connection, f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,)
-    )
+    row = reader.only(f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT 1", (seq,))
     return _entry(reader, row)
 
 
@@ -246,8 +243,7 @@ def snapshot_at(reader: Reader, seq: int) -> Snapshot:
     """All roots right after the transaction that ended with `seq`."""
     nodes = JournalNodes(reader.connection, reader.registry)
     journal_root = log.root_at(nodes, seq)
-    row = first(
-        reader.connection,
+    row = reader.first(
         "SELECT time, concepts_root, edges_root FROM tx WHERE seq = ?",
         (seq,),
     )

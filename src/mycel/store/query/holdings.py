@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import every, first
+from mycel.store.query.reader import Reader
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
 _LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
@@ -50,13 +49,12 @@ class HeldLink(NamedTuple):
     version: int
 
 
-def attribute_below(connection: apsw.Connection, path: str, key: str) -> list[tuple[str, object]]:
+def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, object]]:
     """Of each concept below a path that has an attribute: its name and that attribute.
 
     Objects and lists come as JSON.
     """
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT name, attributes ->> ?2 FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
         " AND attributes ->> ?2 IS NOT NULL",
         (path, f'$."{key}"'),
@@ -64,20 +62,18 @@ def attribute_below(connection: apsw.Connection, path: str, key: str) -> list[tu
     return [(name, value) for name, value in rows]
 
 
-def attribute_of(connection: apsw.Connection, name: str, key: str) -> object:
+def attribute_of(reader: Reader, name: str, key: str) -> object:
     """An attribute of the concept with a name, of whatever type; None if it has none."""
-    row = first(
-        connection,
+    row = reader.first(
         "SELECT attributes ->> ?2 FROM concept WHERE name = ?1 ORDER BY id LIMIT 1",
         (name, f'$."{key}"'),
     )
     return None if row is None else row[0]
 
 
-def named(connection: apsw.Connection, names: Collection[str]) -> list[Held]:
+def named(reader: Reader, names: Collection[str]) -> list[Held]:
     """The concepts that have one of these names, of whatever type, by number."""
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
         " ORDER BY c.id",
         (_json(names),),
@@ -85,10 +81,9 @@ def named(connection: apsw.Connection, names: Collection[str]) -> list[Held]:
     return [Held(*row) for row in rows]
 
 
-def numbers_named(connection: apsw.Connection, names: Collection[str]) -> list[tuple[str, int]]:
+def numbers_named(reader: Reader, names: Collection[str]) -> list[tuple[str, int]]:
     """The concepts that have one of these names: name and number, by number."""
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
         " ORDER BY c.id",
         (_json(names),),
@@ -96,10 +91,9 @@ def numbers_named(connection: apsw.Connection, names: Collection[str]) -> list[t
     return [(name, number) for name, number in rows]
 
 
-def below(connection: apsw.Connection, paths: Collection[str]) -> list[Held]:
+def below(reader: Reader, paths: Collection[str]) -> list[Held]:
     """The concepts whose names continue one of these paths after a slash, by number."""
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c"
         " ON c.name > j.value || '/' AND c.name < j.value || '0' ORDER BY c.id",
         (_json(paths),),
@@ -107,10 +101,9 @@ def below(connection: apsw.Connection, paths: Collection[str]) -> list[Held]:
     return [Held(*row) for row in rows]
 
 
-def numbers_below(connection: apsw.Connection, paths: Collection[str]) -> list[tuple[str, int]]:
+def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int]]:
     """The concepts whose names continue one of these paths: name and number."""
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT c.name, c.id FROM json_each(?) j CROSS JOIN concept c"
         " ON c.name > j.value || '/' AND c.name < j.value || '0'",
         (_json(paths),),
@@ -118,10 +111,9 @@ def numbers_below(connection: apsw.Connection, paths: Collection[str]) -> list[t
     return [(name, number) for name, number in rows]
 
 
-def links_on(connection: apsw.Connection, numbers: Collection[int]) -> list[HeldLink]:
+def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
     """All links that leave or reach these elements, each once."""
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.subject = j.value"
         f" UNION SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p"
         " ON p.object = j.value",
@@ -131,24 +123,23 @@ def links_on(connection: apsw.Connection, numbers: Collection[int]) -> list[Held
 
 
 def links_leaving(
-    connection: apsw.Connection, numbers: Collection[int], predicates: Collection[int]
+    reader: Reader, numbers: Collection[int], predicates: Collection[int]
 ) -> list[HeldLink]:
     """The links of some predicates that leave these elements."""
-    return _links(connection, "subject", numbers, predicates)
+    return _links(reader, "subject", numbers, predicates)
 
 
 def links_reaching(
-    connection: apsw.Connection, numbers: Collection[int], predicates: Collection[int]
+    reader: Reader, numbers: Collection[int], predicates: Collection[int]
 ) -> list[HeldLink]:
     """The links of some predicates that reach these elements."""
-    return _links(connection, "object", numbers, predicates)
+    return _links(reader, "object", numbers, predicates)
 
 
 def _links(
-    connection: apsw.Connection, end: str, numbers: Collection[int], predicates: Collection[int]
+    reader: Reader, end: str, numbers: Collection[int], predicates: Collection[int]
 ) -> list[HeldLink]:
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
         f" ON p.{end} = j.value AND p.predicate = k.value",
         (_json(numbers), _json(predicates)),
@@ -157,21 +148,21 @@ def _links(
 
 
 def removed_links(
-    connection: apsw.Connection, places: Collection[tuple[int, int, int]], except_for: str
+    reader: Reader, places: Collection[tuple[int, int, int]], except_for: str
 ) -> set[tuple[int, int, int]]:
     """Those of these places (subject, predicate, object) whose link was removed on purpose.
 
     Not for the reason that is given, and not because one of its ends was removed.
     """
-    if first(connection, _ANY_REMOVED, ()) is None:
+    if reader.first(_ANY_REMOVED, ()) is None:
         return set()
-    rows = every(connection, _REMOVED, (_json(places), except_for))
+    rows = reader.every(_REMOVED, (_json(places), except_for))
     return {(subject, predicate, object_) for subject, predicate, object_ in rows}
 
 
-def past_attributes(connection: apsw.Connection, number: int) -> Iterator[str]:
+def past_attributes(reader: Reader, number: int) -> Iterator[str]:
     """The attributes that a concept had before, the latest first, as JSON."""
-    rows = connection.execute(
+    rows = reader.connection.execute(
         "SELECT attributes FROM concept_past WHERE id = ? AND to_seq != ? ORDER BY from_seq DESC",
         (number, OPEN_END),
     )

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Final, Literal, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import every, first, only
+from mycel.store.query.reader import Reader
 
 Table = Literal["concept", "proposition"]
 
@@ -46,35 +45,31 @@ class Instance(NamedTuple):
         return parse_object(self.attributes_json)
 
 
-def numbers(
-    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
-) -> array[int]:
+def numbers(reader: Reader, table: Table, kind: int, *, moment: int | None = None) -> array[int]:
     """The instances of a type, or links of a predicate, oldest first: live, or at a moment."""
     query = (
         f"SELECT c.id FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}} ORDER BY c.id"
     )
-    found = (connection.execute(each, (kind,)) for each in _queries(query, table, moment))
+    found = (reader.connection.execute(each, (kind,)) for each in _queries(query, table, moment))
     return array("q", (number for (number,) in merge(*found)))
 
 
-def count(connection: apsw.Connection, table: Table, kind: int) -> int:
+def count(reader: Reader, table: Table, kind: int) -> int:
     """The number of live instances of a type, or links of a predicate."""
-    (found,) = only(connection, f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
+    (found,) = reader.only(f"SELECT count(*) FROM {table} WHERE {_KIND[table]} = ?", (kind,))
     return int(found)
 
 
-def count_named(connection: apsw.Connection, kind: int, names: Sequence[str]) -> int:
+def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
     """The number of live concepts of a type that have one of these names."""
     query = (
         "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
     )
-    (found,) = only(connection, query, (kind, orjson.dumps(list(names)).decode()))
+    (found,) = reader.only(query, (kind, orjson.dumps(list(names)).decode()))
     return int(found)
 
 
-def are_there(
-    connection: apsw.Connection, table: Table, kind: int, reason: str | None = None
-) -> bool:
+def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
     """Whether there are live instances of a type or predicate, or some removed for a reason."""
     query = f"SELECT 1 FROM {table} WHERE {_KIND[table]} = ?1"
     if reason is not None:
@@ -83,11 +78,11 @@ def are_there(
             f" AND to_seq = {OPEN_END} AND tombstoned_reason = ?2"
         )
     bindings = (kind,) if reason is None else (kind, reason)
-    return bool(every(connection, f"{query} LIMIT 1", bindings))
+    return bool(reader.every(f"{query} LIMIT 1", bindings))
 
 
 def chunks(
-    connection: apsw.Connection,
+    reader: Reader,
     table: Table,
     chosen: Sequence[int],
     *,
@@ -98,16 +93,16 @@ def chunks(
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"
         " WHERE {in_force} ORDER BY j.key"
     )
-    yield from _in_chunks(connection, _queries(query, table, moment), chosen)
+    yield from _in_chunks(reader, _queries(query, table, moment), chosen)
 
 
 def _in_chunks(
-    connection: apsw.Connection, queries: Sequence[str], chosen: Sequence[int]
+    reader: Reader, queries: Sequence[str], chosen: Sequence[int]
 ) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
         wanted = chosen[at : at + CHUNK_ROWS]
         text = orjson.dumps(list(wanted)).decode()
-        rows = [Instance(*row) for query in queries for row in every(connection, query, (text,))]
+        rows = [Instance(*row) for query in queries for row in reader.every(query, (text,))]
         if len(queries) > 1:
             place = {number: at for at, number in enumerate(wanted)}
             rows.sort(key=lambda each: place[each.number])
@@ -115,7 +110,7 @@ def _in_chunks(
 
 
 def names(
-    connection: apsw.Connection, chosen: Iterable[int], *, moment: int | None = None
+    reader: Reader, chosen: Iterable[int], *, moment: int | None = None
 ) -> dict[int, tuple[str, str]]:
     """The type and the name of those that are concepts, live or at a moment."""
     query = (
@@ -126,12 +121,12 @@ def names(
     return {
         number: (type_, name)
         for each in _queries(query, "concept", moment)
-        for number, type_, name in every(connection, each, (wanted,))
+        for number, type_, name in reader.every(each, (wanted,))
     }
 
 
 def first_versions(
-    connection: apsw.Connection,
+    reader: Reader,
     table: Table,
     actor: str,
     message: str,
@@ -146,28 +141,24 @@ def first_versions(
         " WHERE t.message = ?2 AND {in_force}"
     )
     for each in _queries(query, table, moment):
-        yield from (number for (number,) in every(connection, each, (actor, message)))
+        yield from (number for (number,) in reader.every(each, (actor, message)))
 
 
-def has_metadata(
-    connection: apsw.Connection, table: Table, kind: int, *, moment: int | None = None
-) -> bool:
+def has_metadata(reader: Reader, table: Table, kind: int, *, moment: int | None = None) -> bool:
     """Whether any instance has metadata that somebody wrote; keys of the engine begin with `_`."""
     query = (
         f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
         " AND c.metadata <> '{{}}' AND EXISTS"
         " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
     )
-    return any(first(connection, each, (kind,)) for each in _queries(query, table, moment))
+    return any(reader.first(each, (kind,)) for each in _queries(query, table, moment))
 
 
-def has_weights(
-    connection: apsw.Connection, kind: int, usual: float, *, moment: int | None = None
-) -> bool:
+def has_weights(reader: Reader, kind: int, usual: float, *, moment: int | None = None) -> bool:
     """Whether any link of a predicate has another weight than the usual one."""
     query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
     queries = _queries(query, "proposition", moment)
-    return any(first(connection, each, (kind, usual)) for each in queries)
+    return any(reader.first(each, (kind, usual)) for each in queries)
 
 
 def _queries(query: str, table: Table, moment: int | None) -> list[str]:
@@ -185,7 +176,7 @@ def _queries(query: str, table: Table, moment: int | None) -> list[str]:
 
 
 def attributes_at(
-    connection: apsw.Connection, table: Table, chosen: Sequence[int], seq: int, *, besides: str
+    reader: Reader, table: Table, chosen: Sequence[int], seq: int, *, besides: str
 ) -> dict[int, str]:
     """The attributes, as text, that elements had at a position of the journal.
 
@@ -197,12 +188,10 @@ def attributes_at(
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
         " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?3)"
     )
-    return dict(every(connection, query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
+    return dict(reader.every(query, (orjson.dumps(list(chosen)).decode(), seq, besides)))
 
 
-def removed_since(
-    connection: apsw.Connection, chosen: Iterable[int], seq: int, *, besides: str
-) -> set[int]:
+def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
     """Those concepts that were removed after `seq` for another reason than `besides`.
 
     One of them that is there again is another one now.
@@ -213,10 +202,10 @@ def removed_since(
         " AND t.tombstoned_reason IS NOT ?3)"
     )
     wanted = orjson.dumps(sorted(set(chosen))).decode()
-    return {number for (number,) in every(connection, query, (wanted, seq, besides))}
+    return {number for (number,) in reader.every(query, (wanted, seq, besides))}
 
 
-def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: str) -> array[int]:
+def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array[int]:
     """What was removed at a time for a reason and is still gone, oldest first.
 
     A tombstone keeps both when it gets another key, because an end of its link does. There is no
@@ -226,23 +215,21 @@ def retired_at(connection: apsw.Connection, table: Table, time_us: int, reason: 
         f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END}"
         " AND tombstoned_at = ? AND tombstoned_reason = ? ORDER BY id"
     )
-    return array("q", (number for (number,) in connection.execute(query, (time_us, reason))))
+    return array("q", (number for (number,) in reader.connection.execute(query, (time_us, reason))))
 
 
-def count_retired(
-    connection: apsw.Connection, table: Table, kind: int, time_us: int, reason: str
-) -> int:
+def count_retired(reader: Reader, table: Table, kind: int, time_us: int, reason: str) -> int:
     """The number of instances of a type that were removed at a time for a reason, and are gone."""
     query = (
         f"SELECT count(*) FROM {table}_past WHERE {_KIND[table]} = ? AND to_seq = {OPEN_END}"
         " AND tombstoned_at = ? AND tombstoned_reason = ?"
     )
-    (found,) = only(connection, query, (kind, time_us, reason))
+    (found,) = reader.only(query, (kind, time_us, reason))
     return int(found)
 
 
 def count_hidden(
-    connection: apsw.Connection,
+    reader: Reader,
     table: Table,
     kind: int,
     names: tuple[str, str],
@@ -264,23 +251,21 @@ def count_hidden(
         " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?5)"
     )
     paths = (f'$."{name}"' for name in names)
-    (found,) = only(connection, query, (kind, seq, *paths, besides))
+    (found,) = reader.only(query, (kind, seq, *paths, besides))
     return int(found)
 
 
-def tombstones(
-    connection: apsw.Connection, table: Table, chosen: Sequence[int]
-) -> Iterator[list[Instance]]:
+def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
     """What is left, by number and in that order, of elements that are gone."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
         f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
     )
-    yield from _in_chunks(connection, [query], chosen)
+    yield from _in_chunks(reader, [query], chosen)
 
 
 def links_elsewhere(
-    connection: apsw.Connection, predicate: int, from_type: int, to_type: int
+    reader: Reader, predicate: int, from_type: int, to_type: int
 ) -> Iterator[tuple[int, int, int]]:
     """Links of a predicate, with their ends, that do not lead from one type to the other."""
     query = (
@@ -288,25 +273,25 @@ def links_elsewhere(
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
         " WHERE p.predicate = ?1 AND (s.type IS NOT ?2 OR o.type IS NOT ?3)"
     )
-    yield from every(connection, query, (predicate, from_type, to_type))
+    yield from reader.every(query, (predicate, from_type, to_type))
 
 
 def sources_beyond(
-    connection: apsw.Connection, predicate: int, minimum: int, maximum: int | None
+    reader: Reader, predicate: int, minimum: int, maximum: int | None
 ) -> Iterator[tuple[int, int]]:
     """Elements from which fewer or more links of a predicate leave than allowed, and how many."""
     query = (
         "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
         " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"
     )
-    yield from every(connection, query, (predicate, minimum, maximum))
+    yield from reader.every(query, (predicate, minimum, maximum))
 
 
-def ends_of(connection: apsw.Connection, predicate: int) -> list[tuple[int | None, int | None]]:
+def ends_of(reader: Reader, predicate: int) -> list[tuple[int | None, int | None]]:
     """The pairs of types that links of a predicate join; a link at an end has none."""
     query = (
         "SELECT DISTINCT s.type, o.type FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
         " WHERE p.predicate = ? ORDER BY 1, 2"
     )
-    return [(subject, object_) for subject, object_ in every(connection, query, (predicate,))]
+    return [(subject, object_) for subject, object_ in reader.every(query, (predicate,))]

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-import apsw
 import orjson
 
+from mycel.model.elements import Concept
 from mycel.model.values import JsonObject, parse_object
-from mycel.store.file.layout import FURNITURE
-from mycel.store.file.rows import Row, every, first
-from mycel.store.query.reader import Direction
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, FURNITURE, PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import Row
+from mycel.store.query.reader import Direction, Reader
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 
 
-def named_from(
-    connection: apsw.Connection, beginning: str, type_number: int | None, limit: int
-) -> list[int]:
+def named_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[int]:
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
     kind = "" if type_number is None else "AND type = ?4"
     bindings: Row = (beginning, beginning + _LAST_CHARACTER, limit)
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT id FROM concept WHERE name >= ?1 AND name < ?2 {kind}"
         " ORDER BY name, type LIMIT ?3",
         bindings if type_number is None else (*bindings, type_number),
@@ -31,17 +28,56 @@ def named_from(
     return [number for (number,) in rows]
 
 
-def named(connection: apsw.Connection, names: Collection[str]) -> list[tuple[int, int, str]]:
+def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
     """The concepts that have one of these names, of whatever type: number, type and name."""
     query = (
         "SELECT c.id, c.type, c.name FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value"
     )
-    found = every(connection, query, (orjson.dumps(list(names)).decode(),))
+    found = reader.every(query, (orjson.dumps(list(names)).decode(),))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
+def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> dict[str, int]:
+    """The concepts of a type that have one of these names: each name with its number."""
+    # CROSS JOIN keeps SQLite to this order: one look into the index for each name.
+    query = (
+        "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
+        " ON c.name = j.value AND c.type = ?1"
+    )
+    return dict(reader.every(query, (type_number, orjson.dumps(list(names)).decode())))
+
+
+def definitions(reader: Reader) -> set[int]:
+    """All live definitions of types and predicates, by number."""
+    query = "SELECT id FROM concept WHERE type IN (?, ?)"
+    rows = reader.every(query, (CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER))
+    return {number for (number,) in rows}
+
+
+def type_of(reader: Reader, number: int) -> int | None:
+    """The type of a live concept, by number."""
+    row = reader.first("SELECT type FROM concept WHERE id = ?", (number,))
+    return None if row is None else row[0]
+
+
+def types_between(reader: Reader, start: int, stop: int) -> list[tuple[int, int]]:
+    """The live concepts with numbers from `start` to before `stop`, each with its type."""
+    query = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
+    return [(number, kind) for number, kind in reader.every(query, (start, stop))]
+
+
+def merged_into(reader: Reader, type_number: int, key: str, source: str) -> Concept | None:
+    """The live concept of a type whose list under a metadata key has this text."""
+    row = reader.first(
+        "SELECT c.id FROM concept c, json_each(c.metadata, ?1) WHERE c.type = ?2"
+        " AND instr(c.metadata, ?3) AND value = ?4 LIMIT 1",
+        (f"$.{key}", type_number, key, source),
+    )
+    return None if row is None else reader.concept(row[0])
+
+
 def named_below(
-    connection: apsw.Connection,
+    reader: Reader,
     path: str,
     *,
     after: str = "",
@@ -57,35 +93,33 @@ def named_below(
         " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
     types = orjson.dumps(list(without)).decode()
-    found = every(connection, query, (path, after, limit, types))
+    found = reader.every(query, (path, after, limit, types))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
-def furniture(connection: apsw.Connection) -> frozenset[int]:
+def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
-    return frozenset(number for (number,) in every(connection, FURNITURE))
+    return frozenset(number for (number,) in reader.every(FURNITURE))
 
 
-def links_towards(
-    connection: apsw.Connection, numbers: Collection[int], limit: int
-) -> dict[int, int]:
+def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
     """How many links lead to each of these elements, counted up to a limit."""
     query = (
         "SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
     )
-    found = every(connection, query, (orjson.dumps(list(numbers)).decode(), limit))
+    found = reader.every(query, (orjson.dumps(list(numbers)).decode(), limit))
     return dict(found)
 
 
-def had_name(connection: apsw.Connection, number: int, name: str) -> bool:
+def had_name(reader: Reader, number: int, name: str) -> bool:
     """Whether a concept was once called so."""
     query = "SELECT 1 FROM concept_past WHERE id = ? AND name = ? LIMIT 1"
-    return first(connection, query, (number, name)) is not None
+    return reader.first(query, (number, name)) is not None
 
 
 def twins(
-    connection: apsw.Connection,
+    reader: Reader,
     type_number: int,
     names: Collection[str],
     *,
@@ -95,8 +129,7 @@ def twins(
 
     `other` is the type of the second one, if that matters.
     """
-    found = every(
-        connection,
+    found = reader.every(
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
         " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
         " AND coalesce(c.type = ?3, 1) GROUP BY m.id",
@@ -105,44 +138,47 @@ def twins(
     return [(one, other) for one, other in found]
 
 
-def types_named(connection: apsw.Connection, name: str, limit: int) -> list[int]:
+def types_named(reader: Reader, name: str, limit: int) -> list[int]:
     """The types, by number, of concepts with a name."""
     query = "SELECT type FROM concept WHERE name = ? LIMIT ?"
-    return [number for (number,) in every(connection, query, (name, limit))]
+    return [number for (number,) in reader.every(query, (name, limit))]
 
 
-def names_of_type(connection: apsw.Connection, type_number: int | None, limit: int) -> list[str]:
+def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[str]:
     """Names of some concepts of a type, or of any."""
     of_type = "" if type_number is None else "WHERE type = ?2"
     query = f"SELECT name FROM concept {of_type} LIMIT ?1"
     bindings = (limit,) if type_number is None else (limit, type_number)
-    return [name for (name,) in every(connection, query, bindings)]
+    return [name for (name,) in reader.every(query, bindings)]
 
 
-def attributes_of_type(
-    connection: apsw.Connection, type_number: int, limit: int
-) -> list[JsonObject]:
+def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[JsonObject]:
     """The attributes of some concepts of a type."""
     query = "SELECT attributes FROM concept WHERE type = ? LIMIT ?"
-    return [parse_object(each) for (each,) in every(connection, query, (type_number, limit))]
+    return [parse_object(each) for (each,) in reader.every(query, (type_number, limit))]
 
 
-def names_from(
-    connection: apsw.Connection, beginning: str, type_number: int | None, limit: int
-) -> list[str]:
+def names_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[str]:
     """Of so many names that begin so, those of a type, or all: the index knows names, not types."""
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
         " WHERE ?4 IS NULL OR type = ?4"
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
-    return [name for (name,) in every(connection, query, bindings)]
+    return [name for (name,) in reader.every(query, bindings)]
 
 
-def links_with(connection: apsw.Connection, predicate: int, limit: int) -> list[int]:
+def count_out(reader: Reader, subject: int, predicate: int) -> int:
+    """The number of live links of a predicate that leave an element."""
+    query = "SELECT count(*) FROM proposition WHERE subject = ? AND predicate = ?"
+    (count,) = reader.only(query, (subject, predicate))
+    return int(count)
+
+
+def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
     """Some links of a predicate."""
     query = "SELECT id FROM proposition WHERE predicate = ? ORDER BY object, subject LIMIT ?"
-    return [number for (number,) in every(connection, query, (predicate, limit))]
+    return [number for (number,) in reader.every(query, (predicate, limit))]
 
 
 class Around(NamedTuple):
@@ -154,17 +190,14 @@ class Around(NamedTuple):
     """Its other end."""
 
 
-def links_around(
-    connection: apsw.Connection, number: int, predicate: int | None, limit: int
-) -> list[Around]:
+def links_around(reader: Reader, number: int, predicate: int | None, limit: int) -> list[Around]:
     """Some links that leave or reach an element, perhaps of one predicate only."""
     kind = "" if predicate is None else "AND predicate = ?3"
     bindings: Row = (number, limit) if predicate is None else (number, limit, predicate)
     return [
         Around(*row)
         for near, far in (("subject", "object"), ("object", "subject"))
-        for row in every(
-            connection,
+        for row in reader.every(
             f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1 {kind} LIMIT ?2",
             bindings,
         )
@@ -172,7 +205,7 @@ def links_around(
 
 
 def links_after(
-    connection: apsw.Connection,
+    reader: Reader,
     number: int,
     direction: Direction,
     predicates: Collection[int] | None,
@@ -189,8 +222,7 @@ def links_after(
     if predicates is not None:
         kind = "AND predicate IN (SELECT value FROM json_each(?5))"
         bindings = (*bindings, orjson.dumps(list(predicates)).decode())
-    found = every(
-        connection,
+    found = reader.every(
         f"SELECT id, predicate, {far} FROM proposition WHERE {near} = ?1"
         f" AND (predicate, {far}) > (?2, ?3) {kind} ORDER BY predicate, {far} LIMIT ?4",
         bindings,
@@ -199,11 +231,10 @@ def links_after(
 
 
 def links_between(
-    connection: apsw.Connection, places: Collection[tuple[int, int, int]]
+    reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], int]:
     """The live links with these subjects, predicates and objects, by number."""
-    found = every(
-        connection,
+    found = reader.every(
         "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
         " p ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1"
         " AND p.object = j.value ->> 2",
@@ -213,7 +244,7 @@ def links_between(
 
 
 def links_at_named(
-    connection: apsw.Connection, beginnings: Mapping[int, str], after: int, limit: int
+    reader: Reader, beginnings: Mapping[int, str], after: int, limit: int
 ) -> list[int]:
     """Links that leave or reach concepts of some types, whose names begin as stated for the type.
 
@@ -224,8 +255,7 @@ def links_at_named(
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
         " CROSS JOIN proposition p ON p.{end} = c.id"
     )
-    found = every(
-        connection,
+    found = reader.every(
         f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
         (orjson.dumps(list(beginnings.items())).decode(), after, limit),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, every, only
+from mycel.store.file.rows import Row
+from mycel.store.query.reader import Reader
 
 
 class Member(NamedTuple):
@@ -35,47 +35,43 @@ _LINKS: Final = (
 )
 
 
-def position(connection: apsw.Connection) -> int:
+def position(reader: Reader) -> int:
     """Where the journal stands."""
-    (seq,) = only(connection, "SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
+    (seq,) = reader.only("SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
     return int(seq)
 
 
-def changed_since(connection: apsw.Connection, seq: int, limit: int) -> list[int]:
+def changed_since(reader: Reader, seq: int, limit: int) -> list[int]:
     """The concepts that have changed after a position of the journal, or `limit` of them."""
     query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = 0 LIMIT ?"
-    return [number for (number,) in every(connection, query, (seq, limit))]
+    return [number for (number,) in reader.every(query, (seq, limit))]
 
 
-def page(connection: apsw.Connection, type_number: int, after: int, limit: int) -> list[Member]:
+def page(reader: Reader, type_number: int, after: int, limit: int) -> list[Member]:
     """Some concepts of the type, by number, after one that was seen before."""
     query = f"SELECT {_COLUMNS} FROM concept c WHERE type = ? AND id > ? ORDER BY id LIMIT ?"
-    return list(map(Member._make, every(connection, query, (type_number, after, limit))))
+    return list(map(Member._make, reader.every(query, (type_number, after, limit))))
 
 
-def numbered(
-    connection: apsw.Connection, type_number: int, numbers: Collection[int]
-) -> list[Member]:
+def numbered(reader: Reader, type_number: int, numbers: Collection[int]) -> list[Member]:
     """Those among the elements with these numbers that are concepts of the type."""
-    return _listed(connection, "c.id = j.value", type_number, orjson.dumps(list(numbers)))
+    return _listed(reader, "c.id = j.value", type_number, orjson.dumps(list(numbers)))
 
 
-def named(connection: apsw.Connection, type_number: int, names: Collection[str]) -> list[Member]:
+def named(reader: Reader, type_number: int, names: Collection[str]) -> list[Member]:
     """The concepts of the type with one of these names, each once."""
-    return _listed(connection, "c.name = j.value", type_number, orjson.dumps(list(set(names))))
+    return _listed(reader, "c.name = j.value", type_number, orjson.dumps(list(set(names))))
 
 
-def _listed(
-    connection: apsw.Connection, condition: str, type_number: int, values: bytes
-) -> list[Member]:
+def _listed(reader: Reader, condition: str, type_number: int, values: bytes) -> list[Member]:
     query = (
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON {condition}"
         " AND c.type = ?2"
     )
-    return list(map(Member._make, every(connection, query, (values.decode(), type_number))))
+    return list(map(Member._make, reader.every(query, (values.decode(), type_number))))
 
 
-def containing(connection: apsw.Connection, type_number: int, text: str) -> Iterator[Member]:
+def containing(reader: Reader, type_number: int, text: str) -> Iterator[Member]:
     """The concepts of the type that may hold a text in lower case, by number, one at a time.
 
     Only letters of ASCII are folded, so a text with others is looked for by the caller alone.
@@ -85,12 +81,12 @@ def containing(connection: apsw.Connection, type_number: int, text: str) -> Iter
     if text.isascii():
         query += " AND (instr(lower(name), ?2) OR instr(lower(attributes), ?3))"
         bindings = (type_number, text, orjson.dumps(text).decode()[1:-1])
-    for row in connection.execute(f"{query} ORDER BY id", bindings):
+    for row in reader.connection.execute(f"{query} ORDER BY id", bindings):
         yield Member(*row)
 
 
 def links(
-    connection: apsw.Connection,
+    reader: Reader,
     type_numbers: tuple[int | None, int | None],
     numbers: Collection[int],
     *,
@@ -105,8 +101,7 @@ def links(
     query = _LINKS.format(near="subject")
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object')}"
-    (text,) = only(
-        connection,
+    (text,) = reader.only(
         f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
         (orjson.dumps(list(numbers)).decode(), *type_numbers),
     )
@@ -115,9 +110,7 @@ def links(
     return found
 
 
-def predicate_names(
-    connection: apsw.Connection, numbers: Collection[int], said_as: str
-) -> dict[int, str]:
+def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> dict[int, str]:
     """What predicates are called: the attribute `said_as` of the definition, or else the name."""
     query = (
         "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
@@ -125,4 +118,4 @@ def predicate_names(
         f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
     )
     bindings = (orjson.dumps(list(numbers)).decode(), f"$.{said_as}")
-    return dict(every(connection, query, bindings))
+    return dict(reader.every(query, bindings))

@@ -22,7 +22,7 @@ from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import KEPT, Row, first, only
+from mycel.store.file.rows import KEPT, Row, every, first, only
 from mycel.store.index import link_ends
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, resolve
@@ -96,6 +96,22 @@ class Reader:
         self._state = _OLD_STATE
         """The query for both. A file of an older format may be upgraded while it is read."""
 
+    def every(self, query: str, bindings: Row = ()) -> list[Row]:
+        """All rows of a query."""
+        return every(self.connection, query, bindings)
+
+    def first(self, query: str, bindings: Row = ()) -> Row | None:
+        """The first row of a query, or None."""
+        return first(self.connection, query, bindings)
+
+    def only(self, query: str, bindings: Row = ()) -> Row:
+        """The first row of a query that always has one in a sound database.
+
+        Raises:
+            DatabaseCorrupt: it has none.
+        """
+        return only(self.connection, query, bindings)
+
     def abandon(self) -> None:
         """Read no more rows of the last statement on `cursor`."""
         self.cursor.close()
@@ -152,6 +168,40 @@ class Reader:
         )
         return f"{began}:{root.hex()}"
 
+    # Names of types and predicates.
+
+    def type_number(self, name: str) -> int:
+        """The number of a type.
+
+        Raises:
+            TypeMismatch: no such type was ever defined.
+        """
+        return self.registry.type_number(self.connection, name)
+
+    def predicate_number(self, name: object) -> int:
+        """The number of a predicate.
+
+        Raises:
+            TypeMismatch: no such predicate was ever defined.
+        """
+        return self.registry.predicate_number(self.connection, name)
+
+    def find_type(self, name: str) -> int | None:
+        """The number of a type, or None if no such type was ever defined."""
+        return self.registry.types.number(self.connection, name)
+
+    def find_predicate(self, name: str) -> int | None:
+        """The number of a predicate, or None if no such predicate was ever defined."""
+        return self.registry.predicates.number(self.connection, name)
+
+    def type_name(self, number: int) -> str:
+        """The name of a type, by its number in a row."""
+        return self.registry.types.name(self.connection, number)
+
+    def predicate_name(self, number: int) -> str:
+        """The name of a predicate, by its number in a row."""
+        return self.registry.predicates.name(self.connection, number)
+
     # Single elements.
 
     def number(self, ref: Ref) -> int:
@@ -178,7 +228,7 @@ class Reader:
         rows = self.execute(
             "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?", (number,)
         )
-        names = [self.registry.predicates.name(self.connection, each) for (each,) in rows]
+        names = [self.predicate_name(each) for (each,) in rows]
         return id_ in (ids.proposition_id(number, name) for name in names)
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
@@ -377,7 +427,7 @@ class Reader:
                 Concept,
                 (
                     number,
-                    types.get(kind) or self.registry.types.name(self.connection, kind),
+                    types.get(kind) or self.type_name(kind),
                     name,
                     attributes,
                     metadata,
@@ -404,7 +454,7 @@ class Reader:
                 (
                     number,
                     self.outer_id(subject) if subject & 1 else f"C:{subject}",
-                    predicates.get(predicate) or self._predicate(predicate),
+                    predicates.get(predicate) or self.predicate_name(predicate),
                     self.outer_id(object_) if object_ & 1 else f"C:{object_}",
                     weight,
                     attributes,
@@ -426,16 +476,13 @@ class Reader:
         if ids.is_concept(number):
             return ids.concept_id(number)
         row = first(self.connection, self._last_predicate(), (number,))
-        return ids.proposition_id(number, "" if row is None else self._predicate(row[0]))
+        return ids.proposition_id(number, "" if row is None else self.predicate_name(row[0]))
 
     def _last_predicate(self) -> str:
         return (
             "SELECT predicate FROM proposition WHERE id = ?1 UNION ALL SELECT * FROM (SELECT"
             " predicate FROM proposition_past WHERE id = ?1 ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
         )
-
-    def _predicate(self, number: int) -> str:
-        return self.registry.predicates.name(self.connection, number)
 
     def _actor(self, number: int) -> str:
         actors = self.registry.actors

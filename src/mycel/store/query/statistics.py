@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import apsw
-
 from mycel.plan.catalog import Entries, Spread
 from mycel.store.file.rows import only
+from mycel.store.query.reader import Reader
 
 SAMPLE: Final = 2000
 PROBES: Final = 500
@@ -26,8 +25,8 @@ VALUES: Final = 200
 class StoreStatistics:
     """Implements `plan.Statistics` over one connection; made anew for every planning."""
 
-    def __init__(self, connection: apsw.Connection, known: dict[tuple[str, int], Any]) -> None:
-        self._connection: Final = connection
+    def __init__(self, reader: Reader, known: dict[tuple[str, int], Any]) -> None:
+        self._connection: Final = reader.connection
         self._known: Final = known
 
     def concepts(self, type_number: int | None) -> float:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-import apsw
-
 from mycel.model.values import JsonObject, parse_object
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, every, first, only
+from mycel.store.file.rows import Row
+from mycel.store.query.reader import Reader
 
 COUNTED_ROWS_MAX: Final = 20_000
 """Up to so many rows are counted one by one (about 1 ms)."""
@@ -68,39 +67,37 @@ class Shape(NamedTuple):
     """How often it was seen in the sample."""
 
 
-def totals(connection: apsw.Connection) -> tuple[int, int]:
+def totals(reader: Reader) -> tuple[int, int]:
     """How many concepts and links there are."""
-    concepts, links = only(
-        connection, "SELECT (SELECT count(*) FROM concept), (SELECT count(*) FROM proposition)"
+    concepts, links = reader.only(
+        "SELECT (SELECT count(*) FROM concept), (SELECT count(*) FROM proposition)",
     )
     return concepts, links
 
 
-def concepts_by_type(connection: apsw.Connection) -> list[Count]:
+def concepts_by_type(reader: Reader) -> list[Count]:
     """How many concepts each type has, the most first; types that have none are left out."""
-    return _counts(connection, "concept", "type")
+    return _counts(reader, "concept", "type")
 
 
-def links_by_predicate(connection: apsw.Connection) -> list[Count]:
+def links_by_predicate(reader: Reader) -> list[Count]:
     """How many links each predicate has, the most first; those that have none are left out."""
-    return _counts(connection, "proposition", "predicate")
+    return _counts(reader, "proposition", "predicate")
 
 
-def count_up_to(connection: apsw.Connection, table: str, column: str, at: int, most: int) -> int:
+def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> int:
     """How many rows have this number in the column; at most `most` are counted."""
-    (count,) = only(
-        connection,
+    (count,) = reader.only(
         f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?)",
         (at, most),
     )
     return int(count)
 
 
-def shapes(connection: apsw.Connection) -> list[Shape]:
+def shapes(reader: Reader) -> list[Shape]:
     """What links join what, the most frequent first, from a sample of all links."""
-    rows = every(
-        connection,
-        f"{_sample(connection, 'proposition')}"
+    rows = reader.every(
+        f"{_sample(reader, 'proposition')}"
         " SELECT p.predicate, s.type, o.type, count(*) FROM sample"
         " JOIN proposition p ON p.id = sample.id"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
@@ -111,7 +108,7 @@ def shapes(connection: apsw.Connection) -> list[Shape]:
 
 
 def definitions(
-    connection: apsw.Connection,
+    reader: Reader,
     meta: int,
     *,
     after: str = "",
@@ -120,21 +117,18 @@ def definitions(
 ) -> list[str]:
     """The names of the types (or predicates) that are defined, in order; now, or at a moment."""
     source = Sources(None if moment is None else str(moment)).concepts("c")
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
         (meta, after, limit),
     )
     return [name for (name,) in rows]
 
 
-def definition(
-    connection: apsw.Connection, meta: int, name: str, *, moment: int | None = None
-) -> JsonObject:
+def definition(reader: Reader, meta: int, name: str, *, moment: int | None = None) -> JsonObject:
     """The attributes of the concept that defines a type or predicate; none if there is none."""
     source = Sources(None if moment is None else str(moment)).concepts("c")
     query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
-    row = first(connection, query, (name, meta))
+    row = reader.first(query, (name, meta))
     return {} if row is None else parse_object(row[0])
 
 
@@ -151,12 +145,9 @@ class Domain(NamedTuple):
     """Counted up to `DEGREE_MAX`."""
 
 
-def domains(
-    connection: apsw.Connection, domain_type: int, membership: int, limit: int
-) -> list[Domain]:
+def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> list[Domain]:
     """Domains, those with the most members first."""
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT id, name, attributes, (SELECT count(*) FROM (SELECT 1 FROM proposition"
         " WHERE predicate = ?2 AND object = c.id LIMIT ?3)) AS members"
         " FROM concept c WHERE type = ?1 ORDER BY members DESC, name LIMIT ?4",
@@ -165,11 +156,10 @@ def domains(
     return [Domain(*row) for row in rows]
 
 
-def defined_in(connection: apsw.Connection, membership: int) -> list[tuple[int, int, str]]:
+def defined_in(reader: Reader, membership: int) -> list[tuple[int, int, str]]:
     """Definitions that belong to a domain: domain, meta-type, name."""
-    rows = every(
-        connection,
-        # From the few definitions to their domains, not from the many members to what they are.
+    # From the few definitions to their domains, not from the many members to what they are.
+    rows = reader.every(
         "SELECT p.object, c.type, c.name FROM concept c"
         " CROSS JOIN proposition p ON p.subject = c.id AND p.predicate = ?1"
         " WHERE c.type IN (?2, ?3) ORDER BY c.name",
@@ -179,14 +169,13 @@ def defined_in(connection: apsw.Connection, membership: int) -> list[tuple[int, 
 
 
 def member_types(
-    connection: apsw.Connection, membership: int, domain: int, sample: int
+    reader: Reader, membership: int, domain: int, sample: int
 ) -> list[tuple[int, int]]:
     """Of which types the first members of a domain are, the most frequent first.
 
     Definitions are left out: they belong to a domain as what they define, see `defined_in`.
     """
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT c.type, count(*) FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
         " WHERE c.type NOT IN (?4, ?5) GROUP BY 1 ORDER BY 2 DESC, 1",
@@ -196,11 +185,10 @@ def member_types(
 
 
 def key_members(
-    connection: apsw.Connection, membership: int, domain: int, sample: int, limit: int
+    reader: Reader, membership: int, domain: int, sample: int, limit: int
 ) -> list[tuple[int, str]]:
     """The most linked among the first members of a domain: type and name."""
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT c.type, c.name, {_degree('c.id')} FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
         " WHERE c.type NOT IN (?5, ?6) ORDER BY 3 DESC, c.id LIMIT ?4",
@@ -222,10 +210,9 @@ class Instance(NamedTuple):
     """Counted up to `DEGREE_MAX` on each side."""
 
 
-def instances(connection: apsw.Connection, type_number: int, sample: int) -> list[Instance]:
+def instances(reader: Reader, type_number: int, sample: int) -> list[Instance]:
     """Instances of a type from all over its range, the most linked first."""
-    rows = every(
-        connection,
+    rows = reader.every(
         "WITH RECURSIVE bounds(low, high) AS (SELECT"
         "  (SELECT min(id) FROM concept WHERE type = ?1),"
         "  (SELECT max(id) FROM concept WHERE type = ?1)),"
@@ -234,7 +221,7 @@ def instances(connection: apsw.Connection, type_number: int, sample: int) -> lis
         "  WHERE type = ?1 AND id >= low + k * (high - low) / ?2) FROM place, bounds)"
         f" SELECT c.id, c.name, c.attributes, {_degree('c.id')} FROM sample"
         " JOIN concept c ON c.id = sample.id ORDER BY 4 DESC, c.id"
-        if count_up_to(connection, "concept", "type", type_number, sample + 1) > sample
+        if count_up_to(reader, "concept", "type", type_number, sample + 1) > sample
         else f"SELECT id, name, attributes, {_degree('concept.id')} FROM concept"
         " WHERE type = ?1 AND ?2 ORDER BY 4 DESC, id",
         (type_number, sample),
@@ -243,7 +230,7 @@ def instances(connection: apsw.Connection, type_number: int, sample: int) -> lis
 
 
 def relationships(
-    connection: apsw.Connection, numbers: list[int], per_element: int
+    reader: Reader, numbers: list[int], per_element: int
 ) -> list[tuple[str, int, int | None, int]]:
     """How these concepts are linked: "out" or "in", predicate, type at the other end, how often.
 
@@ -257,7 +244,7 @@ def relationships(
             " LEFT JOIN concept c ON c.id = p.other GROUP BY 1, 2"
         )
         for number in numbers:
-            for predicate, other, count in every(connection, query, (number, per_element)):
+            for predicate, other, count in reader.every(query, (number, per_element)):
                 key = direction, predicate, other
                 seen[key] = seen.get(key, 0) + count
     ordered = sorted(seen.items(), key=lambda item: (-item[1], item[0][:2], item[0][2] or 0))
@@ -278,15 +265,14 @@ class Link(NamedTuple):
 
 
 def kinds_at(
-    connection: apsw.Connection, predicate: int, end: Literal["subject", "object"], most: int
+    reader: Reader, predicate: int, end: Literal["subject", "object"], most: int
 ) -> list[tuple[str, int]]:
     """The types of concepts and predicates of links at one end of a predicate's links.
 
     With each stands how many links have it, the most frequent first; at most `most` links are
     looked at.
     """
-    rows = every(
-        connection,
+    rows = reader.every(
         f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"
         " WHERE predicate = ? LIMIT ?) p LEFT JOIN concept c ON c.id = p.number"
         " LEFT JOIN type t ON t.id = c.type LEFT JOIN proposition l ON l.id = p.number"
@@ -296,12 +282,11 @@ def kinds_at(
     return [(name, count) for name, count in rows]
 
 
-def links_of(connection: apsw.Connection, predicate: int, sample: int) -> list[Link]:
+def links_of(reader: Reader, predicate: int, sample: int) -> list[Link]:
     """Links of a predicate: some from the beginning of its range, some from its end."""
     rows: list[Row] = []
     for order in ("ASC", "DESC"):
-        rows += every(
-            connection,
+        rows += reader.every(
             "SELECT p.id, p.subject, s.type, s.name, p.object, o.type, o.name, p.attributes"
             f" FROM (SELECT id FROM proposition WHERE predicate = ? ORDER BY object {order},"
             f" subject {order} LIMIT ?) m JOIN proposition p ON p.id = m.id"
@@ -314,16 +299,15 @@ def links_of(connection: apsw.Connection, predicate: int, sample: int) -> list[L
 # The surroundings of an element.
 
 
-def ends_of(connection: apsw.Connection, link: int) -> tuple[int, int] | None:
+def ends_of(reader: Reader, link: int) -> tuple[int, int] | None:
     """Subject and object of a live link."""
-    row = first(connection, "SELECT subject, object FROM proposition WHERE id = ?", (link,))
+    row = reader.first("SELECT subject, object FROM proposition WHERE id = ?", (link,))
     return None if row is None else (row[0], row[1])
 
 
-def touching(connection: apsw.Connection, number: int) -> list[tuple[int, int]]:
+def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
     """Links that have this element as an end: the link, and its other end."""
-    rows = every(
-        connection,
+    rows = reader.every(
         "SELECT id, object FROM proposition WHERE subject = ?1"
         " UNION ALL SELECT id, subject FROM proposition WHERE object = ?1",
         (number,),
@@ -339,17 +323,16 @@ def _degree(element: str) -> str:
     )
 
 
-def _counts(connection: apsw.Connection, table: str, column: str) -> list[Count]:
-    (total,) = only(connection, f"SELECT count(*) FROM {table}")
+def _counts(reader: Reader, table: str, column: str) -> list[Count]:
+    (total,) = reader.only(f"SELECT count(*) FROM {table}")
     if total <= COUNTED_ROWS_MAX:
         query = f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1"
-        return [Count(number, count, True) for number, count in every(connection, query)]
+        return [Count(number, count, True) for number, count in reader.every(query)]
     kinds = _KINDS.format(table=table, column=column)
-    cap = COUNTED_ROWS_MAX // max(1, len(every(connection, kinds, (1,))))
+    cap = COUNTED_ROWS_MAX // max(1, len(reader.every(kinds, (1,))))
     sampled: dict[int, int] = dict(
-        every(
-            connection,
-            f"{_sample(connection, table)} SELECT t.{column}, count(*) FROM sample"
+        reader.every(
+            f"{_sample(reader, table)} SELECT t.{column}, count(*) FROM sample"
             f" JOIN {table} t ON t.id = sample.id GROUP BY 1",
             (SAMPLE_ROWS,),
         )
@@ -359,14 +342,14 @@ def _counts(connection: apsw.Connection, table: str, column: str) -> list[Count]
         Count(number, count, True)
         if count < cap
         else Count(number, max(cap, _rounded(sampled.get(number, 0) * share)), False)
-        for number, count in every(connection, kinds, (cap,))
+        for number, count in reader.every(kinds, (cap,))
     ]
     return sorted(found, key=lambda each: (-each.rows, each.number))
 
 
-def _sample(connection: apsw.Connection, table: str) -> str:
+def _sample(reader: Reader, table: str) -> str:
     """The beginning of a query over `sample`: its one binding is how many rows are wanted."""
-    (total,) = only(connection, f"SELECT count(*) FROM {table}")
+    (total,) = reader.only(f"SELECT count(*) FROM {table}")
     return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=table)
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Self
 
-import apsw
 import orjson
 
 from mycel.errors import TypeMismatch, did_you_mean
@@ -20,8 +19,9 @@ from mycel.store.file.layout import (
     PROPOSITION_TYPE_NUMBER,
     SUBJECT_SIDE,
 )
-from mycel.store.file.rows import every, has_table
+from mycel.store.file.rows import has_table
 from mycel.store.index import link_ends
+from mycel.store.query.reader import Reader
 
 _TYPES: Final = (
     "SELECT n.name, n.id FROM {source} JOIN type n ON n.name = c.name"
@@ -52,14 +52,14 @@ class Vocabulary:
     are of the present alone.
     """
 
-    def __init__(self, connection: apsw.Connection, moment: int | None = None) -> None:
+    def __init__(self, reader: Reader, moment: int | None = None) -> None:
         source = Sources(None if moment is None else str(moment)).concepts("c")
         self._moment: Final = moment
-        self.types: Final[dict[str, int]] = dict(every(connection, _TYPES.format(source=source)))
-        links = link_ends.read(connection)
+        self.types: Final[dict[str, int]] = dict(reader.every(_TYPES.format(source=source)))
+        links = link_ends.read(reader.connection)
         self.predicates: Final[dict[str, PredicateFacts]] = {}
         self._ends: Final[dict[int, tuple[int, int]]] = {}
-        for name, number, symmetric, *ends in every(connection, _PREDICATES.format(source=source)):
+        for name, number, symmetric, *ends in reader.every(_PREDICATES.format(source=source)):
             self.predicates[name] = PredicateFacts(
                 number,
                 symmetric == "true",
@@ -71,8 +71,8 @@ class Vocabulary:
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
         )
-        self._slots: Final = {} if moment is not None else _slots(connection)
-        self._connection: Final = connection
+        self._slots: Final = {} if moment is not None else _slots(reader)
+        self._reader: Final = reader
         self._source: Final = source
 
     def type_number(self, name: str) -> int:
@@ -108,7 +108,7 @@ class Vocabulary:
 
     @cached_property
     def _moments(self) -> dict[tuple[int, bool, bool], set[str]]:
-        return _moments(self._connection, self._source)
+        return _moments(self._reader, self._source)
 
     def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
         return self._moments.get((owner, link, lists), ())
@@ -117,25 +117,25 @@ class Vocabulary:
         return self._ends.get(predicate)
 
 
-def _moments(connection: apsw.Connection, source: str) -> dict[tuple[int, bool, bool], set[str]]:
+def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[str]]:
     """The properties that are times, by what they belong to and whether they are lists."""
     found: dict[tuple[int, bool, bool], set[str]] = {}
     for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
         query = _MOMENTS.format(source=source, names=names, meta=meta)
-        for owner, name, is_list in every(connection, query):
+        for owner, name, is_list in reader.every(query):
             found.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
     return found
 
 
-def _slots(connection: apsw.Connection) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
+def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
     """The indexes on single properties, by what they belong to; a unique one comes before others.
 
     The ends of links have indexes of their own, and files of the first format have none of these.
     """
     found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
-    if not has_table(connection, "property_slot"):
+    if not has_table(reader.connection, "property_slot"):
         return found
-    for number, owner, is_link, columns, is_unique in every(connection, _SLOTS):
+    for number, owner, is_link, columns, is_unique in reader.every(_SLOTS):
         names = orjson.loads(columns)
         if len(names) > 1 or (is_link and names[0] in ("src", "dst")):
             continue

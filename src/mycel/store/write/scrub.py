@@ -76,7 +76,7 @@ def expected(reader: Reader, before: Moment) -> Scrubbed:
     Raises:
         ConstraintViolation: there is no such moment.
     """
-    return _count(reader.connection, history.entry_at(reader.connection, before))
+    return _count(reader.connection, history.entry_at(reader, before))
 
 
 def _count(connection: apsw.Connection, seq: int) -> Scrubbed:

@@ -25,7 +25,9 @@ from mycel.model.records import (
 )
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
+from mycel.store.index.properties import Conflict
 from mycel.store.log.journal import Kind
+from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, refuse_self_link, resolve
 from mycel.store.write import bulk, relink, removal
 from mycel.store.write.bulk import ConceptRow, PropositionRow
@@ -50,6 +52,9 @@ _FIND_CONCEPT: Final = (
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
+
+
+_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
 
 class Retired(NamedTuple):
@@ -97,7 +102,49 @@ class Transaction:
         """Whether nothing has changed so far."""
         return self.ledger.is_empty
 
+    @property
+    def first_seq(self) -> int:
+        """The position that the first entry of this transaction has in the journal."""
+        return self.ledger.first_seq
+
+    @property
+    def next_concept(self) -> int:
+        """The number that the next new concept gets."""
+        return self.ledger.head.next_concept
+
+    @property
+    def next_proposition(self) -> int:
+        """The number that the next new proposition gets."""
+        return self.ledger.head.next_proposition
+
+    @property
+    def position(self) -> int:
+        """The position of the last entry so far: it grows with every change."""
+        return self.ledger.head.seq
+
     # Reading inside the transaction sees what it has written.
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the state with what this transaction has written so far."""
+        return self.ledger.reader
+
+    def is_live(self, number: int) -> bool:
+        """True if the element with this number is live."""
+        return self.ledger.find_key(number) is not None
+
+    def remember_end(self, concept_id: str, type_name: str, name: str) -> None:
+        """Note the identity of a live concept, so that linking it does not read it again."""
+        key = concept_key(type_name, name)
+        self.ledger.memory.remember_end(concept_id, ids.parse_id(concept_id), key)
+
+    def links_about(self, ref: Ref) -> list[Proposition]:
+        """Every live link that refers to an element, or to such a link, and so on."""
+        return removal.links_about(self.ledger, resolve(ref))
+
+    def foresee(self, elements: Iterable[Element]) -> None:
+        """Read at once what changing these elements takes; see `Ledger.foresee`."""
+        self.ledger.foresee(elements)
 
     def get(self, ref: Ref) -> Element:
         """The live element with this id.
@@ -124,6 +171,36 @@ class Transaction:
         return reader.link(reader.number(src), number, reader.number(dst))
 
     # Definitions.
+
+    def defined_types(self) -> Mapping[str, int]:
+        """The types whose definitions are in force, with their numbers."""
+        return self.ledger.defined(self.ledger.registry.types)
+
+    def defined_predicates(self) -> Mapping[str, int]:
+        """The predicates whose definitions are in force, with their numbers."""
+        return self.ledger.defined(self.ledger.registry.predicates)
+
+    def definition(self, meta_type: int, name: str) -> str | None:
+        """The attributes, as JSON, of the definition of a type or predicate; None if not defined.
+
+        `meta_type` is the number of `$ConceptType` or `$PropositionType`.
+        """
+        ledger = self.ledger
+        names = ledger.names_defined_by(meta_type)
+        if names is None or names.number(ledger.connection, name) is None:
+            return None  # It may be no text at all: the store, which asks first, will say so.
+        row = ledger.row(_DEFINITION, (name, meta_type))
+        return None if row is None else row[0]
+
+    def define_indexes(
+        self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
+    ) -> None:
+        """Give a type, or with `link` a predicate, these indexes; see `Properties.define`."""
+        self.ledger.properties.define(owner, link=link, wanted=wanted)
+
+    def conflicts(self, limit: int) -> Sequence[Conflict]:
+        """Values that this transaction has given to several elements of a unique index."""
+        return self.ledger.properties.conflicts(limit)
 
     def define_type(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
         """Define a concept type: a concept of type `$ConceptType`."""
