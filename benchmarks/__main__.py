@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from benchmarks import bulk, checks, edges, proofs, reads, startup, traversals, writes
+from benchmarks import bulk, checks, edges, engines, proofs, reads, startup, traversals, writes
 from benchmarks.bootstrap import runs as bootstrap_runs
-from benchmarks.compat import latencies
+from benchmarks.compat import latencies, official
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
 from benchmarks.kip import capsules, finds, language, others, sweeps
@@ -37,12 +37,14 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "capsule": capsules.measure,
     "sweep": sweeps.measure,
     "other": others.measure,
+    "engines": engines.measure,
     "traverse": traversals.measure,
     "catalog": catalogs.measure,
     "rows": schema_loads.measure,
     "unique": uniques.measure,
     "migrate": migrations.measure,
     "compat": latencies.measure,
+    "official": official.measure,
     "proof": proofs.measure,
     "start": startup.measure,
     "mcp": calls.measure,

@@ -15,13 +15,14 @@ import apsw
 import mycel
 from benchmarks.timing import Summary
 
-Unit = Literal["s", "B", "1/s", "x"]
+Unit = Literal["s", "B", "1/s", "x", "n"]
 
 _STEPS: Final[dict[str, tuple[tuple[float, str], ...]]] = {
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "B": ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")),
     "1/s": ((1, "/s"),),
     "x": ((1, "x"),),
+    "n": ((1, ""),),
 }
 
 
@@ -135,8 +136,8 @@ def quantity(value: float, unit: Unit) -> str:
     steps = _STEPS[unit]
     factor, name = next((step for step in steps if abs(value) >= step[0]), steps[-1])
     scaled = value / factor
-    digits = 0 if scaled >= 100 or name == "B" else 1 if scaled >= 10 else 2
-    space = "" if unit in {"1/s", "x"} else " "
+    digits = 0 if scaled >= 100 or name in {"B", ""} else 1 if scaled >= 10 else 2
+    space = "" if unit in {"1/s", "x", "n"} else " "
     return f"{scaled:.{digits}f}{space}{name}"
 
 

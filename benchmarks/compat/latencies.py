@@ -98,9 +98,9 @@ async def _measure(small: Path, large: Path) -> list[Line]:
 
 
 async def _first(few: Client, many: Client) -> Line:
-    took = [await _took(client, "search_nodes", {"query": "zqzq"}, 0) for client in (few, many)]
+    took = [await took(client, "search_nodes", {"query": "zqzq"}, 0) for client in (few, many)]
     began = perf_counter_ns()
-    while await _took(many, "search_nodes", {"query": "qzqz"}, 0) > WARM_S * 1e9:
+    while await took(many, "search_nodes", {"query": "qzqz"}, 0) > WARM_S * 1e9:
         await anyio.sleep(0.1)
     ready_s = (perf_counter_ns() - began) / 1e9
     return Measure(
@@ -119,7 +119,7 @@ async def _turns(question: Question, few: Client, many: Client) -> Line:
         turns = [(few, SMALL, samples[0]), (many, LARGE, samples[1])]
         for client, size, into in turns if n % 2 else reversed(turns):
             arguments = question.arguments(n, size)
-            into.append(await _took(client, question.tool, arguments, question.found))
+            into.append(await took(client, question.tool, arguments, question.found))
     # The first tenth warms up.
     before, after = (Summary.of_ns(each[CALLS // 10 :]) for each in samples)
     return Measure(
@@ -133,7 +133,8 @@ async def _turns(question: Question, few: Client, many: Client) -> Line:
     )
 
 
-async def _took(client: Client, tool: str, arguments: dict[str, Any], found: int) -> int:
+async def took(client: Client, tool: str, arguments: dict[str, Any], found: int) -> int:
+    """The nanoseconds that a call took, after a check that it found this many entities."""
     start = perf_counter_ns()
     answer = await ask(client, tool, arguments)
     took = perf_counter_ns() - start

@@ -1,8 +1,9 @@
-"""Servers of the memory server's tools, over graphs of so many entities, and clients of them."""
+"""Clients of servers that offer the memory server's tools, and the graphs they serve."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,9 +31,8 @@ def code_of(number: int) -> str:
     return f"{number * 2_654_435_761 % 2**32:08x}"
 
 
-def make(path: Path, entities: int) -> None:
-    """A graph, imported from a file that the memory server could have written."""
-    file = path.with_suffix(".jsonl")
+def write_file(file: Path, entities: int) -> None:
+    """Writes a file in the form of the official memory server, with as many relations."""
     draw = Random(11)
     words = ["".join(draw.choices("aeioulnrstdmk", k=draw.randint(3, 9))) for _ in range(5_000)]
     with file.open("w", encoding="utf-8") as lines:
@@ -46,9 +46,25 @@ def make(path: Path, entities: int) -> None:
             relation = {"from": name_of(number), "relationType": draw.choice(RELATIONS)}
             other = name_of((number + 1) % entities)
             lines.write(json.dumps({"type": "relation", **relation, "to": other}) + "\n")
+
+
+def make(path: Path, entities: int) -> None:
+    """Creates a graph, imported from a file of the official memory server."""
+    file = path.with_suffix(".jsonl")
+    write_file(file, entities)
     with mycel.open(path) as db:
         import_memory(db, file)
     file.unlink()
+
+
+@asynccontextmanager
+async def connected_official(command: str, file: Path) -> AsyncIterator[Client]:
+    """A client of the official memory server, started for it on this file."""
+    server = StdioServerParameters(
+        command=command, env={"PATH": os.environ["PATH"], "MEMORY_FILE_PATH": str(file)}
+    )
+    async with Client(stdio_client(server)) as client:
+        yield client
 
 
 @asynccontextmanager

@@ -141,7 +141,7 @@ def measure(databases: Databases) -> Iterator[Line]:
     for pair in databases.pairs():
         with pair.opened() as (db, _):
             base = Base(pair.ours)
-            inputs = _any_concepts(pair, base)
+            inputs = any_concepts(pair, base)
             for question in QUESTIONS:
                 say(f"{question.name}: {pair.size}")
                 yield from measure_question(question, pair.size, db, base, inputs[:ANY])
@@ -164,7 +164,7 @@ def measure_whole(databases: Databases) -> Iterator[Line]:
 # Inputs.
 
 
-def _any_concepts(pair: Pair, base: Base) -> list[Input]:
+def any_concepts(pair: Pair, base: Base) -> list[Input]:
     """Concepts that links of the predicate leave, in an order that looks like none."""
     found = _by_fan(base)
     pair.rng("find").shuffle(found)
@@ -185,7 +185,7 @@ def _by_fan(base: Base) -> list[Input]:
 def _measure_hubs(question: Question, pair: Pair, db: mycel.Nexus, base: Base) -> Iterator[Line]:
     """The same about concepts for which the baseline takes a millisecond or more."""
     name = f"{question.name}, hubs"
-    candidates = _by_fan(base)[:HUB_CANDIDATES] + _any_concepts(pair, base)[:HUB_CANDIDATES]
+    candidates = _by_fan(base)[:HUB_CANDIDATES] + any_concepts(pair, base)[:HUB_CANDIDATES]
     pair.rng(name).shuffle(candidates)
     answers = [form.on(base, question.predicate) for form in question.forms]
     slow = (
@@ -226,23 +226,24 @@ def measure_question(
     forms = {form.name: form.on(base, question.predicate) for form in question.forms}
     also = {form.name: form.on(base, question.predicate) for form in question.also}
     _check(question, db, texts, inputs, forms | also)
-    best = _fastest(forms, inputs)
+    best = fastest(forms, inputs)
     if not hubs:
         form = next(form for form in question.forms if form.name == best)
         also["SQL on one cursor"] = form.on(base.on_one_cursor(), question.predicate)
-    ours = _ours(db, texts)
-    took, plain = _side_by_side([ours, forms[best]], inputs)
+    mycel_answer = ours(db, texts)
+    took, plain = side_by_side([mycel_answer, forms[best]], inputs)
     bar: Bar | None = question.bar or (LONG if hubs or plain.p50 >= HUB_FROM_S else SHORT)
     if not question.has_bar:
         bar = None
     yield Measure(name, size, "s", took, plain, bar, note=f"beside SQL: {best}")
     if also:
-        took, *others = _side_by_side([ours, *also.values()], inputs)
+        took, *others = side_by_side([mycel_answer, *also.values()], inputs)
         for form, plain in zip(also, others, strict=True):
             yield Measure(name, size, "s", took, plain, note=f"beside {form}")
 
 
-def _side_by_side(answers: Sequence[Answer], inputs: Sequence[Input]) -> list[Summary]:
+def side_by_side(answers: Sequence[Answer], inputs: Sequence[Input]) -> list[Summary]:
+    """The times of each answer over all inputs, taken in turns."""
     runs, blocks = [_run(each) for each in answers], in_blocks(inputs, BLOCKS)
     return take_turns([Contender(run, blocks) for run in runs], passes=_passes(runs, inputs))
 
@@ -255,7 +256,7 @@ def _passes(runs: Sequence[Run], inputs: Sequence[Input]) -> int:
     return max(PASSES_MIN, min(possible, SAMPLES // len(inputs)))
 
 
-def _fastest(forms: dict[str, Answer], inputs: Sequence[Input]) -> str:
+def fastest(forms: dict[str, Answer], inputs: Sequence[Input]) -> str:
     """The name of the form with the lowest median."""
     blocks = in_blocks(inputs, BLOCKS)
     took = take_turns([Contender(_run(form), blocks) for form in forms.values()], passes=3)
@@ -275,13 +276,13 @@ def _check(
 ) -> None:
     """Make sure that everybody answers the same."""
     for type_name, name in inputs:
-        ours = _comparable(db.execute(texts[type_name], {"name": name}).value, question)
+        ours = comparable(db.execute(texts[type_name], {"name": name}).value, question)
         for form, answer in forms.items():
-            if _comparable(answer(type_name, name), question) != ours:
+            if comparable(answer(type_name, name), question) != ours:
                 raise ValueError(f"{question.name} of {name!r}: {form!r} says something else.")
 
 
-def _comparable(result: Any, question: Question) -> Any:
+def comparable(result: Any, question: Question) -> Any:
     """A result in an order of its own, if the question asks for none."""
     if question.is_sorted or not isinstance(result, list):
         return result
@@ -290,7 +291,8 @@ def _comparable(result: Any, question: Question) -> Any:
     return sorted(result)
 
 
-def _ours(db: mycel.Nexus, texts: dict[str, str]) -> Answer:
+def ours(db: mycel.Nexus, texts: dict[str, str]) -> Answer:
+    """Mycel's answer, with the command for each type."""
     execute = db.execute
     return lambda type_name, name: execute(texts[type_name], {"name": name}).value
 

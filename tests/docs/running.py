@@ -34,6 +34,8 @@ mycel() { "$DOCS_PYTHON" -m mycel "$@"; }
 python() { "$DOCS_PYTHON" "$@"; }
 if [ -e "$DOCS_EXPORTS" ]; then . "$DOCS_EXPORTS"; fi
 """
+_INSTALLING = ("make ", "pip install ", "uv tool ")
+"""Lines that need a clone or the network are left out."""
 _CODA = '\nexport -p > "$DOCS_EXPORTS"\n'
 
 
@@ -93,7 +95,7 @@ class Session:
     # Bash.
 
     def _run_bash(self, block: Block) -> None:
-        lines = [line for line in block.source.splitlines() if not line.startswith("make ")]
+        lines = [line for line in block.source.splitlines() if not line.startswith(_INSTALLING)]
         if all(not line.strip() or line.startswith("#") for line in lines):
             return
         assert BASH

@@ -228,7 +228,7 @@ def test_the_demo_keeps_its_graph_in_a_new_file_that_was_named(run: Run, tmp_pat
     assert [each.name for each in tmp_path.iterdir()] == ["forest.db"]
     refused = run("demo", "--db", path)
     assert refused.status == 2
-    assert "wants a new file" in refused.stderr
+    assert "needs a new file" in refused.stderr
 
 
 def test_the_demo_never_touches_the_database_of_the_environment(

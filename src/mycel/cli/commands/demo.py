@@ -1,7 +1,6 @@
-"""`mycel demo`: a small graph, and what makes it different from a file of notes.
+"""`mycel demo`: a small graph, and eight steps that show the main commands on it.
 
-The story is short on purpose. Each step says what it does, shows the command that does the same,
-and then what comes of it.
+Each step says what it does, shows the command that does the same, and then prints the result.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ _QUESTION = (
 @click.command(cls=Command)
 @pass_session
 def demo(session: Session) -> int:
-    """Show in a minute what Mycel does, on a graph of its own.
+    """Show the main commands on a small example graph.
 
-    The graph lives in a temporary directory, or stays in the new file that --db names.
+    The graph is temporary, unless --db names a new file to keep it in.
     """
     # Late: see the package's docstring.
     import mycel
@@ -68,19 +67,22 @@ def demo(session: Session) -> int:
         _prove(tale, db)
         good = _verify(tale, db)
     if "db" in session.given:
-        tale.end(f"The graph is in {path}: try `mycel --db {path} edge in Tree:Birch`.")
+        tale.end(f"The graph is in {path}: try `mycel edge in Tree:Birch --db {path}`.")
     else:
-        tale.end("That was all in a temporary file. `mycel init` makes one that stays.")
+        tale.end(
+            "This graph was temporary. `mycel demo --db forest.db` keeps it in a file;"
+            "\n`mycel init --client claude-code` creates a graph for this folder and connects an agent."
+        )
     return 0 if good else 1
 
 
 @contextmanager
 def _new_file(session: Session) -> Iterator[Path]:
-    # Only a path that was typed: the one in the environment is somebody's real database.
+    # MYCEL_DB is ignored: it names a database that is in use.
     if "db" in session.given:
         path = session.place().path
         if path.exists():
-            raise click.UsageError(f"{str(path)!r} is there already; the demo wants a new file.")
+            raise click.UsageError(f"{str(path)!r} exists already; the demo needs a new file.")
         yield path
         return
     with TemporaryDirectory(prefix="mycel-demo-") as folder:
@@ -105,7 +107,7 @@ class _Tale:
             self.out.line(self.out.style(f"   $ mycel {command}", fg="cyan"))
 
     def result(self, wire: dict[str, Any], show: Callable[[], object]) -> None:
-        """What came of the step."""
+        """Prints the result of the step, as JSON or by `show`."""
         if self.out.as_json:
             self.out.object({"step": self.steps} | wire)
         else:
@@ -123,8 +125,8 @@ class _Tale:
 def _grow(tale: _Tale, db: Nexus) -> None:
     tale.step(
         "Write",
-        "A ranger and a soil sensor write down which fungus joins which tree. Each edge has a\n"
-        "weight, an author and a time; each transaction is journaled.",
+        "A ranger and a soil sensor record which fungus joins which tree. Each edge has a weight,\n"
+        "an author and a time, and each transaction is journaled.",
         'edge add "Fungus:Fly agaric" joins Tree:Birch --weight 0.4',
     )
 
@@ -154,8 +156,7 @@ def _plant(db: Nexus) -> None:
 def _ask(tale: _Tale, db: Nexus) -> None:
     tale.step(
         "Ask",
-        "KIP is the language that agents speak: patterns in, a table or JSON out. How many fungi\n"
-        "reach each tree?",
+        "KIP is the query language of the graph. How many fungi reach each tree?",
         f"kip '{_QUESTION}'",
     )
     result = db.execute(_QUESTION)
@@ -168,7 +169,7 @@ def _walk(tale: _Tale, db: Nexus) -> None:
 
     tale.step(
         "Walk",
-        "What is within two hops of the seedling, whichever way the edges point?",
+        "What is within two hops of the seedling, along the edges or against them?",
         "find Tree:Seedling --hops 2 --direction both",
     )
     along = Follow(max_hops=2, direction="both")
@@ -188,8 +189,8 @@ def _walk(tale: _Tale, db: Nexus) -> None:
 def _correct(tale: _Tale, db: Nexus) -> int:
     tale.step(
         "Correct",
-        "A reviewer finds the sensor's edge to be wrong. It is removed, not erased: who, when and\n"
-        "why stay.",
+        "A reviewer finds that the sensor's edge is wrong and removes it. The journal keeps the edge,\n"
+        "and who removed it, when and why.",
         'edge remove "Fungus:Penny bun" joins Tree:Birch --reason "wrong probe"',
     )
     before = db.snapshot().entries
@@ -206,7 +207,7 @@ def _correct(tale: _Tale, db: Nexus) -> int:
 def _look_back(tale: _Tale, db: Nexus, before: int) -> None:
     tale.step(
         "Look back",
-        "What reached the birch before that, and what reaches it now?",
+        "Which fungi reached the birch before the removal, and which do now?",
         f"edge in Tree:Birch --as-of {before}",
     )
     birch = _id(db, "Tree", "Birch")
@@ -243,8 +244,8 @@ def _prove(tale: _Tale, db: Nexus) -> None:
 
     tale.step(
         "Prove",
-        "One hash stands for the whole graph. Whoever has written it down can check a proof\n"
-        "without the database, and notices when a single bit of it was changed.",
+        "One hash, the root, stands for the whole graph. Whoever has the root can check a proof\n"
+        "without the database; a proof with a single changed bit is refused.",
         "prove Tree:Birch --out birch.json\n   $ mycel verify --proof birch.json --root HEX",
     )
     root = db.snapshot().overall_root
@@ -264,8 +265,8 @@ def _prove(tale: _Tale, db: Nexus) -> None:
 def _verify(tale: _Tale, db: Nexus) -> bool:
     tale.step(
         "Verify",
-        "Everything against everything, and then once more from nothing: the journal alone\n"
-        "rebuilds the same state.",
+        "Checks every part of the file against the others, and rebuilds the state from the journal\n"
+        "alone to compare it.",
         "verify --replay",
     )
     report = db.verify(replay=True)
