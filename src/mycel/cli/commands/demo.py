@@ -71,7 +71,7 @@ def demo(session: Session) -> int:
     else:
         tale.end(
             "This graph was temporary. `mycel demo --db forest.db` keeps it in a file;"
-            "\n`mycel init --client claude-code` creates a graph for this folder and connects an agent."
+            "\n`mycel init --client claude-code` connects an agent to a graph for this folder."
         )
     return 0 if good else 1
 
@@ -189,8 +189,8 @@ def _walk(tale: _Tale, db: Nexus) -> None:
 def _correct(tale: _Tale, db: Nexus) -> int:
     tale.step(
         "Correct",
-        "A reviewer finds that the sensor's edge is wrong and removes it. The journal keeps the edge,\n"
-        "and who removed it, when and why.",
+        "A reviewer finds that the sensor's edge is wrong and removes it. The journal keeps the\n"
+        "edge, and who removed it, when and why.",
         'edge remove "Fungus:Penny bun" joins Tree:Birch --reason "wrong probe"',
     )
     before = db.snapshot().entries
@@ -265,8 +265,8 @@ def _prove(tale: _Tale, db: Nexus) -> None:
 def _verify(tale: _Tale, db: Nexus) -> bool:
     tale.step(
         "Verify",
-        "Checks every part of the file against the others, and rebuilds the state from the journal\n"
-        "alone to compare it.",
+        "Checks every part of the file against the others, and rebuilds the state from the\n"
+        "journal alone to compare it.",
         "verify --replay",
     )
     report = db.verify(replay=True)
