@@ -281,7 +281,7 @@ class _Work:
             self._discard(holdings.below(self._tx.reader, below), SYMBOL_KEYS)
             self._discard(holdings.named(self._tx.reader, uris), FILE_KEYS)
             self._count(len(group))
-            uris = [self._namer.folder(path) for path in folders]
+        uris = [self._namer.folder(path) for path in folders]
         self._discard(holdings.named(self._tx.reader, uris), FOLDER_KEYS)
 
     def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
