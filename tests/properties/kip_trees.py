@@ -275,7 +275,9 @@ searches = st.builds(
     threshold=st.none() | numbers,
     limit=st.none() | limits,
 )
-exports = st.builds(ast.Export, variables, blocks, st.none() | limits, st.none() | texts)
+exports = st.builds(
+    ast.Export, variables, blocks, st.none() | limits, st.none() | texts, st.booleans()
+)
 
 _ids = st.builds(ast.ConceptMatcher, id=texts)
 _names = st.builds(ast.ConceptMatcher, type=texts, name=texts)

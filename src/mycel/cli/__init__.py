@@ -7,11 +7,10 @@
 - `clients`    programs that speak MCP, and what they are told about a graph
 - `registering`  writing our entry into the configuration of such a program
 - `jsonc`      JSON with comments: reading it, and changing one member
-- `packing`    the definitions that an exported capsule needs elsewhere
 - `reference`  `docs/cli.md`, generated from the commands: `python -m mycel.cli.reference`
 
 Modules here import the engine inside their commands, not at their top: loading it takes longer than
-`mycel --help` should. `session` and `packing` are loaded as a whole when they are needed.
+`mycel --help` should. `session` is loaded as a whole when it is needed.
 """
 
 from mycel.cli.app import main

@@ -28,7 +28,7 @@ from mycel.store.write.transaction import Transaction
 CORE: Final = "core"
 """The name under which all shipped capsules are applied together."""
 
-_Identity = tuple[str, str]
+Identity = tuple[str, str]
 """Type and name of a concept."""
 
 
@@ -41,15 +41,15 @@ class Applied(NamedTuple):
 
 
 class _Concept(NamedTuple):
-    identity: _Identity
+    identity: Identity
     attributes: JsonObject
     metadata: JsonObject
 
 
 class _Link(NamedTuple):
-    subject: _Identity
+    subject: Identity
     predicate: str
-    object: _Identity
+    object: Identity
     metadata: JsonObject
 
 
@@ -88,7 +88,7 @@ class _Run:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._ids: dict[_Identity, str] = {}
+        self._ids: dict[Identity, str] = {}
         self.created = self.filled = self.linked = 0
 
     def take(self, step: _Concept | _Link) -> None:
@@ -119,7 +119,7 @@ class _Run:
             self._tx.add_edge(subject, step.predicate, object_, metadata=step.metadata)
             self.linked += 1
 
-    def _id(self, identity: _Identity) -> str:
+    def _id(self, identity: Identity) -> str:
         known = self._ids.get(identity)
         if known is None:
             found = self._tx.get_concept(*identity)
@@ -138,6 +138,22 @@ def _is_bare(concept: Concept) -> bool:
 
 
 @cache
+def shipped_concepts() -> dict[Identity, JsonObject]:
+    """The attributes of every concept that the core capsules give to a new graph."""
+    steps = (step for name in NAMES for step in _steps(name))
+    return {step.identity: step.attributes for step in steps if isinstance(step, _Concept)}
+
+
+@cache
+def shipped_links() -> frozenset[tuple[Identity, str, Identity]]:
+    """Every link that the core capsules give to a new graph."""
+    steps = (step for name in NAMES for step in _steps(name))
+    return frozenset(
+        (step.subject, step.predicate, step.object) for step in steps if isinstance(step, _Link)
+    )
+
+
+@cache
 def _steps(name: str) -> tuple[_Concept | _Link, ...]:
     """What a capsule says, in order. Parsed once in a process: parsing is the dear part."""
     capsule = parse(read(name))
@@ -145,7 +161,7 @@ def _steps(name: str) -> tuple[_Concept | _Link, ...]:
         raise InternalError(f"The capsule {name!r} is no capsule.")
     steps: list[_Concept | _Link] = []
     for upsert in capsule.upserts:
-        handles: dict[str, _Identity] = {}
+        handles: dict[str, Identity] = {}
         metadata = _map(upsert.metadata)
         for block in upsert.blocks:
             if not isinstance(block, ast.ConceptBlock):
@@ -162,7 +178,7 @@ def _steps(name: str) -> tuple[_Concept | _Link, ...]:
     return tuple(steps)
 
 
-def _target(node: ast.Endpoint, handles: dict[str, _Identity]) -> _Identity:
+def _target(node: ast.Endpoint, handles: dict[str, Identity]) -> Identity:
     if isinstance(node, ast.Variable):
         return handles[node.name]
     if isinstance(node, ast.ConceptMatcher):
@@ -170,7 +186,7 @@ def _target(node: ast.Endpoint, handles: dict[str, _Identity]) -> _Identity:
     raise InternalError("A shipped capsule links to something that is no concept.")
 
 
-def _identity(matcher: ast.ConceptMatcher) -> _Identity:
+def _identity(matcher: ast.ConceptMatcher) -> Identity:
     return _text(matcher.type), _text(matcher.name)
 
 

@@ -1,23 +1,24 @@
-"""EXPORT: a capsule that recreates what was matched somewhere else (KIP notes, RC9).
+"""EXPORT: a capsule that recreates the matched elements in another graph (KIP notes, RC9).
 
-What is in it: every matched concept and link with its attributes and metadata, and every link whose
-two ends are in it, links about links included. So matching concepts exports the part of the graph
-that they span; matching links exports those links. What the links refer to outside is named by type
-and name, or by the pattern of the link it is, and has to exist where the capsule is applied. So do
-types and predicates, unless their definitions were matched too; those come first.
+The capsule holds every matched concept and link with its attributes and metadata, and every link
+whose two ends are in it, links about links included. Other ends are named by type and name, or by
+the pattern of the link, and have to exist where the capsule is applied; `outside` lists those that
+a new graph does not have. WITH DEFINITIONS puts the types and predicates that the capsule uses in
+front, except those that every new graph has and that were not changed here.
 
-What only this graph can know is left out: ids, versions, and metadata keys that start with an
-underscore. Of a type that a schema declares, the definition is exported and the declaration is not:
-schemas are applied. A link's weight has no place in a capsule; a warning says when one is lost.
+Ids, versions and metadata keys that start with an underscore are left out. Of a type that a schema
+declares, the definition is exported and the declaration is not: schemas are applied. A capsule has
+no place for the weight of a link; a warning reports the loss.
 
 Pages go through the matched concepts and then the matched links that join something else, each in
-the order of their numbers. A link that comes along stands on the page of its later end, so pages
-have to be applied in order.
+the order of their numbers. A link that comes along is on the page of its later end, so pages have
+to be applied in order. A definition is on the first page that needs it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from itertools import islice
@@ -25,8 +26,10 @@ from typing import Final
 
 import orjson
 
+from mycel.engine.bootstrap import shipped_concepts, shipped_links
 from mycel.engine.outcome import Outcome
 from mycel.engine.page_cursor import cursor_after, place_of
+from mycel.engine.protection_guard import DEFINITIONS
 from mycel.engine.values import Values
 from mycel.engine.where_targets import targets
 from mycel.errors import InternalError, ResourceExhausted
@@ -38,17 +41,19 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.values import JsonObject
+from mycel.schema.definitions import is_unchanged
 from mycel.schema.stored_declaration import PG, PG_DROPPED
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 
 EXPORT_ELEMENTS_MAX: Final = 10_000
-"""How many matched elements one capsule holds, whatever LIMIT asks for; others come along."""
+"""The most matched elements of one capsule, whatever LIMIT says; links come along."""
 
-_DEFINITIONS_FIRST: Final = {CONCEPT_TYPE: 0, PROPOSITION_TYPE: 1}
+_META: Final = {CONCEPT_TYPE: CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE: PROPOSITION_TYPE_NUMBER}
 _NESTING_KEPT: Final = 8
-"""How many levels of nesting the capsule has around and inside its patterns."""
+"""Levels of nesting that a capsule has around and inside its patterns."""
 
 
 def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
@@ -64,38 +69,99 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     rows = targets(reader, node.where, (node.target.name,), values)
     matched = sorted((number for (number,) in rows if number is not None), key=_place)
     purpose = _purpose(node, values)
-    start = 0
+    start, given = 0, []
     cursor = None if node.cursor is None else values.cursor(node.cursor)
     if cursor is not None:
-        after = _place(place_of(cursor, purpose))
-        start = bisect_right(matched, after, key=_place)
-    whole = Closure(reader, matched)
-    # A link between elements that were matched comes along with them, and is none to begin with.
+        last, *given = place_of(cursor, purpose)
+        start = bisect_right(matched, _place(last), key=_place)
+    whole = LinkClosure(reader, matched)
+    # A link between matched elements comes along with them, so it begins no page.
     seeds = (number for number in matched[start:] if not whole.spans(number))
     page = list(islice(seeds, limit + 1))
     more = len(page) > limit
     del page[limit:]
-    selection = Selection(reader, page, matched[:start], matched)
-    capsule = Writer(reader, selection).capsule()
+    selection = Selection(reader, page, [*matched[:start], *given], matched)
+    definitions = _add_definitions(reader, selection, given) if node.definitions else {}
+    capsule = CapsuleWriter(reader, selection).capsule()
+    outside = [
+        _shown(reader, each) for each in selection.outside() if not _is_shipped(reader, each)
+    ]
     return Outcome(
         {
             "capsule": capsule,
-            "concepts": len(selection.concepts),
+            "concepts": len(selection.concepts) - len(definitions),
             "propositions": len(selection.links),
+            **({"definitions": list(definitions.values())} if node.definitions else {}),
+            **({"outside": outside} if outside else {}),
         },
-        cursor_after(purpose, page[-1]) if more else None,
+        cursor_after(purpose, [page[-1], *given, *definitions]) if more else None,
         tuple(_warnings(selection, capsule)),
     )
 
 
+def _add_definitions(reader: Reader, selection: Selection, given: list[int]) -> dict[int, str]:
+    """Add the definitions that a capsule needs and lacks; returns their names by number.
+
+    Links between definitions come along, and their predicates need definitions as well.
+    """
+    added: dict[int, str] = {}
+    while True:
+        elements = [*selection.concepts.values(), *selection.links.values(), *selection.outside()]
+        needed = sorted({_definition_of(each) for each in elements} - DEFINITIONS)
+        found = (reader.concept_named(_META[meta], name) for meta, name in needed)
+        fresh = {
+            each.number: each.name
+            for each in found
+            if each is not None
+            and each.number not in selection.concepts
+            and each.number not in given
+            and not _is_as_shipped(each)
+        }
+        if not fresh:
+            return added
+        added |= fresh
+        selection.add(fresh)
+
+
+def _definition_of(element: Element) -> tuple[str, str]:
+    if isinstance(element, Concept):
+        return CONCEPT_TYPE, element.type
+    return PROPOSITION_TYPE, element.predicate
+
+
+def _is_as_shipped(definition: Concept) -> bool:
+    """True for a definition that every new graph has, with these attributes."""
+    shipped = shipped_concepts().get((definition.type, definition.name))
+    attributes = definition.attributes
+    return shipped is not None and all(is_unchanged(key, attributes, shipped) for key in attributes)
+
+
+def _is_shipped(reader: Reader, element: Element) -> bool:
+    """True for an element that every new graph has."""
+    if isinstance(element, Concept):
+        return (element.type, element.name) in shipped_concepts()
+    ends = (_element(reader, ids.parse_id(end)) for end in _ends_of(element))
+    subject, object_ = ((end.type, end.name) if isinstance(end, Concept) else None for end in ends)
+    return (subject, element.predicate, object_) in shipped_links()
+
+
+def _shown(reader: Reader, element: Element) -> str:
+    """An element for people: its type and name, or what a link joins."""
+    if isinstance(element, Concept):
+        return f"{element.type} {orjson.dumps(element.name).decode()}"
+    ends = (_element(reader, ids.parse_id(end)) for end in _ends_of(element))
+    subject, object_ = (_shown(reader, end) if isinstance(end, Concept) else "(…)" for end in ends)
+    return f"({subject}, {element.predicate}, {object_})"
+
+
 def _place(number: int) -> tuple[bool, int]:
-    """Where an element stands among all that were matched: concepts before links."""
+    """The sort key of a matched element: concepts come before links."""
     return not ids.is_concept(number), number
 
 
 def _purpose(node: ast.Export, values: Values) -> str:
-    """What a cursor belongs to: the command without its page, with its parameters."""
-    bare = ast.Export(node.target, node.where)
+    """The command without its page, with its parameters: a cursor belongs to one of these."""
+    bare = ast.Export(node.target, node.where, definitions=node.definitions)
     given = {each.name: values.value(each) for each in placeholders(bare)}
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
 
@@ -120,11 +186,18 @@ def _warnings(selection: Selection, capsule: str) -> Iterator[str]:
 def _ends(reader: Reader, link: int) -> tuple[int, int]:
     ends = summary.ends_of(reader, link)
     if ends is None:
-        raise InternalError(f"The link {link} is gone from its own snapshot.")
+        raise InternalError(f"The link {link} is missing from its own snapshot.")
     return ends
 
 
-class Closure:
+def _element(reader: Reader, number: int) -> Element:
+    found = reader.element(number)
+    if found is None:
+        raise InternalError(f"The element {number} is missing from its own snapshot.")
+    return found
+
+
+class LinkClosure:
     """Some elements and all links that they span: whose ends are among them, or such links."""
 
     def __init__(self, reader: Reader, elements: Iterable[int]) -> None:
@@ -135,7 +208,7 @@ class Closure:
         self._known[number] = True
 
     def spans(self, number: int) -> bool:
-        """Whether it is a link whose ends it holds."""
+        """True for a link whose ends are both held."""
         return not ids.is_concept(number) and all(map(self.holds, _ends(self._reader, number)))
 
     def holds(self, number: int) -> bool:
@@ -154,69 +227,74 @@ class Closure:
 
 
 class Selection:
-    """Which elements are in a capsule, each after all that it refers to."""
+    """The elements of a capsule, each after all that it refers to."""
 
     def __init__(
         self, reader: Reader, page: list[int], before: list[int], matched: list[int]
     ) -> None:
         self._reader = reader
         self._matched = frozenset(matched)
-        self._before = Closure(reader, before)
-        self._included = Closure(reader, (*before, *page))
-        chosen = self._with_links(page)
-        concepts = [self._concept(number) for number in chosen if ids.is_concept(number)]
-        concepts.sort(key=lambda each: (_DEFINITIONS_FIRST.get(each.type, 2), each.number))
-        self.concepts: Final = {each.number: each for each in concepts}
-        self.links: Final = self._sorted([each for each in chosen if not ids.is_concept(each)])
+        self._before = LinkClosure(reader, before)
+        self._included = LinkClosure(reader, before)
+        self._chosen: dict[int, Element] = {}
+        self.concepts: dict[int, Concept] = {}
+        self.links: dict[int, Proposition] = {}
+        self.add(page)
 
-    def _with_links(self, page: list[int]) -> dict[int, None]:
-        """The page, and every link that belongs to it."""
-        chosen = dict.fromkeys(page)
-        waiting = list(page)
+    def add(self, elements: Iterable[int]) -> None:
+        """Add elements, and every link that belongs to them."""
+        waiting = list(elements)
+        self._chosen |= {number: _element(self._reader, number) for number in waiting}
+        for number in waiting:
+            self._included.add(number)
         while waiting:
             number = waiting.pop()
             for link in (*self._spanned(number), *self._still_missing(number)):
-                if link not in chosen:
-                    chosen[link] = None
+                if link not in self._chosen:
+                    self._chosen[link] = _element(self._reader, link)
                     self._included.add(link)
                     waiting.append(link)
-        return chosen
+        concepts = [each for each in self._chosen.values() if isinstance(each, Concept)]
+        concepts.sort(
+            key=lambda each: (each.type not in _META, each.type == PROPOSITION_TYPE, each.number)
+        )
+        self.concepts = {each.number: each for each in concepts}
+        self.links = self._sorted()
+
+    def outside(self) -> list[Element]:
+        """The elements that the capsule refers to and that are on no page up to this one."""
+        found: dict[int, Element] = {}
+        waiting = deque(end for link in self.links.values() for end in _ends_of(link))
+        while waiting:
+            number = ids.parse_id(waiting.popleft())
+            if number not in found and not self._included.holds(number):
+                found[number] = element = _element(self._reader, number)
+                waiting += _ends_of(element) if isinstance(element, Proposition) else ()
+        return list(found.values())
 
     def _spanned(self, number: int) -> Iterator[int]:
-        """Links at an element whose other end is there as well, but was not before."""
+        """Links at an element whose other end is included, and that no page before has."""
         for link, other in summary.touching(self._reader, number):
             if self._included.holds(other) and not self._before.holds(link):
                 yield link
 
     def _still_missing(self, number: int) -> Iterator[int]:
-        """Links that a link refers to and that would come on a later page: too late for it."""
+        """Links at the ends of a link that would otherwise come on a later page: too late."""
         if ids.is_concept(number):
             return
         for end in _ends(self._reader, number):
             if end in self._matched and not ids.is_concept(end) and not self._included.holds(end):
                 yield end
 
-    def _sorted(self, numbers: list[int]) -> dict[int, Proposition]:
-        inside = frozenset(numbers)
+    def _sorted(self) -> dict[int, Proposition]:
+        links = {n: each for n, each in self._chosen.items() if isinstance(each, Proposition)}
         order: TopologicalSorter[int] = TopologicalSorter()
-        for number in sorted(numbers):
-            order.add(number, *(end for end in _ends(self._reader, number) if end in inside))
-        return {number: self._link(number) for number in order.static_order()}
-
-    def _concept(self, number: int) -> Concept:
-        found = self._reader.concept(number)
-        if found is None:
-            raise InternalError(f"The concept {number} is gone from its own snapshot.")
-        return found
-
-    def _link(self, number: int) -> Proposition:
-        found = self._reader.proposition(number)
-        if found is None:
-            raise InternalError(f"The link {number} is gone from its own snapshot.")
-        return found
+        for number in sorted(links):
+            order.add(number, *(end for end in _ends(self._reader, number) if end in links))
+        return {number: links[number] for number in order.static_order()}
 
 
-class Writer:
+class CapsuleWriter:
     """Writes a selection as UPSERT."""
 
     def __init__(self, reader: Reader, selection: Selection) -> None:
@@ -273,9 +351,7 @@ class Writer:
         handle = self._handles.get(number)
         if handle is not None:
             return handle
-        element = self._reader.element(number)
-        if element is None:
-            raise InternalError(f"The element {end} is gone from its own snapshot.")
+        element = _element(self._reader, number)
         if isinstance(element, Concept):
             return _matcher(element)
         return self._pattern(element, depth + 1)
@@ -290,16 +366,16 @@ def _matcher(concept: Concept) -> ast.ConceptMatcher:
 
 
 def _portable(concept: Concept) -> JsonObject:
-    """The attributes, without what a schema declares or has hidden: each graph applies its own."""
+    """The attributes without the declaration of a schema: each graph applies its own schema."""
     attributes = concept.attributes
-    if concept.type in _DEFINITIONS_FIRST:
+    if concept.type in _META:
         attributes.pop(PG, None)
         attributes.pop(PG_DROPPED, None)
     return attributes
 
 
 def _own(element: Element) -> JsonObject:
-    """The metadata that was written by somebody, not by the engine."""
+    """The metadata without the keys that the engine writes."""
     return {key: value for key, value in element.metadata.items() if not key.startswith("_")}
 
 

@@ -498,12 +498,14 @@ class Search:
 
 @node
 class Export:
-    """`EXPORT ?t WHERE { … } [LIMIT n] [CURSOR c]`."""
+    """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
 
     target: Variable
     where: Block
     limit: Number | None = None
     cursor: Text | None = None
+    definitions: bool = False
+    """WITH DEFINITIONS, our extension: the types and predicates that are used come first."""
     span: Span = _span()
 
 

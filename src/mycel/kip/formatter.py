@@ -48,9 +48,11 @@ def _command(command: ast.Command) -> Iterator[str]:
         case ast.Merge(source, target, where):
             yield f"MERGE CONCEPT ?{source.name} INTO ?{target.name}"
             yield from _where(where)
-        case ast.Export(target, where, limit, cursor):
+        case ast.Export(target, where, limit, cursor, definitions):
             yield f"EXPORT ?{target.name}"
             yield from _where(where)
+            if definitions:
+                yield "WITH DEFINITIONS"
             yield from _options(LIMIT=limit, CURSOR=cursor)
         case ast.Search():
             yield f"SEARCH {command.kind} {inline(command.term)}"

@@ -17,6 +17,7 @@ SEARCH_MODES = ("keyword", "semantic", "hybrid")
 DIRECTIONS = ("out", "in", "both")
 
 _TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+_EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _START = 'TRAVERSE FROM {type: "…", name: "…"}'
 
 
@@ -113,7 +114,7 @@ def _mode(tokens: Tokens) -> ast.Text:
 
 
 def export(tokens: Tokens) -> ast.Export:
-    """`EXPORT ?t WHERE { … } [LIMIT n] [CURSOR c]`."""
+    """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
     first = tokens.at
     tokens.at = first + 1
     if tokens.tokens[tokens.at][0] != "?":
@@ -122,8 +123,14 @@ def export(tokens: Tokens) -> ast.Export:
         raise unexpected(tokens, "a variable such as `?x`", hint=hint)
     target = values.variable(tokens)
     clauses = where(tokens)
+    definitions = tokens.tokens[tokens.at] == "WITH"
+    if definitions:
+        if tokens.tokens[tokens.at + 1] != "DEFINITIONS":
+            tokens.at += 1
+            raise unexpected(tokens, "DEFINITIONS", hint=_EXPORT_OPTION)
+        tokens.at += 2
     rows, page = limit(tokens), cursor(tokens)
-    return ast.Export(target, clauses, rows, page, tokens.span(first))
+    return ast.Export(target, clauses, rows, page, definitions, tokens.span(first))
 
 
 def traverse(tokens: Tokens) -> ast.Traverse:

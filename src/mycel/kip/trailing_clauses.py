@@ -123,6 +123,8 @@ def _modifiers(found: ast.Command) -> tuple[str, ...]:
         case ast.Find(cursor=None, limit=None, order_by=(*_, last)):
             ended = last.descending
             return ("LIMIT", "CURSOR") if ended else ("ASC", "DESC", "LIMIT", "CURSOR")
+        case ast.Export(definitions=False, limit=None, cursor=None):
+            return ("WITH", "LIMIT", "CURSOR")
         case ast.Export(cursor=None, limit=None) | ast.DescribeTypes(cursor=None, limit=None):
             return ("LIMIT", "CURSOR")
         case ast.Find(cursor=None) | ast.Export(cursor=None) | ast.DescribeTypes(cursor=None):

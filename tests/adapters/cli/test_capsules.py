@@ -245,7 +245,7 @@ def test_definitions_that_are_linked_bring_the_predicate_of_their_link(
     run("concept", "put", "Tree", "Elm")
     run("edge", "add", "$ConceptType:Tree", "narrower_than", "$ConceptType:Plant")
     done = run("capsule", "export", "--type", "Tree", "--type", "Plant", "--json").object
-    assert done["definitions"] == ["narrower_than", "Plant", "Tree", "shades"]
+    assert done["definitions"] == ["Plant", "Tree", "shades", "narrower_than"]
     assert done["propositions"] == 2
     assert run(*elsewhere, "capsule", "apply", "-", input=done["capsule"]).status == 0
 

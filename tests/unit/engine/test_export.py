@@ -397,3 +397,25 @@ def test_pages_of_some_concepts_bring_every_link_that_they_span_once(
         assert told == spanned(db)
         assert content(other, "Plant") <= content(db, "Plant")
         assert spanned(other) == told
+
+
+def test_definitions_come_once_and_on_the_page_that_first_needs_them(db: mycel.Nexus) -> None:
+    whole = run(db, f"{PLANTS} WITH DEFINITIONS").result
+    assert whole["definitions"][0] == "Plant"
+    pages, cursor = [], ""
+    while True:
+        outcome = run(db, f'{PLANTS} WITH DEFINITIONS LIMIT 1 CURSOR "{cursor}"')
+        pages.append(outcome.result)
+        if outcome.next_cursor is None:
+            break
+        cursor = outcome.next_cursor
+    assert len(pages) == whole["concepts"]
+    assert sorted(name for page in pages for name in page["definitions"]) == sorted(
+        whole["definitions"]
+    )
+    with mycel.open() as other:
+        for page in pages:
+            apply(other, page["capsule"])
+        assert run(other, PLANTS).result["propositions"] == run(db, PLANTS).result["propositions"]
+    with pytest.raises(InvalidSyntax, match="does not belong"):
+        run(db, f'{PLANTS} LIMIT 1 CURSOR "{cursor}"')

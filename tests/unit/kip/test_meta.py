@@ -49,8 +49,8 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
         ),
         ("EXPLAIN DESCRIBE PRIMER", ast.Explain(ast.DescribePrimer())),
         (
-            'EXPLAIN ANALYZE EXPORT ?x WHERE { ?x {type: "T"} }',
-            ast.Explain(ast.Export(X, WHERE), analyze=True),
+            'EXPLAIN ANALYZE EXPORT ?x WHERE { ?x {type: "T"} } WITH DEFINITIONS',
+            ast.Explain(ast.Export(X, WHERE, definitions=True), analyze=True),
         ),
     ],
 )

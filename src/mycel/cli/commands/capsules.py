@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -332,19 +333,19 @@ def _of_clauses(clauses: str) -> str:
 def _pages(
     db: Nexus, command: str, values: Mapping[str, Any], with_definitions: bool
 ) -> Iterator[dict[str, Any]]:
-    # Late: see the package's docstring.
-    from mycel.cli.packing import Packing, exported
-
-    packing = Packing(db, with_definitions=with_definitions)
-    empty = True
-    for page in exported(db, command, values):
-        empty = False
-        yield packing.packed(page)
-    if empty:
+    """Every page of an export: capsules that follow one another are one capsule again."""
+    command += " WITH DEFINITIONS" if with_definitions else ""
+    page = db.execute(command, values)
+    if not page.value["capsule"]:
         raise NotFound(
             "Nothing matches, so there is nothing to export.",
             hint="Look with `mycel kip` which elements there are: FIND(?x) WHERE { … }.",
         )
+    while True:
+        yield {"definitions": []} | page.value | page.to_dict_beside()
+        if page.next_cursor is None:
+            return
+        page = db.execute(f"{command} CURSOR {json.dumps(page.next_cursor)}", values)
 
 
 @contextmanager

@@ -4,21 +4,47 @@ from __future__ import annotations
 
 from mycel import kip
 from mycel.kip import ast
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.testing.reference.graph import Concept, Element, Graph, JsonObject, Link
 
 
-def export(numbers: list[int], graph: Graph) -> JsonObject:
-    """A capsule with a block for each element; ends that are not among them are named outright."""
+def export(numbers: list[int], graph: Graph, new: Graph | None = None) -> JsonObject:
+    """A capsule with a block for each element; ends that are not among them are named outright.
+
+    With a new graph, the definitions that it lacks or has otherwise stand in front.
+    """
     elements = [graph.elements[number] for number in numbers]
+    definitions = [] if new is None else _definitions(elements, graph, new)
     concepts = [each for each in elements if isinstance(each, Concept)]
     # A link can only be about one that is older, so in this order each finds its ends.
     links = [each for each in elements if isinstance(each, Link)]
     blocks: tuple[ast.ConceptBlock | ast.PropositionBlock, ...] = (
-        *map(_concept_block, concepts),
+        *map(_concept_block, (*definitions, *concepts)),
         *(_proposition_block(link, graph) for link in links),
     )
     capsule = kip.format(ast.Capsule((ast.Upsert(blocks),))) if blocks else ""
-    return {"capsule": capsule, "concepts": len(concepts), "propositions": len(links)}
+    result = {"capsule": capsule, "concepts": len(concepts), "propositions": len(links)}
+    return result if new is None else result | {"definitions": [each.name for each in definitions]}
+
+
+def _definitions(elements: list[Element], graph: Graph, new: Graph) -> list[Concept]:
+    """The definitions of all types and predicates that elements and their ends have."""
+    used: set[tuple[str, str]] = set()
+    waiting = list(elements)
+    while waiting:
+        element = waiting.pop()
+        if isinstance(element, Concept):
+            used.add((CONCEPT_TYPE, element.type))
+        else:
+            used.add((PROPOSITION_TYPE, element.predicate))
+            waiting += [graph.elements[element.subject], graph.elements[element.object]]
+    found = (graph.concept(*each) for each in sorted(used))
+    return [each for each in found if each and each not in elements and not _has(new, each)]
+
+
+def _has(new: Graph, definition: Concept) -> bool:
+    there = new.concept(definition.type, definition.name)
+    return there is not None and there.attributes == definition.attributes
 
 
 def _concept_block(concept: Concept) -> ast.ConceptBlock:

@@ -119,7 +119,9 @@ class ReferenceNexus:
                 page, cursor = self._pages.page(
                     query, values, lambda: targets(target, where, self.graph, values)
                 )
-                return _answer(export(page, self.graph), cursor, [*misplaced_clauses(where)])
+                new = bootstrapped() if query.definitions else None
+                capsule = export(page, self.graph, new)
+                return _answer(capsule, cursor, [*misplaced_clauses(where)])
             case ast.Traverse():
                 result, warnings = traverse(query, self.graph, values)
                 return _answer(result, None, warnings)
