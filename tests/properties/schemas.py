@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mycel.schema import Catalog, ast, format, load  # noqa: A004  The verb of the stage.
-from mycel.schema.model import NUMERIC
+from mycel.schema.model import NUMERIC, PropertyType
 
 # Words.
 
@@ -35,12 +35,16 @@ enum_values = st.lists(
 scalars = st.sampled_from(
     ["String", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime"]
 )
-value_types: st.SearchStrategy[ast.Type] = st.one_of(
-    st.builds(ast.Scalar, scalars, st.just(False), st.booleans()),
-    st.builds(ast.Scalar, scalars, st.just(True), st.booleans()),
-    st.builds(ast.Scalar, st.just("Blob"), st.just(False), st.booleans()),
-    st.builds(ast.Vector, st.integers(1, 8) | st.just((1 << 31) - 1), st.booleans()),
-    st.builds(ast.Enum, enum_values.map(lambda found: tuple(map(ast.Name, found))), st.booleans()),
+value_types: st.SearchStrategy[PropertyType] = st.one_of(
+    st.builds(PropertyType, scalars, st.booleans(), st.booleans()),
+    st.builds(PropertyType, st.just("Blob"), st.booleans()),
+    st.builds(
+        PropertyType,
+        st.just("Vector"),
+        st.booleans(),
+        dimension=st.integers(1, 8) | st.just((1 << 31) - 1),
+    ),
+    st.builds(PropertyType, st.just("String"), st.booleans(), enum_values=enum_values.map(tuple)),
 )
 
 _DEFAULTS: dict[str, st.SearchStrategy[ast.Literal]] = {
@@ -58,18 +62,15 @@ _DEFAULTS["I32"] = _DEFAULTS["I64"] = st.integers(-9, 9).map(
 )
 
 
-def is_scalar(type_: ast.Type) -> bool:
+def is_scalar(type_: PropertyType) -> bool:
     """Whether it is neither a list nor a blob nor a vector."""
-    match type_:
-        case ast.Scalar(name, is_list):
-            return name != "Blob" and not is_list
-        case _:
-            return isinstance(type_, ast.Enum)
+    return type_.scalar not in ("Blob", "Vector") and not type_.is_list
 
 
-def is_plain(type_: ast.Type, *names: str) -> bool:
+def is_plain(type_: PropertyType, *names: str) -> bool:
     """Whether it is one of these scalars, and no list."""
-    return isinstance(type_, ast.Scalar) and not type_.is_list and type_.name in names
+    is_other = type_.is_list or type_.enum_values is not None
+    return not is_other and type_.scalar in names
 
 
 # Annotations.
@@ -105,7 +106,7 @@ def type_annotations(draw: st.DrawFn, kip_name: str | None) -> tuple[ast.Annotat
 
 @st.composite
 def _property(
-    draw: st.DrawFn, name: str, type_: ast.Type, sources: list[str], *, is_key: bool
+    draw: st.DrawFn, name: str, type_: PropertyType, sources: list[str], *, is_key: bool
 ) -> ast.Property:
     found = draw(st.lists(custom_annotations, max_size=1))
     for text in ("description", "rename_from"):
@@ -115,9 +116,9 @@ def _property(
         found.append(ast.Annotation("key"))
     if is_scalar(type_):
         found += [ast.Annotation(each) for each in draw(st.sets(st.sampled_from(_INLINE)))]
-    if isinstance(type_, ast.Vector) and draw(st.booleans()):
+    if type_.scalar == "Vector" and draw(st.booleans()):
         found.append(ast.Annotation("index"))
-    if isinstance(type_, ast.Vector) and sources and draw(st.booleans()):
+    if type_.scalar == "Vector" and sources and draw(st.booleans()):
         source = draw(st.sampled_from(sources))
         models = st.sampled_from(("m", 'a "b"')).map(lambda each: ast.Literal(each, True))
         model = draw(st.none() | models)
@@ -130,16 +131,15 @@ def _property(
 _INLINE = ("unique", "index")
 
 
-def _default(type_: ast.Type) -> st.SearchStrategy[ast.Literal]:
-    if isinstance(type_, ast.Enum):
-        return st.sampled_from(type_.values).map(lambda each: ast.Literal(each.text, True))
-    assert isinstance(type_, ast.Scalar)
-    return _DEFAULTS[type_.name]
+def _default(type_: PropertyType) -> st.SearchStrategy[ast.Literal]:
+    if type_.enum_values is not None:
+        return st.sampled_from(type_.enum_values).map(lambda each: ast.Literal(each, True))
+    return _DEFAULTS[type_.scalar]
 
 
 # Bodies.
 
-_Pool = dict[str, ast.Type]
+_Pool = dict[str, PropertyType]
 
 
 @st.composite

@@ -23,7 +23,6 @@ from mycel.schema import ir
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
-from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import AddProperty, AddType, RestoreProperty, RestoreType, Step
 from tests.properties import schemas
 
@@ -597,7 +596,7 @@ def test_any_schema_can_be_compared_with_any_other(accepted: Catalog, desired: C
     found = plan(accepted, desired)
     assert found.catalog.same_shape(desired)
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-    assert all(describe(each).isprintable() for each in found.changes)
+    assert all(each.describe().isprintable() for each in found.changes)
     if found.supported:
         shape = Shape(accepted)
         for step in found.changes:
@@ -609,5 +608,5 @@ def test_any_schema_can_be_compared_with_any_other(accepted: Catalog, desired: C
 def test_every_step_is_json_and_one_line(chance: Random) -> None:
     for _, _, found in plans(chance):
         assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-        assert all("\n" not in describe(each) for each in found.changes)
+        assert all("\n" not in each.describe() for each in found.changes)
         assert found.supported == all(each["kind"] != "unsupported_change" for each in found.steps)

@@ -13,14 +13,13 @@ from mycel.model.elements import Concept
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.schema.definitions import is_unchanged
-from mycel.schema.model import DESCRIPTION, SchemaType
+from mycel.schema.model import SchemaType
 from mycel.schema.stored_declaration import (
-    OWNED,
     PG,
     PG_DROPPED,
     declaration,
+    owned_attributes,
     remembered,
-    stated_description,
     type_memory,
 )
 from mycel.store.query import history
@@ -76,8 +75,7 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
         return None if memory is None else {**change.attributes, PG_DROPPED: memory}
     if change.kind == "retire":
         raise _declared(declared, meta_type, name)
-    owned = (*OWNED, DESCRIPTION) if stated_description(declared) else OWNED
-    for key in owned:
+    for key in owned_attributes(declared):
         is_there = key in before or key in change.attributes
         if is_there and not is_unchanged(key, change.attributes, before):
             raise _immutable(

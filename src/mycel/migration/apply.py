@@ -34,28 +34,18 @@ from mycel.migration.definition_writer import Definitions, existing, number_of, 
 from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restore import Restored
 from mycel.migration.row_rewrite import DROPPED, Counts, Rewrite
-from mycel.migration.schema_in_force import identity_of
 from mycel.schema.catalog import Catalog
-from mycel.schema.index_slots import slots_of
 from mycel.schema.model import (
     EdgeType,
     InstanceType,
     Interface,
     NodeType,
     SchemaType,
+    index_slots,
 )
 from mycel.schema.planner import Plan, plan
 from mycel.schema.schema_match import may_hold
-from mycel.schema.steps import (
-    DropProperty,
-    DropType,
-    HideProperty,
-    HideType,
-    RestoreProperty,
-    RestoreType,
-    Step,
-    type_of,
-)
+from mycel.schema.steps import RemoveProperty, RemoveType, RestoreProperty, RestoreType, Step
 from mycel.schema.stored_declaration import (
     PG,
     HiddenProperty,
@@ -213,16 +203,16 @@ class _Apply:
         self._catalog: Final = planned.catalog
         self._findings: Final = findings
         self._remembers: Final = not consent.data_loss
-        self._accepted: Final = {identity_of(each): each for each in accepted.types}
+        self._accepted: Final = {each.identity: each for each in accepted.types}
         self._definitions: Final = Definitions(tx, planned.catalog)
         self._looked_at: Final = {
-            identity_of(declared)
+            declared.identity
             for each in planned.changes
-            if each.needs_data and (declared := type_of(each)) is not None
+            if each.needs_data and (declared := each.changed_type) is not None
         }
         """Identities of types whose rows have to be looked at."""
         self._returning: Final = {
-            (identity_of(each.owner), each.declared.name): each.declared.type
+            (each.owner.identity, each.declared.name): each.declared.type
             for each in planned.changes
             if isinstance(each, RestoreProperty)
         }
@@ -230,7 +220,7 @@ class _Apply:
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
-            identity_of(each.declared): each.remembered
+            each.declared.identity: each.remembered
             for each in planned.changes
             if isinstance(each, RestoreType)
         }
@@ -273,7 +263,7 @@ class _Apply:
             if rewrite.is_needed:
                 number = number_of(self._tx, each)
                 counts = row_rewrite.run(self._tx, rewrite, number, self._findings)
-                self._counts[identity_of(each)] = counts
+                self._counts[each.identity] = counts
                 self._remember_again(each, counts)
         for each in changed:
             self._index(each)
@@ -281,27 +271,27 @@ class _Apply:
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
         """Its declaration in the schema in force, or when it was hidden."""
-        identity = identity_of(declared)
+        identity = declared.identity
         return self._accepted.get(identity) or self._remembered.get(identity)
 
     def _is_changed(self, declared: InstanceType) -> bool:
-        identity = identity_of(declared)
+        identity = declared.identity
         is_new_here = identity in self._adopted or identity in self._remembered
         return is_new_here or self._before(declared) != declared
 
     def _is_as_it_was(self, declared: SchemaType) -> bool:
         """True if its definition needs no change, the names of its ends included."""
-        if self._accepted.get(identity_of(declared)) != declared:
+        if self._accepted.get(declared.identity) != declared:
             return False
         if not isinstance(declared, EdgeType):
             return True
         ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
-        return all(self._accepted.get(identity_of(each)) == each for each in ends)
+        return all(self._accepted.get(each.identity) == each for each in ends)
 
     # 1. What is no longer declared.
 
     def _drop_types(self) -> None:
-        kept = {identity_of(each) for each in self._catalog.types}
+        kept = {each.identity for each in self._catalog.types}
         taken = {place_of(each) for each in self._catalog.types}
         gone = [each for identity, each in self._accepted.items() if identity not in kept]
         for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
@@ -320,7 +310,7 @@ class _Apply:
             for each in chunk:
                 is_there = self._tx.is_live(each.number)  # Or it went with another one.
                 if is_there and (declared.kip_name, each.name) not in ACTORS:
-                    self._retired[identity_of(declared)] += 1
+                    self._retired[declared.identity] += 1
                     self._tx.retire(self._tx.reader.outer_id(each.number), reason=DROPPED)
 
     # 2. Definitions.
@@ -328,7 +318,7 @@ class _Apply:
     def _define(self, declared: SchemaType) -> None:
         before = self._before(declared)
         left = restore.left_of(self._tx, declared)
-        if left is not None and identity_of(declared) in self._remembered:
+        if left is not None and declared.identity in self._remembered:
             self._define_again(left)
             return
         found = existing(self._tx, before or declared)
@@ -337,7 +327,7 @@ class _Apply:
         if before is not None and before.kip_name != declared.kip_name:
             self._definitions.rename(before, declared)
         elif before is None and found is not None and PG not in said:
-            self._adopted.add(identity_of(declared))
+            self._adopted.add(declared.identity)
         self._definitions.write(declared, dropped)
 
     def _define_again(self, restored: Restored) -> None:
@@ -347,7 +337,7 @@ class _Apply:
         said = left.attributes
         memory = remembered(said)
         if memory is not None:  # Instances that were written since did without a schema.
-            self._adopted.add(identity_of(declared))
+            self._adopted.add(declared.identity)
             said |= {PG: memory.said}
         self._definitions.write(declared, self._dropped(declared, said, drop.seq), left)
 
@@ -364,9 +354,9 @@ class _Apply:
         entries: list[Mapping[str, Any]] = []
         for hidden in hidden_properties(declared, said[PG]) if declaration(said) else ():
             was = hidden.declared
-            type_ = self._returning.get((identity_of(declared), was.name))
+            type_ = self._returning.get((declared.identity, was.name))
             if type_ is not None and may_hold(type_, was.type):
-                past = self._past.setdefault(identity_of(declared), {})
+                past = self._past.setdefault(declared.identity, {})
                 past.setdefault(was.name, []).insert(0, hidden)
             else:
                 entries.append(hidden.entry)
@@ -375,16 +365,16 @@ class _Apply:
             entries += [
                 dropped_entry(each, seq) for each in before.properties if each.prop_id not in kept
             ]
-        self._memories[identity_of(declared)] = entries
+        self._memories[declared.identity] = entries
         return entries
 
     def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
         """Let a definition remember values that do not fit, or in whose place others are."""
-        past = self._past.get(identity_of(declared), {})
+        past = self._past.get(declared.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
         left = [each.entry for name in names for each in reversed(past[name])]
         if left:
-            self._definitions.write(declared, [*self._memories[identity_of(declared)], *left])
+            self._definitions.write(declared, [*self._memories[declared.identity], *left])
 
     # 3. Renamed types.
 
@@ -449,9 +439,9 @@ class _Apply:
         return row_rewrite.rewrite_of(
             before if isinstance(before, (NodeType, EdgeType)) else None,
             declared,
-            restored=self._past.get(identity_of(declared), {}),
-            is_checked=identity_of(declared) in self._looked_at,
-            adopts=identity_of(declared) in self._adopted,
+            restored=self._past.get(declared.identity, {}),
+            is_checked=declared.identity in self._looked_at,
+            adopts=declared.identity in self._adopted,
         )
 
     # 6. Indexes.
@@ -459,14 +449,14 @@ class _Apply:
     def _index(self, declared: InstanceType) -> None:
         owner = number_of(self._tx, declared)
         link = isinstance(declared, EdgeType)
-        self._tx.define_indexes(owner, link=link, wanted=list(slots_of(declared).items()))
+        self._tx.define_indexes(owner, link=link, wanted=list(index_slots(declared).items()))
 
     # 7. What only the whole can tell.
 
     def _check(self, changed: list[InstanceType]) -> None:
         tx, findings = self._tx, self._findings
         for interface in self._catalog.interfaces.values():
-            if identity_of(interface) in self._adopted:
+            if interface.identity in self._adopted:
                 data_violations.check_interface(tx, interface, number_of(tx, interface), findings)
         data_violations.check_unique(
             tx, [(each, number_of(tx, each)) for each in changed], findings
@@ -474,7 +464,7 @@ class _Apply:
         for each in changed:
             if not isinstance(each, EdgeType):
                 continue
-            before = self._accepted.get(identity_of(each))
+            before = self._accepted.get(each.identity)
             if before is None:
                 data_violations.check_ends(tx, each, self._catalog, findings)
             if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
@@ -488,7 +478,7 @@ class _Apply:
         left = (
             f"property {each.owner.name}.{each.declared.name}: {each.left} of"
             f" {each.left + (each.rows or 0)} hidden values do not fit and stay hidden."
-            f" {self._counts[identity_of(each.owner)].reasons[each.declared.name]}"
+            f" {self._counts[each.owner.identity].reasons[each.declared.name]}"
             for each in changes
             if isinstance(each, RestoreProperty) and each.left
         )
@@ -496,15 +486,15 @@ class _Apply:
 
     def _counted(self, step: Step) -> Step:
         match step:
-            case HideType() | DropType() if not isinstance(step.before, Interface):
-                return replace(step, rows=self._retired[identity_of(step.before)])
+            case RemoveType() if not isinstance(step.before, Interface):
+                return replace(step, rows=self._retired[step.before.identity])
             case RestoreType() if not isinstance(step.declared, Interface):
-                return replace(step, rows=self._revived.get(identity_of(step.declared), 0))
-            case HideProperty() | DropProperty() if not isinstance(step.owner, Interface):
-                counts = self._counts.get(identity_of(step.owner), Counts())
+                return replace(step, rows=self._revived.get(step.declared.identity, 0))
+            case RemoveProperty() if not isinstance(step.owner, Interface):
+                counts = self._counts.get(step.owner.identity, Counts())
                 return replace(step, rows=counts.removed[step.before.name])
             case RestoreProperty() if not isinstance(step.owner, Interface):
-                counts = self._counts.get(identity_of(step.owner), Counts())
+                counts = self._counts.get(step.owner.identity, Counts())
                 name = step.declared.name
                 return replace(step, rows=counts.restored[name], left=counts.left[name])
             case _:

@@ -16,8 +16,7 @@ from mycel.migration.row_rewrite import DROPPED
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import EdgeType, Interface, SchemaType
 from mycel.schema.planner import Plan
-from mycel.schema.step_descriptions import describe
-from mycel.schema.steps import DropType, HideType
+from mycel.schema.steps import RemoveType
 from mycel.store.query import instances
 from mycel.store.query.instances import Table
 from mycel.store.query.reader import Reader
@@ -44,7 +43,7 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
     removals = [_counted(reader, each) for each in planned.removals]
     if not removals:
         return
-    shown = "; ".join(describe(each) for each in removals[:_SHOWN_MAX])
+    shown = "; ".join(each.describe() for each in removals[:_SHOWN_MAX])
     others = f"; and {len(removals) - _SHOWN_MAX} more" if len(removals) > _SHOWN_MAX else ""
     raise SchemaError(
         "The schema does not declare every type that is in force. Applying it would remove types:"
@@ -56,7 +55,7 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
     )
 
 
-def _counted(reader: Reader, step: HideType | DropType) -> HideType | DropType:
+def _counted(reader: Reader, step: RemoveType) -> RemoveType:
     if isinstance(step.before, Interface):
         return step
     table, number = place_in_store(reader, step.before)

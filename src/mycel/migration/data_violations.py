@@ -23,7 +23,6 @@ from mycel.schema.model import (
     Interface,
     NodeType,
     SchemaType,
-    kind_of_type,
 )
 from mycel.schema.steps import UnsupportedChange, entity
 from mycel.store.query import instances
@@ -78,7 +77,7 @@ class Findings:
 
 
 def _place(declared: SchemaType) -> str:
-    return entity(kind_of_type(declared), declared.name)
+    return entity(declared.kind, declared.name)
 
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:

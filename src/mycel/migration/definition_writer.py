@@ -14,14 +14,14 @@ from mycel.errors import ResourceExhausted
 from mycel.model.elements import Concept
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.catalog import Catalog
-from mycel.schema.model import DESCRIPTION, EdgeType, SchemaType
+from mycel.schema.model import EdgeType, SchemaType
 from mycel.schema.stored_declaration import (
     OWNED,
     PG,
     PG_DROPPED,
     attributes_of,
     declaration,
-    stated_description,
+    owned_attributes,
     type_memory,
 )
 from mycel.store.query import instances
@@ -179,6 +179,4 @@ def _adopted(definition: Concept | None) -> dict[str, Any] | None:
 def _owned(said: Mapping[str, Any]) -> tuple[str, ...]:
     """The attributes of a definition that the schema in force wrote."""
     declared = declaration(said)
-    if declared is not None and stated_description(declared):
-        return (*OWNED, DESCRIPTION)
-    return OWNED
+    return OWNED if declared is None else owned_attributes(declared)

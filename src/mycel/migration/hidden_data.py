@@ -23,7 +23,7 @@ from mycel.model.names import kind_of
 from mycel.schema import load
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.formatter import format_declared
-from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, TypeKind
+from mycel.schema.model import Interface, SchemaType, TypeKind
 from mycel.schema.steps import entity
 from mycel.schema.stored_declaration import PG, PG_DROPPED
 from mycel.store.database import Store
@@ -141,13 +141,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
 
 
 def _with_type(catalog: Catalog, declared: SchemaType) -> Catalog:
-    match declared:
-        case Interface():
-            return replace(catalog, interfaces={**catalog.interfaces, declared.name: declared})
-        case NodeType():
-            return replace(catalog, nodes={**catalog.nodes, declared.name: declared})
-        case EdgeType():
-            return replace(catalog, edges={**catalog.edges, declared.name: declared})
+    return Catalog.of((*catalog.types, declared), catalog.dropped)
 
 
 def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from mycel.migration.definition_writer import number_of, place_of
 from mycel.migration.row_rewrite import DROPPED
-from mycel.migration.schema_in_force import identity_of
 from mycel.model.elements import Concept
 from mycel.model.values import parse_object
 from mycel.schema.model import EdgeType, NodeType, SchemaType
@@ -75,7 +74,7 @@ def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
         links = _revive_links(tx, drop, revived, set(edges))
         for found, kinds in ((concepts, nodes), (links, edges)):
             numbers = Counter(found.values())
-            counts |= {identity_of(each.declared): numbers[kind] for kind, each in kinds.items()}
+            counts |= {each.declared.identity: numbers[kind] for kind, each in kinds.items()}
     return counts
 
 

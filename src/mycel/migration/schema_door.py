@@ -16,7 +16,7 @@ from mycel.model import times
 from mycel.model.names import kind_of
 from mycel.schema import load
 from mycel.schema.catalog import Catalog, Dropped
-from mycel.schema.model import SchemaType, kind_of_type
+from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
 from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
 from mycel.store.database import Store
@@ -202,7 +202,7 @@ def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...
 
 
 def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:
-    return kind_of_type(declared), declared.name, property_name
+    return declared.kind, declared.name, property_name
 
 
 def _hidden_place(each: Dropped) -> tuple[str, str, str | None]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from mycel.model.values import parse_object
 from mycel.schema.catalog import Catalog, Dropped
-from mycel.schema.model import EdgeType, Interface, NodeType, SchemaType, kind_of_type
+from mycel.schema.model import EdgeType, NodeType, SchemaType
 from mycel.schema.stored_declaration import (
     PG,
     PG_DROPPED,
@@ -19,8 +19,6 @@ from mycel.schema.stored_declaration import (
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.query.reader import Reader
-
-Declared = TypeVar("Declared", Interface, NodeType, EdgeType)
 
 _META: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
 _DECLARED: Final = (
@@ -53,28 +51,7 @@ def read(reader: Reader, *, moment: int | None = None, dropped: bool = False) ->
         if (declared := declaration(attributes)) is not None
     ]
     gone = _gone(reader, source, moment, found) if dropped else ()
-    return catalog_of((declared for declared, _ in found), gone)
-
-
-def catalog_of(declared: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
-    """A catalog of declarations that were checked before."""
-    interfaces: dict[str, Interface] = {}
-    nodes: dict[str, NodeType] = {}
-    edges: dict[str, EdgeType] = {}
-    for each in declared:
-        match each:
-            case Interface():
-                interfaces[each.name] = each
-            case NodeType():
-                nodes[each.name] = each
-            case EdgeType():
-                edges[each.name] = each
-    return Catalog(interfaces, nodes, edges, tuple(dropped))
-
-
-def identity_of(declared: SchemaType) -> str:
-    """What makes it the same type under another name."""
-    return f"{kind_of_type(declared)}:{declared.type_id}"
+    return Catalog.of((declared for declared, _ in found), gone)
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
@@ -82,10 +59,10 @@ def with_renames(before: Catalog, after: Catalog) -> Catalog:
 
     Ids survive renames, so two catalogs of one graph tell by themselves.
     """
-    old = {identity_of(each): each for each in before.types}
+    old = {each.identity: each for each in before.types}
 
-    def renamed(each: Declared) -> Declared:
-        was = old.get(identity_of(each))
+    def renamed(each: SchemaType) -> SchemaType:
+        was = old.get(each.identity)
         if was is None:
             return each
         names = {declared.prop_id: declared.name for declared in was.properties}
@@ -95,11 +72,7 @@ def with_renames(before: Catalog, after: Catalog) -> Catalog:
         )
         return replace(each, properties=properties, renamed_from=_other(was.name, each.name))
 
-    return Catalog(
-        {name: renamed(each) for name, each in after.interfaces.items()},
-        {name: renamed(each) for name, each in after.nodes.items()},
-        {name: renamed(each) for name, each in after.edges.items()},
-    )
+    return Catalog.of(map(renamed, after.types))
 
 
 def _other(was: str | None, name: str) -> str | None:
@@ -129,14 +102,14 @@ def _gone(
 
 def _type_gone(declared: SchemaType, said: Mapping[str, Any], seq: int) -> list[Dropped]:
     """A hidden type, and the properties of it that were hidden before."""
-    whole = Dropped(kind_of_type(declared), declared.name, None, declared, seq)
+    whole = Dropped(declared.kind, declared.name, None, declared, seq)
     return [whole, *_properties_gone(declared, said)]
 
 
 def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Dropped]:
     return [
         Dropped(
-            kind_of_type(declared),
+            declared.kind,
             declared.name,
             each.declared,
             seq=each.seq,

@@ -1,39 +1,37 @@
-"""Schemas: what types and predicates demand of their instances. No I/O and no clock.
+"""Schemas: the declarations of types and predicates, and their rules. No I/O and no clock.
 
 A schema is a text in a language of its own (`load`), and its catalog can be compared with the one
-in force (`plan`). Definitions that KIP alone made are read here as well, with more patience.
+in force (`plan`). Definitions made by KIP alone are read here as well, more leniently.
 
 Modules, in the order in which a schema passes through them:
 
-- `model`        what a schema is made of: types of values, properties, constraints, declarations
-- `ast`          what a text says, as it was written
-- `lexer`        text to tokens
-- `foreign_words`      words of other languages, and what a schema says instead
-- `schema_errors`   what is wrong with a text, and what to write instead
-- `parser`       tokens to tree: `parse`
-- `float32`      numbers of single precision, and the decimal that stands for each
-- `property_values`       what fits a type of values, and how it is spelt
-- `annotations`   which annotations may stand where
-- `declaration_bodies`       properties and constraints of a declaration, and their rules
-- `builder`     tree to catalog: names, interfaces, ends
-- `ir`           the catalog as canonical JSON, and its hash
-- `catalog`      `Catalog`
-- `arrow`        the Arrow schema of a type
-- `formatter`    tree or catalog to text: `format`
+- `model`               types of values, properties, constraints, nodes, edges, interfaces
+- `ast`                 the tree of a text
+- `lexer`               text to tokens
+- `foreign_words`       words of other languages, and their counterparts here
+- `schema_errors`       errors of the parser, with advice
+- `parser`              tokens to tree: `parse`
+- `property_values`     checks of values against types, and their canonical spelling
+- `float32`             the shortest decimal of a number of single precision
+- `annotations`         rules of annotations
+- `declaration_bodies`  properties and constraints of a declaration, and their rules
+- `builder`             tree to catalog: names, interfaces, ends
+- `ir`                  the catalog as canonical JSON, and its hash
+- `formatter`           tree or declarations to text: `format`
+- `catalog`             `Catalog`
+- `arrow`               the Arrow schema of a type
 - `canonical_text`      text to text, comments included: `tidy`
-- `loading`      text to catalog: `load`
-- `schema_match`     what of one catalog is what in another
-- `steps`        the steps from one schema to another
-- `step_descriptions` steps in words
-- `planner`      from two catalogs to steps: `plan`
-- `stored_declaration`       a declaration in the attributes of its definition
-- `index_slots`        which indexes a declaration asks for
-- `row_test`    whether a row is right as it is, as one expression
-- `row_rules`         whether the attributes of an instance agree with its declaration
-- `definitions`  what a definition made by KIP says, and whether an instance agrees with it
-- `definition_lint`        what in such a definition means nothing, and what was probably meant
+- `loading`             text to catalog: `load`
+- `schema_match`        types and properties of one catalog matched with those of another
+- `steps`               the steps from one schema to another, as JSON and in words
+- `planner`             two catalogs to steps: `plan`
+- `stored_declaration`  a declaration in the attributes of its definition
+- `row_test`            the quick test of a valid row, as one expression
+- `row_rules`           the rules of a declared type for the attributes of an instance
+- `definitions`         the rules of a definition made by KIP, and their check
+- `definition_lint`     entries of such a definition that have no effect
 
-The names in `__all__` are imported when they are first used: most of what starts needs none.
+The names in `__all__` are imported on first use: starting a process needs none of them.
 """
 
 from importlib import import_module
@@ -49,23 +47,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "Dropped", "Plan", "format", "load", "parse", "plan", "tidy"]
 
-_HOMES = {
-    "Catalog": ("catalog", "Catalog"),
-    "Dropped": ("catalog", "Dropped"),
-    "Plan": ("planner", "Plan"),
-    "format": ("formatter", "format_schema"),
-    "load": ("loading", "load"),
-    "parse": ("parser", "parse"),
-    "plan": ("planner", "plan"),
-    "tidy": ("canonical_text", "tidy"),
+_MODULES = {
+    "Catalog": "catalog",
+    "Dropped": "catalog",
+    "Plan": "planner",
+    "format": "formatter",
+    "load": "loading",
+    "parse": "parser",
+    "plan": "planner",
+    "tidy": "canonical_text",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'mycel.schema' has no attribute {name!r}")
-    module, inner = _HOMES[name]
-    value = globals()[name] = getattr(import_module(f"mycel.schema.{module}"), inner)
+    module = import_module(f"mycel.schema.{_MODULES[name]}")
+    value = globals()[name] = getattr(module, "format_schema" if name == "format" else name)
     return value
 
 

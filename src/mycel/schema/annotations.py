@@ -106,7 +106,7 @@ def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
                 f"@{each.name} needs arguments.",
                 f"Write @{each.name}({declared.name.text}, {arguments}) in the body of a node.",
             )
-        if each.name == EMBED and not isinstance(declared.type, ast.Vector):
+        if each.name == EMBED and declared.type.scalar != "Vector":
             raise _wrong(
                 each,
                 "@embed stands behind a Vector.",

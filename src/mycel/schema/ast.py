@@ -1,25 +1,22 @@
-"""What a schema says, as it was written: the tree that `parser` makes and `building` reads.
+"""The tree of a schema as it was written: `parser` makes it, `builder` reads it.
 
-Nodes are frozen and compare by what they say: where they stand in the text (`span`) does not count,
-so `parse(format(tree)) == tree`. Names are kept with their places, because most rules of the
-language are about names. Nothing is looked up or checked here; comments are not kept.
+Nodes are frozen, and their places in the text (`span`) do not count in comparisons, so
+`parse(format(tree)) == tree`. Names keep their places, because most rules of the language are about
+names. Comments are not kept.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import Any
-from typing import Literal as OneOf
 
+from mycel.schema.model import PropertyType
 from mycel.syntax.nodes import node
 from mycel.syntax.source import NOWHERE, Span
 
 
 def _span() -> Any:
     return field(default=NOWHERE, compare=False, repr=False)
-
-
-# Words.
 
 
 @node
@@ -32,7 +29,7 @@ class Name:
 
 @node
 class Literal:
-    """What stands in the parentheses of an annotation: a string, a number or a word."""
+    """The value of an annotation: a string, a number or a word."""
 
     text: str
     is_quoted: bool
@@ -52,55 +49,21 @@ class Annotation:
     span: Span = _span()
 
 
-# Properties.
-
-
-@node
-class Scalar:
-    """`String`, `[String]` or `String?`."""
-
-    name: str
-    is_list: bool = False
-    is_nullable: bool = False
-    span: Span = _span()
-
-
-@node
-class Vector:
-    """`Vector(768)`."""
-
-    dimension: int
-    is_nullable: bool = False
-    span: Span = _span()
-
-
-@node
-class Enum:
-    """`enum(open, closed)`, its values in the order in which they were written."""
-
-    values: tuple[Name, ...]
-    is_nullable: bool = False
-    span: Span = _span()
-
-
 @node
 class Property:
-    """`name: type` and its annotations."""
+    """`name: type` and its annotations; the values of an enum are in the order of the text."""
 
     name: Name
-    type: Type
+    type: PropertyType
     annotations: tuple[Annotation, ...] = ()
     span: Span = _span()
-
-
-# Constraints in a body.
 
 
 @node
 class Columns:
     """`@key(a, b)`, `@unique(a, b)` or `@index(a, b)`."""
 
-    kind: OneOf["key", "unique", "index"]
+    kind: str
     columns: tuple[Name, ...]
     span: Span = _span()
 
@@ -122,9 +85,6 @@ class Check:
     property: Name
     pattern: Literal
     span: Span = _span()
-
-
-# Declarations.
 
 
 @node
@@ -178,6 +138,5 @@ class Schema:
     span: Span = _span()
 
 
-Type = Scalar | Vector | Enum
 Member = Property | Columns | Range | Check
 Declaration = Interface | Node | Edge

@@ -1,12 +1,12 @@
-"""The catalog: every type that a schema declares, checked and ready to be asked.
+"""The catalog: every type that a schema declares.
 
-`load` makes one from a text, `migration` one from the definitions in a graph. It is a value: what
-it says is worked out once and never changes.
+`load` makes one from a text, `migration` one from the definitions in a graph. It is a value that
+never changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,19 +14,13 @@ from typing import Any
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
 from mycel.schema import ir
-from mycel.schema.model import (
-    EdgeType,
-    Interface,
-    NodeType,
-    Property,
-    SchemaType,
-    TypeKind,
-)
+from mycel.schema.formatter import format_types
+from mycel.schema.model import EdgeType, Interface, NodeType, Property, SchemaType, TypeKind
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What is hidden and can come back: a property, or a whole type as `declared`."""
+    """A hidden property, or a hidden type as `declared`, that can be restored."""
 
     kind: TypeKind
     type_name: str
@@ -38,7 +32,7 @@ class Dropped:
     """The name of a property then, under which its values are in history."""
 
 
-# No slots: what is worked out is kept in the instance.
+# No slots: cached properties are kept in the instance.
 @dataclass(frozen=True)
 class Catalog:
     """The types of a schema by name, in the order of their declaration.
@@ -55,7 +49,13 @@ class Catalog:
     dropped: tuple[Dropped, ...] = field(default=(), compare=False)
     """What a graph remembers of earlier schemas; a text says nothing about it."""
 
-    # Look-ups.
+    @staticmethod
+    def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
+        """The catalog of declarations that were checked before; the last one of a name counts."""
+        found: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
+        for each in types:
+            found[each.kind][each.name] = each
+        return Catalog(found["interface"], found["node"], found["edge"], tuple(dropped))
 
     def node(self, name: str) -> NodeType | None:
         """The node of this name."""
@@ -72,6 +72,12 @@ class Catalog:
     def type(self, name: str) -> SchemaType | None:
         """The node, edge or interface of this name; no two share one."""
         return self.nodes.get(name) or self.interfaces.get(name) or self.edge(name)
+
+    def types_of(self, kind: TypeKind) -> Mapping[str, SchemaType]:
+        """The types of one kind by name."""
+        found: dict[TypeKind, Mapping[str, SchemaType]]
+        found = {"interface": self.interfaces, "node": self.nodes, "edge": self.edges}
+        return found[kind]
 
     @property
     def types(self) -> Iterator[SchemaType]:
@@ -99,7 +105,7 @@ class Catalog:
         return ir.hash_of(self._ir)
 
     def same_shape(self, other: Catalog) -> bool:
-        """Whether both say the same, whatever numbers their types and properties have."""
+        """True if both declare the same, whatever numbers their types and properties have."""
         return self is other or bool(self._shape == other._shape)
 
     def arrow(self, type_name: str) -> Any:
@@ -125,10 +131,8 @@ class Catalog:
         return arrow_schema(declared)
 
     def format(self) -> str:
-        """The schema as text, in the one canonical way; loading it gives the same IR."""
-        from mycel.schema.formatter import format_catalog  # noqa: PLC0415 - few ask for it
-
-        return format_catalog(self)
+        """The schema as canonical text; loading it gives the same IR."""
+        return format_types(self.types, self.interfaces)
 
     @cached_property
     def _ir(self) -> dict[str, Any]:

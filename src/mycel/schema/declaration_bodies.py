@@ -7,9 +7,9 @@ of its interfaces. Constraints are read last, because they may name any of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_mean
 from mycel.model.names import shorten
@@ -28,7 +28,6 @@ from mycel.schema.model import (
     Property,
     PropertyType,
     Range,
-    Scalar,
     TypeKind,
     Unique,
 )
@@ -36,8 +35,6 @@ from mycel.schema.property_values import BadValue, parse_default
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
 from mycel.syntax.source import Span
-
-VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
 
 _COMPARED_MAX: Final = 1_000
 
@@ -144,7 +141,7 @@ class Body:
             self.spans[name, each.name] = each.span
         self.properties[name] = Property(
             name,
-            value_type(declared.type),
+            _sorted(declared.type),
             self.prop_id(name, span),
             annotated.kept,
             annotated.renamed_from,
@@ -350,25 +347,22 @@ class Body:
                     f"{place} is part of the key and cannot have a @default.",
                     "A key names each instance; two cannot share a default.",
                 )
-            if broken := _broken(each, value):
+            if not _is_satisfied(each, value):
                 said = shorten(declared.default or "")
                 raise wrong(
                     span,
-                    f"The @default of {place}, {said}, does not satisfy {broken}.",
+                    f"The @default of {place}, {said}, does not satisfy {each}.",
                     "Change the default or the constraint.",
                 )
 
 
-def _broken(constraint: Constraint, value: Any) -> str:
-    """The constraint, as it is written, if the value does not satisfy it."""
+def _is_satisfied(constraint: Constraint, value: Any) -> bool:
     match constraint:
-        case Range(name, low, high):
-            if (low is not None and value < low) or (high is not None and value > high):
-                return f"@range({name}, {_bound(low)}..{_bound(high)})"
-        case Check(name, pattern):
-            if not matcher(pattern)(value):
-                return f'@check({name}, "{shorten(pattern)}")'
-    return ""
+        case Range(_, low, high):
+            return (low is None or value >= low) and (high is None or value <= high)
+        case Check(_, pattern):
+            return matcher(pattern)(value)
+    return True
 
 
 def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
@@ -393,36 +387,7 @@ def distinct(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     return tuple(found.values())
 
 
-def _bound(value: int | float | None) -> str:
-    return "" if value is None else str(value)
-
-
-# Types of values.
-
-
-def value_type(written: ast.Type) -> PropertyType:
-    """The type of values that a tree describes."""
-    match written:
-        case ast.Scalar(name, is_list, is_nullable):
-            return PropertyType(cast(Scalar, name), is_nullable, is_list)
-        case ast.Vector(dimension, is_nullable, span):
-            if not 1 <= dimension <= VECTOR_DIMENSION_MAX:
-                raise wrong(
-                    span,
-                    f"A vector cannot have {dimension} dimensions.",
-                    f"The dimension is a whole number from 1 to {VECTOR_DIMENSION_MAX}.",
-                )
-            return PropertyType("Vector", is_nullable, dimension=dimension)
-        case ast.Enum(values, is_nullable):
-            return PropertyType("String", is_nullable, enum_values=_enum_values(values))
-
-
-def _enum_values(values: Sequence[ast.Name]) -> tuple[str, ...]:
-    seen: set[str] = set()
-    for value in values:
-        if value.text in seen:
-            raise wrong(
-                value.span, f"The enum has the value {value.text} twice.", "Name each value once."
-            )
-        seen.add(value.text)
-    return tuple(sorted(seen))
+def _sorted(type_: PropertyType) -> PropertyType:
+    """A type with the values of its enum in one order."""
+    values = type_.enum_values
+    return type_ if values is None else replace(type_, enum_values=tuple(sorted(values)))

@@ -17,18 +17,18 @@ from typing import Any, Final
 
 from mycel.schema.model import (
     Annotation,
+    Cardinality,
     Check,
+    ColumnConstraint,
     Constraint,
     EdgeType,
-    Index,
     Interface,
-    Key,
     NodeType,
     Property,
     PropertyType,
     Range,
     TypeKind,
-    Unique,
+    columns_of,
 )
 
 SCHEMA_IR_VERSION: Final = 1
@@ -117,13 +117,12 @@ def node_json(declared: NodeType) -> dict[str, Any]:
 
 
 def edge_json(declared: EdgeType) -> dict[str, Any]:
-    cardinality = declared.cardinality
     return {
         "name": declared.name,
         "type_id": declared.type_id,
         "from_type": declared.from_type,
         "to_type": declared.to_type,
-        "cardinality": {"min": cardinality.minimum, "max": cardinality.maximum},
+        "cardinality": cardinality_json(declared.cardinality),
         "annotations": annotations_json(declared.annotations),
         "properties": _properties(declared.properties),
         "constraints": _constraints(declared.constraints),
@@ -154,6 +153,10 @@ def type_json(type_: PropertyType) -> dict[str, Any]:
     }
 
 
+def cardinality_json(cardinality: Cardinality) -> dict[str, Any]:
+    return {"min": cardinality.minimum, "max": cardinality.maximum}
+
+
 def constraint_json(constraint: Constraint) -> dict[str, Any]:
     """A constraint, its columns sorted.
 
@@ -161,7 +164,7 @@ def constraint_json(constraint: Constraint) -> dict[str, Any]:
     {'Unique': ['dst', 'src']}
     """
     match constraint:
-        case Key(columns) | Unique(columns) | Index(columns):
+        case ColumnConstraint(columns):
             return {type(constraint).__name__: sorted(columns)}
         case Range(name, minimum, maximum):
             return {"Range": {"property": name, "min": minimum, "max": maximum}}
@@ -170,15 +173,15 @@ def constraint_json(constraint: Constraint) -> dict[str, Any]:
 
 
 def constraint_order(constraint: Constraint) -> tuple[str, str]:
-    """Where a constraint stands among others: by its kind and columns, then by what it says."""
-    kind = type(constraint).__name__.lower()
+    """The sort key of a constraint: its kind and columns, then its demand."""
     match constraint:
-        case Key(columns) | Unique(columns) | Index(columns):
-            return f"{kind}:{','.join(sorted(columns))}", ""
-        case Range(name, minimum, maximum):
-            return f"{kind}:{name}", f"{minimum!r}..{maximum!r}"
-        case Check(name, pattern):
-            return f"{kind}:{name}", pattern
+        case Range(_, minimum, maximum):
+            demand = f"{minimum!r}..{maximum!r}"
+        case Check(_, pattern):
+            demand = pattern
+        case _:
+            demand = ""
+    return f"{type(constraint).__name__.lower()}:{','.join(sorted(columns_of(constraint)))}", demand
 
 
 def annotations_json(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:

@@ -1,30 +1,19 @@
-"""What a schema is made of: types of values, properties, constraints, nodes, edges, interfaces.
+"""The parts of a schema: types of values, properties, constraints, nodes, edges, interfaces.
 
-Plain values, as a schema declares them and in the order in which it does. Interfaces are expanded:
-a node has its own properties first, then those that its interfaces add. Nothing here checks
-anything; `building` makes only what satisfies the rules of the language.
+They are plain values in the order of their declaration. Interfaces are expanded: a node has its own
+properties first, then those of its interfaces. `builder` checks the rules of the language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias, TypeVar
+import json
+from typing import ClassVar, Final, Literal, TypeAlias
 
+from mycel.model.names import shorten
 from mycel.syntax.nodes import node
 
 Scalar = Literal[
-    "String",
-    "Blob",
-    "Bool",
-    "I32",
-    "I64",
-    "U32",
-    "U64",
-    "F32",
-    "F64",
-    "Date",
-    "DateTime",
-    "Vector",
+    "String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Vector"
 ]
 TypeKind = Literal["interface", "node", "edge"]
 
@@ -113,19 +102,37 @@ class Property:
         return next((each.model for each in self.annotations if each.name == EMBED), None)
 
 
-@node
-class Key:
-    columns: tuple[str, ...]
+# Constraints. As text they are what a body says, with a long pattern cut.
 
 
 @node
-class Unique:
+class ColumnConstraint:
+    """A constraint on one or more properties."""
+
     columns: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """Its name in a schema."""
+        return type(self).__name__.lower()
+
+    def __str__(self) -> str:
+        return f"@{self.word}({', '.join(self.columns)})"
 
 
 @node
-class Index:
-    columns: tuple[str, ...]
+class Key(ColumnConstraint):
+    pass
+
+
+@node
+class Unique(ColumnConstraint):
+    pass
+
+
+@node
+class Index(ColumnConstraint):
+    pass
 
 
 @node
@@ -134,14 +141,28 @@ class Range:
     minimum: int | float | None
     maximum: int | float | None
 
+    def __str__(self) -> str:
+        low, high = ("" if each is None else each for each in (self.minimum, self.maximum))
+        return f"@range({self.property}, {low}..{high})"
+
 
 @node
 class Check:
     property: str
     pattern: str
 
+    def __str__(self) -> str:
+        return f"@check({self.property}, {quoted(self.pattern)})"
+
 
 Constraint: TypeAlias = Key | Unique | Index | Range | Check
+
+
+def columns_of(constraint: Constraint) -> tuple[str, ...]:
+    """The properties that a constraint names."""
+    if isinstance(constraint, ColumnConstraint):
+        return constraint.columns
+    return (constraint.property,)
 
 
 @node
@@ -155,45 +176,54 @@ class Cardinality:
         return f"{self.minimum}..{'*' if self.maximum is None else self.maximum}"
 
 
+class _Type:
+    """Shared properties of the three kinds of types."""
+
+    __slots__ = ()
+    kind: ClassVar[TypeKind]
+    """The keyword that declares it."""
+    name: str
+    type_id: int
+    annotations: tuple[Annotation, ...]
+
+    @property
+    def identity(self) -> str:
+        """A text that stays the same when the type is renamed."""
+        return f"{self.kind}:{self.type_id}"
+
+    @property
+    def kip_name(self) -> str:
+        """The type or predicate in KIP, and the name of its definition."""
+        return annotation(self.annotations, KIP_NAME) or self.name
+
+    @property
+    def is_open(self) -> bool:
+        return any(each.name == OPEN for each in self.annotations)
+
+    @property
+    def description(self) -> str:
+        return annotation(self.annotations, DESCRIPTION) or ""
+
+
 @node
-class Interface:
+class Interface(_Type):
     """A contract of properties. It has no instances."""
 
+    kind: ClassVar[TypeKind] = "interface"
     name: str
     type_id: int
     annotations: tuple[Annotation, ...] = ()
     properties: tuple[Property, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    """From `@key`, `@unique` and `@index` on its properties; nodes take them over."""
+    """From `@key`, `@unique` and `@index` on its properties; nodes inherit them."""
     renamed_from: str | None = None
-
-    @property
-    def kip_name(self) -> str:
-        """The name of its definition in KIP."""
-        return self.name
-
-
-class _Instances:
-    """What types that have instances share."""
-
-    __slots__ = ()
-    name: str
-    annotations: tuple[Annotation, ...]
-
-    @property
-    def kip_name(self) -> str:
-        """What concepts of this type, or links, are called in KIP: their type or predicate."""
-        return annotation(self.annotations, KIP_NAME) or self.name
-
-    @property
-    def is_open(self) -> bool:
-        return has_annotation(self.annotations, OPEN)
 
 
 @node
-class NodeType(_Instances):
+class NodeType(_Type):
     """A type of concepts."""
 
+    kind: ClassVar[TypeKind] = "node"
     name: str
     type_id: int
     annotations: tuple[Annotation, ...] = ()
@@ -210,9 +240,10 @@ class NodeType(_Instances):
 
 
 @node
-class EdgeType(_Instances):
-    """A type of links: a predicate."""
+class EdgeType(_Type):
+    """A type of propositions: a predicate."""
 
+    kind: ClassVar[TypeKind] = "edge"
     name: str
     type_id: int
     from_type: str
@@ -228,33 +259,10 @@ InstanceType: TypeAlias = NodeType | EdgeType
 """A type that has instances."""
 SchemaType: TypeAlias = Interface | NodeType | EdgeType
 
-Kind = TypeVar("Kind", bound=Constraint)
-
-
-def kind_of_type(declared: SchemaType) -> TypeKind:
-    """The keyword that declares it."""
-    match declared:
-        case NodeType():
-            return "node"
-        case EdgeType():
-            return "edge"
-        case Interface():
-            return "interface"
-
 
 def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
     """The value of the first annotation of this name, if it has one."""
     return next((each.value for each in annotations if each.name == name), None)
-
-
-def has_annotation(annotations: tuple[Annotation, ...], name: str) -> bool:
-    """Whether there is one, with or without a value."""
-    return any(each.name == name for each in annotations)
-
-
-def constraints_of(declared: InstanceType, kind: type[Kind]) -> Iterator[Kind]:
-    """The constraints of one kind, in order."""
-    return (each for each in declared.constraints if isinstance(each, kind))
 
 
 def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
@@ -266,6 +274,30 @@ def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
     return found
 
 
-def property_named(declared: SchemaType, name: str) -> Property | None:
-    """The property of this name."""
-    return next((each for each in declared.properties if each.name == name), None)
+def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
+    """The columns of each index that the constraints need, with True if it is unique.
+
+    A key and an index are looked up column by column; what is unique is so as a tuple. The ends of
+    propositions have indexes of their own, and vectors are not compared.
+    """
+    slots: dict[tuple[str, ...], bool] = {}
+    left_out = {*ENDS, *(each.name for each in declared.properties if each.type.scalar == "Vector")}
+    keys = [each for each in declared.constraints if isinstance(each, Key)]
+    indexes = [each for each in declared.constraints if isinstance(each, Index)]
+    for each in (*keys, *indexes):
+        for column in each.columns:
+            if column not in left_out:
+                is_unique = isinstance(each, Key) and len(each.columns) == 1
+                slots.setdefault((column,), is_unique)
+    uniques = (each.columns for each in declared.constraints if isinstance(each, Unique))
+    return slots | dict.fromkeys(uniques, True)
+
+
+def quoted(text: str) -> str:
+    r"""Text in quotes for a message: cut if it is long, on one line, safe for a terminal.
+
+    >>> print(quoted("one\ntwo"))
+    "one\ntwo"
+    """
+    made = json.dumps(shorten(text), ensure_ascii=False)
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in made)

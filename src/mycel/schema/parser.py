@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Callable
 from math import isfinite
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, schema_errors
 from mycel.schema.lexer import Tokens, read
-from mycel.schema.model import EMBED
+from mycel.schema.model import EMBED, PropertyType, Scalar
 from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.source import Span
@@ -28,6 +28,7 @@ SCALARS: Final = frozenset(
 )
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 
+VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
 _LIST_SCALARS: Final = SCALARS - {"Blob"}
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -181,42 +182,48 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
     return ast.Property(name, type_, tuple(annotations), tokens.span(at))
 
 
-def _type(tokens: Tokens) -> ast.Type:
+def _type(tokens: Tokens) -> PropertyType:
     at = tokens.at
-    token = tokens.tokens[at]
+    token, following = tokens.tokens[at], tokens.tokens[at + 1]
     if token in SCALARS:
         tokens.at = at + 1
-        return ast.Scalar(token, False, _optional(tokens), tokens.span(at))
-    match token:
-        case "[":
-            return _list(tokens)
-        case "enum" if tokens.tokens[at + 1] == "(":
-            return _enum(tokens)
-        case "Vector" if tokens.tokens[at + 1] == "(":
-            tokens.at = at + 2
-            dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
-            _expect(tokens, ")", "A vector has one dimension: Vector(768).")
-            return ast.Vector(dimension, _optional(tokens), tokens.span(at))
+        return PropertyType(cast(Scalar, token), _optional(tokens))
+    if token == "[":
+        return _list(tokens)
+    if following == "(" and token == "enum":
+        return _enum(tokens)
+    if following == "(" and token == "Vector":
+        return _vector(tokens)
     raise schema_errors.no_type(tokens)
 
 
-def _list(tokens: Tokens) -> ast.Scalar:
-    at = tokens.at
-    scalar = tokens.tokens[at + 1]
-    tokens.at = at + 1
+def _list(tokens: Tokens) -> PropertyType:
+    tokens.at += 1
+    scalar = tokens.tokens[tokens.at]
     if scalar not in _LIST_SCALARS:
         raise schema_errors.no_type(tokens, in_list=True)
-    tokens.at = at + 2
+    tokens.at += 1
     if tokens.tokens[tokens.at] != "]":
         raise schema_errors.no_list_end(tokens, scalar)
-    tokens.at = at + 3
-    return ast.Scalar(scalar, True, _optional(tokens), tokens.span(at))
+    tokens.at += 1
+    return PropertyType(cast(Scalar, scalar), _optional(tokens), is_list=True)
 
 
-def _enum(tokens: Tokens) -> ast.Enum:
+def _vector(tokens: Tokens) -> PropertyType:
     at = tokens.at
-    tokens.at = at + 1
-    values: list[ast.Name] = []
+    tokens.at = at + 2
+    dimension = _whole(tokens, "Write the dimension of the vector: Vector(768).")
+    _expect(tokens, ")", "A vector has one dimension: Vector(768).")
+    if not 1 <= dimension <= VECTOR_DIMENSION_MAX:
+        hint = f"The dimension is a whole number from 1 to {VECTOR_DIMENSION_MAX}."
+        message = f"A vector cannot have {dimension} dimensions."
+        raise fail(tokens, message, hint, at=at, length=tokens.at - at)
+    return PropertyType("Vector", _optional(tokens), dimension=dimension)
+
+
+def _enum(tokens: Tokens) -> PropertyType:
+    tokens.at += 1
+    values: dict[str, None] = {}
     while not values or tokens.tokens[tokens.at] == ",":
         tokens.at += 1
         token = tokens.tokens[tokens.at]
@@ -224,12 +231,14 @@ def _enum(tokens: Tokens) -> ast.Enum:
             raise schema_errors.no_enum_value(tokens)
         if too_long(token):
             raise schema_errors.name_too_long(tokens)
-        values.append(ast.Name(token, tokens.span_at(tokens.at)))
+        if token in values:
+            raise fail(tokens, f"The enum has the value {token} twice.", "Name each value once.")
+        values[token] = None
         tokens.at += 1
     if tokens.tokens[tokens.at] != ")":
         raise schema_errors.no_separator(tokens, "value")
     tokens.at += 1
-    return ast.Enum(tuple(values), _optional(tokens), tokens.span(at))
+    return PropertyType("String", _optional(tokens), enum_values=tuple(values))
 
 
 def _optional(tokens: Tokens) -> bool:
@@ -320,8 +329,7 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
     if tokens.tokens[tokens.at] != ")":
         raise schema_errors.no_separator(tokens, "column")
     tokens.at += 1
-    columns_kind = cast(Literal["key", "unique", "index"], name)
-    return ast.Columns(columns_kind, tuple(columns), tokens.span(at))
+    return ast.Columns(name, tuple(columns), tokens.span(at))
 
 
 def _column(tokens: Tokens, constraint: str) -> ast.Name:

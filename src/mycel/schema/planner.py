@@ -35,8 +35,8 @@ from mycel.schema.model import (
     Range,
     SchemaType,
     TypeKind,
-    kind_of_type,
-    property_named,
+    columns_of,
+    quoted,
 )
 from mycel.schema.schema_match import Match, Matching, compare, may_hold
 from mycel.schema.steps import (
@@ -52,6 +52,7 @@ from mycel.schema.steps import (
     HideProperty,
     HideType,
     RelaxProperty,
+    RemoveType,
     RenameProperty,
     RenameType,
     RestoreProperty,
@@ -62,7 +63,6 @@ from mycel.schema.steps import (
     UpdatePropertyMetadata,
     UpdateTypeMetadata,
     entity,
-    quoted,
 )
 
 _DROP_ORDER: Final[tuple[TypeKind, ...]] = ("edge", "node", "interface")
@@ -85,9 +85,9 @@ class Plan:
         return not any(isinstance(each, UnsupportedChange) for each in self.changes)
 
     @property
-    def removals(self) -> tuple[HideType | DropType, ...]:
+    def removals(self) -> tuple[RemoveType, ...]:
         """The steps that remove types."""
-        return tuple(each for each in self.changes if isinstance(each, HideType | DropType))
+        return tuple(each for each in self.changes if isinstance(each, RemoveType))
 
     @property
     def steps(self) -> tuple[dict[str, Any], ...]:
@@ -192,7 +192,8 @@ class _Planner:
             if each.prop_id not in kept and each.name not in found.claimed
         ]
         # What makes room for another property of its name goes first.
-        replaced = [each for each in gone if property_named(declared, each.name) is not None]
+        names = {each.name for each in declared.properties}
+        replaced = [each for each in gone if each.name in names]
         for constraint in _naming(before, replaced):
             yield DropConstraint(declared, constraint)
         for each in replaced:
@@ -245,7 +246,7 @@ class _Planner:
         if is_possible:
             return AddProperty(owner, declared)
         return UnsupportedChange(
-            entity(kind_of_type(owner), owner.name, declared.name),
+            entity(owner.kind, owner.name, declared.name),
             f"Existing instances would have no value for this required property. Give it"
             f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
         )
@@ -271,7 +272,7 @@ def _kip_place(declared: SchemaType) -> tuple[bool, str]:
 
 def _name_taken(found: Match, holder: SchemaType) -> Step:
     """Two types cannot have one KIP name, not even until the other one is dropped."""
-    kind = kind_of_type(holder)
+    kind = holder.kind
     if kind == found.kind and found.before is None:
         advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
     else:
@@ -295,7 +296,7 @@ def _retyped(owner: SchemaType, declared: Property, before: Property, *, is_rest
     old, new = before.type, declared.type
     if _core(old) != _core(new) and not is_restored:
         return UnsupportedChange(
-            entity(kind_of_type(owner), owner.name, declared.name),
+            entity(owner.kind, owner.name, declared.name),
             f"The type cannot change from {old} to {new}. Add a property with another name and the"
             " new type, and drop this one when its values have been copied.",
         )
@@ -340,15 +341,9 @@ def _naming(declared: SchemaType, properties: Collection[Property]) -> list[Cons
     """The constraints of a type that name one of these properties."""
     names = {each.name for each in properties}
     return sorted(
-        (each for each in declared.constraints if not names.isdisjoint(_columns(each))),
+        (each for each in declared.constraints if not names.isdisjoint(columns_of(each))),
         key=constraint_order,
     )
-
-
-def _columns(constraint: Constraint) -> tuple[str, ...]:
-    if isinstance(constraint, Range | Check):
-        return (constraint.property,)
-    return constraint.columns
 
 
 def _without(declared: SchemaType, properties: Collection[Property]) -> SchemaType:
@@ -375,25 +370,21 @@ def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
 
 def _following(constraint: Constraint, renamed: Mapping[str, str]) -> Constraint:
     """A constraint that names properties as they are called now."""
-    if not renamed:
-        return constraint
+    columns = tuple(renamed.get(each, each) for each in columns_of(constraint))
     if isinstance(constraint, Range | Check):
-        return replace(constraint, property=renamed.get(constraint.property, constraint.property))
-    return type(constraint)(tuple(renamed.get(each, each) for each in constraint.columns))
+        return replace(constraint, property=columns[0])
+    return replace(constraint, columns=columns)
 
 
 def _contains(outer: Constraint, inner: Constraint) -> bool:
     """True if one range allows all that another one does."""
     if not (isinstance(outer, Range) and isinstance(inner, Range)):
         return False
+    low, high = outer.minimum, outer.maximum
     return (
         outer.property == inner.property
-        and (
-            outer.minimum is None or (inner.minimum is not None and outer.minimum <= inner.minimum)
-        )
-        and (
-            outer.maximum is None or (inner.maximum is not None and outer.maximum >= inner.maximum)
-        )
+        and (low is None or (inner.minimum is not None and low <= inner.minimum))
+        and (high is None or (inner.maximum is not None and high >= inner.maximum))
     )
 
 
@@ -443,17 +434,13 @@ def _afterwards(
     changes: tuple[Step, ...],
     lost: Collection[SchemaType],
 ) -> Catalog:
-    types = [each.declared for matches in matching.matches.values() for each in matches]
-    interfaces = {each.name: each for each in types if isinstance(each, Interface)}
-    nodes = {each.name: each for each in types if isinstance(each, NodeType)}
-    edges = {each.name: each for each in types if isinstance(each, EdgeType)}
-    return replace(
-        desired,
-        interfaces={name: interfaces[name] for name in desired.interfaces},
-        nodes={name: nodes[name] for name in desired.nodes},
-        edges={name: edges[name] for name in desired.edges},
-        dropped=_remembered(accepted, matching, changes, {_place(each) for each in lost}),
-    )
+    found = {
+        (each.kind, each.declared.name): each.declared
+        for matches in matching.matches.values()
+        for each in matches
+    }
+    hidden = _remembered(accepted, matching, changes, {_place(each) for each in lost})
+    return Catalog.of((found[_place(each)] for each in desired.types), hidden)
 
 
 def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[SchemaType]:
@@ -469,7 +456,7 @@ def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[SchemaTyp
 
 
 def _overwriting(lost: SchemaType) -> str:
-    kind = kind_of_type(lost)
+    kind = lost.kind
     return (
         f"{kind} {lost.name}: a type of this schema takes the name of the {kind} that is hidden,"
         " which can then no longer be restored. Restore it under that name first if you need it."
@@ -550,7 +537,7 @@ def _following_nodes(declared: SchemaType, renamed: Mapping[str, str]) -> Schema
 
 
 def _place(declared: SchemaType) -> tuple[TypeKind, str]:
-    return kind_of_type(declared), declared.name
+    return declared.kind, declared.name
 
 
 def _name(declared: Property) -> str:

@@ -40,7 +40,6 @@ from mycel.schema.model import (
 )
 from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown
 from mycel.schema.row_test import accepting
-from mycel.schema.steps import constraint_text
 from mycel.syntax.regex import matcher
 
 _WHOLE_MAX: Final = 200
@@ -54,7 +53,7 @@ class _Outside(BadValue):
 
     def __init__(self, message: str, limit: Range | Check) -> None:
         super().__init__(message)
-        self.constraint: Final = constraint_text(limit)
+        self.constraint: Final = str(limit)
 
 
 class RowRules:
@@ -206,7 +205,7 @@ class RowRules:
 
     @property
     def _key_constraint(self) -> str:
-        return constraint_text(Key(tuple(each.name for each in self._key)))
+        return str(Key(tuple(each.name for each in self._key)))
 
     @property
     def _role(self) -> str:

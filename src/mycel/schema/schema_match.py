@@ -35,9 +35,8 @@ from mycel.schema.model import (
     Range,
     SchemaType,
     TypeKind,
-    kind_of_type,
+    quoted,
 )
-from mycel.schema.steps import quoted
 
 _KINDS: Final[tuple[TypeKind, ...]] = ("interface", "node", "edge")
 _ID_MAX: Final = 0xFFFF_FFFF
@@ -74,7 +73,7 @@ class Match:
 
     @property
     def kind(self) -> TypeKind:
-        return kind_of_type(self.declared)
+        return self.declared.kind
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -138,7 +137,7 @@ def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = Fals
     matcher = _Matcher(accepted, allow_data_loss)
     found: dict[TypeKind, list[Match]] = {
         # Interfaces come first: nodes ask what they renamed.
-        kind: matcher.types(kind, _types_of(desired, kind))
+        kind: matcher.types(kind, desired.types_of(kind))
         for kind in _KINDS
     }
     numbers = _Numbers(accepted)
@@ -148,17 +147,6 @@ def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = Fals
         matcher.renamed,
         tuple(matcher.warnings),
     )
-
-
-def _types_of(catalog: Catalog, kind: TypeKind) -> Mapping[str, SchemaType]:
-    """The types of one kind by name."""
-    match kind:
-        case "interface":
-            return catalog.interfaces
-        case "node":
-            return catalog.nodes
-        case "edge":
-            return catalog.edges
 
 
 class _Matcher:
@@ -174,7 +162,7 @@ class _Matcher:
         self.warnings: list[str] = []
 
     def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
-        held = _types_of(self._accepted, kind)
+        held = self._accepted.types_of(kind)
         remembered = {name for name in wanted if self._memory.type(kind, name)}
         sources = {name: each.renamed_from for name, each in wanted.items()}
         if kind == "edge":
@@ -323,7 +311,7 @@ class _Matcher:
     def _unknown_type(self, kind: TypeKind, source: str) -> str:
         shown = quoted(source)
         for other in _KINDS:
-            if other != kind and source in _types_of(self._accepted, other):
+            if other != kind and source in self._accepted.types_of(other):
                 return (
                     f"@rename_from({shown}) names {_article(other)}, which cannot become"
                     f" {_article(kind)}. Remove @rename_from to add a new type."
@@ -333,7 +321,7 @@ class _Matcher:
                 f"@rename_from({shown}) names {_article(kind)} that is hidden. Declare it under"
                 " that name to bring it back, and rename it in the schema after that."
             )
-        close = self._suggestion(source, _types_of(self._accepted, kind))
+        close = self._suggestion(source, self._accepted.types_of(kind))
         return (
             f"@rename_from({shown}) names no {kind} of the accepted schema. {close}".rstrip()
             + " Remove @rename_from to add a new type."

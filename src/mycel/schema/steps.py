@@ -1,140 +1,170 @@
-"""The steps from one schema to another: what a plan is made of.
+"""The steps from one schema to another: the parts of a plan.
 
-A step has two readers. People and other programs read `to_dict()`, tagged by `kind` and made of
-names and JSON alone, or the line that `descriptions` makes of it. Whoever applies a plan reads the
-fields, which are the declarations themselves, as they should be afterwards, with their ids.
-
-`needs_data` says that the step is possible only if the instances allow it. A plan is made without
-looking at them, so these are the steps at which applying it may still fail.
+A step has three readers. Programs read `to_dict()`, tagged by `kind` and made of names and JSON
+alone; people read the line that `describe()` returns; `migration` reads the fields, which are the
+declarations themselves, with their ids, as they should be after the plan.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any, ClassVar, TypeAlias
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
 
 from mycel.model.names import shorten
-from mycel.schema.ir import annotations_json, constraint_json, type_json
+from mycel.schema.ir import annotations_json, cardinality_json, constraint_json, type_json
 from mycel.schema.model import (
-    OPEN,
-    Cardinality,
-    Check,
+    Annotation,
     Constraint,
     EdgeType,
     Index,
     Interface,
-    Key,
     NodeType,
     Property,
-    Range,
     SchemaType,
     TypeKind,
-    Unique,
-    has_annotation,
-    kind_of_type,
+    quoted,
 )
 from mycel.syntax.nodes import node
 
+_SHOWN_MAX: Final = 160
+"""Characters of one line that are not names."""
 
-@node
-class AddType:
-    """A type that is new. What the graph already holds under its name is not known here."""
 
-    kind: ClassVar[str] = "add_type"
-    needs_data: ClassVar[bool] = False
-    declared: SchemaType
+class Step:
+    """A step of a plan. Its `kind` is the name of its class in snake case: `add_type`."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    verb: ClassVar[str]
+    """The first word of `kind`."""
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.verb = cls.kind.partition("_")[0]
+
+    @property
+    def needs_data(self) -> bool:
+        """True if the instances decide whether the step is possible.
+
+        A plan is made without looking at them, so applying it may still fail at such a step.
+        """
+        return False
+
+    @property
+    def changed_type(self) -> SchemaType | None:
+        """The type that the step changes, as it should be; None for what no step can do."""
+        return None
+
+    def describe(self) -> str:
+        """One line that says what the step does: `Person.age: add, I32?`."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.declared)}
+        """The step as JSON."""
+        return {"kind": self.kind, **self._fields()}
+
+    def _fields(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+# Types.
 
 
 @node
-class RestoreType:
-    """A type that was hidden comes back, and its instances with it.
+class TypeStep(Step):
+    """A step that changes a type."""
+
+    declared: SchemaType
+
+    @property
+    def changed_type(self) -> SchemaType:
+        return self.declared
+
+    def describe(self) -> str:
+        return f"{self.declared.name}: {self._text()}"
+
+    def _text(self) -> str:
+        raise NotImplementedError
+
+    def _fields(self) -> dict[str, Any]:
+        return _named(self.declared)
+
+
+@node
+class AddType(TypeStep):
+    """A type that is new. What the graph already holds under its name is not known here."""
+
+    def _text(self) -> str:
+        return f"add {self.declared.kind}"
+
+
+@node
+class RestoreType(TypeStep):
+    """A hidden type comes back, and its instances with it.
 
     It comes back as `remembered`; the steps after it make `declared` of that.
     """
 
-    kind: ClassVar[str] = "restore_type"
-    needs_data: ClassVar[bool] = True
-    declared: SchemaType
     remembered: SchemaType
     rows: int | None = None
-    """Instances that come back; None as long as nobody has counted."""
+    """The number of instances that come back; None if they are not counted."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.declared), **_rows(self.rows)}
+    @property
+    def needs_data(self) -> bool:
+        return True
+
+    def _text(self) -> str:
+        return f"restore {self.declared.kind}{_row_count(self.rows)}"
+
+    def _fields(self) -> dict[str, Any]:
+        return {**_named(self.declared), **_rows(self.rows)}
 
 
 @node
-class RenameType:
+class RenameType(TypeStep):
     """A type and its instances move to another name. Where it is named, the name follows."""
 
-    kind: ClassVar[str] = "rename_type"
-    needs_data: ClassVar[bool] = False
-    declared: SchemaType
     before: SchemaType
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "type_kind": kind_of_type(self.declared),
-            "from": self.before.name,
-            "to": self.declared.name,
-        }
+    def _text(self) -> str:
+        return f"rename {self.declared.kind}, was {self.before.name}"
+
+    def _fields(self) -> dict[str, Any]:
+        names = {"from": self.before.name, "to": self.declared.name}
+        return {"type_kind": self.declared.kind, **names}
 
 
 @node
-class HideType:
-    """A type goes with its instances, and comes back with them when it is declared again."""
+class ChangeInterfaces(TypeStep):
+    """A node implements other interfaces. Changes of its properties have their own steps."""
 
-    kind: ClassVar[str] = "hide_type"
-    needs_data: ClassVar[bool] = False
-    before: SchemaType
-    rows: int | None = None
-    """Instances that go with it; None as long as nobody has counted."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.before), **_rows(self.rows)}
-
-
-@node
-class DropType:
-    """A type goes with its instances, and cannot be restored."""
-
-    kind: ClassVar[str] = "drop_type"
-    needs_data: ClassVar[bool] = False
-    before: SchemaType
-    rows: int | None = None
-    """Instances that go with it; None as long as nobody has counted."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, **_type(self.before), **_rows(self.rows)}
-
-
-@node
-class ChangeInterfaces:
-    """A node implements other interfaces. What that does to its properties is said by itself."""
-
-    kind: ClassVar[str] = "change_interfaces"
-    needs_data: ClassVar[bool] = False
     declared: NodeType
     before: NodeType
 
-    def to_dict(self) -> dict[str, Any]:
+    def _text(self) -> str:
+        now, was = (
+            _cut(", ".join(each)) or "nothing"
+            for each in (self._interfaces(self.declared), self._interfaces(self.before))
+        )
+        return f"implement {now}, was {was}"
+
+    def _fields(self) -> dict[str, Any]:
         return {
-            "kind": self.kind,
             "name": self.declared.name,
-            "from": sorted(set(self.before.implements)),
-            "to": sorted(set(self.declared.implements)),
+            "from": self._interfaces(self.before),
+            "to": self._interfaces(self.declared),
         }
+
+    @staticmethod
+    def _interfaces(declared: NodeType) -> list[str]:
+        return sorted(set(declared.implements))
 
 
 @node
-class ChangeCardinality:
+class ChangeCardinality(TypeStep):
     """An edge may leave a source more or less often than before."""
 
-    kind: ClassVar[str] = "change_cardinality"
     declared: EdgeType
     before: EdgeType
 
@@ -145,78 +175,146 @@ class ChangeCardinality:
             new.maximum is not None and (old.maximum is None or new.maximum < old.maximum)
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def _text(self) -> str:
+        return f"change cardinality, {self.before.cardinality} to {self.declared.cardinality}"
+
+    def _fields(self) -> dict[str, Any]:
         return {
-            "kind": self.kind,
             "type_name": self.declared.name,
-            "from": _cardinality(self.before.cardinality),
-            "to": _cardinality(self.declared.cardinality),
+            "from": cardinality_json(self.before.cardinality),
+            "to": cardinality_json(self.declared.cardinality),
         }
 
 
 @node
-class UpdateTypeMetadata:
-    """The annotations of a type change. Whether it may do without `@open`, its instances say."""
+class UpdateTypeMetadata(TypeStep):
+    """The annotations of a type change. Its instances decide whether `@open` can go."""
 
-    kind: ClassVar[str] = "update_type_metadata"
-    declared: SchemaType
     before: SchemaType
 
     @property
     def needs_data(self) -> bool:
-        was_open = has_annotation(self.before.annotations, OPEN)
-        return was_open and not has_annotation(self.declared.annotations, OPEN)
+        return self.before.is_open and not self.declared.is_open
 
-    def to_dict(self) -> dict[str, Any]:
-        annotations = annotations_json(self.declared.annotations)
-        return {"kind": self.kind, **_type(self.declared), "annotations": annotations}
+    def _text(self) -> str:
+        return f"annotate, {_annotation_texts(self.declared.annotations)}"
 
-
-@node
-class AddProperty:
-    """A property that is new; its `@default` is the value of the instances there are."""
-
-    kind: ClassVar[str] = "add_property"
-    owner: SchemaType
-    declared: Property
-
-    @property
-    def needs_data(self) -> bool:
-        is_missing = self.declared.is_required and self.declared.default is None
-        return is_missing and _has_instances(self.owner)
-
-    def to_dict(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         return {
-            **_property(self, self.declared.name),
-            "property_type": type_json(self.declared.type),
+            **_named(self.declared),
+            "annotations": annotations_json(self.declared.annotations),
         }
 
 
 @node
-class RestoreProperty:
-    """A hidden property comes back as `remembered`; the steps after it make `declared` of that.
+class RemoveType(Step):
+    """A type goes with its instances."""
 
-    Its values come back as far as they fit what is declared. Of a property that is there already,
-    values come back that did not fit before.
-    """
-
-    kind: ClassVar[str] = "restore_property"
-    owner: SchemaType
-    declared: Property
-    remembered: Property
-    """The property as it was when it was hidden."""
+    before: SchemaType
     rows: int | None = None
-    """Instances that get a value back; None as long as nobody has counted."""
-    left: int = 0
-    """Instances whose hidden value does not fit, and stays hidden."""
+    """The number of instances that go with it; None if they are not counted."""
+
+    @property
+    def changed_type(self) -> SchemaType:
+        return self.before
+
+    def describe(self) -> str:
+        return f"{self.before.name}: {self.verb} {self.before.kind}{_row_count(self.rows)}"
+
+    def _fields(self) -> dict[str, Any]:
+        return {**_named(self.before), **_rows(self.rows)}
+
+
+@node
+class HideType(RemoveType):
+    """A type goes with its instances, and comes back with them when it is declared again."""
+
+
+@node
+class DropType(RemoveType):
+    """A type goes with its instances, and cannot be restored."""
+
+
+# Properties.
+
+
+@node
+class PropertyStep(Step):
+    """A step that changes a property of a type, or its constraints."""
+
+    owner: SchemaType
+
+    @property
+    def changed_type(self) -> SchemaType:
+        return self.owner
+
+    @property
+    def _has_instances(self) -> bool:
+        """False for an interface: the nodes that implement it satisfy its demands."""
+        return not isinstance(self.owner, Interface)
+
+    def _place(self) -> dict[str, Any]:
+        return {"type_kind": self.owner.kind, "type_name": self.owner.name}
+
+
+@node
+class _DeclaredProperty(PropertyStep):
+    declared: Property
+
+    def describe(self) -> str:
+        return f"{self.owner.name}.{self.declared.name}: {self._text()}"
+
+    def _text(self) -> str:
+        raise NotImplementedError
+
+    def _fields(self) -> dict[str, Any]:
+        return {**self._place(), "property_name": self.declared.name, **self._details()}
+
+    def _details(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@node
+class AddProperty(_DeclaredProperty):
+    """A property that is new; its `@default` is the value of existing instances."""
 
     @property
     def needs_data(self) -> bool:
-        return _has_instances(self.owner)
+        is_missing = self.declared.is_required and self.declared.default is None
+        return is_missing and self._has_instances
 
-    def to_dict(self) -> dict[str, Any]:
+    def _text(self) -> str:
+        return f"add, {_cut(str(self.declared.type))}"
+
+    def _details(self) -> dict[str, Any]:
+        return {"property_type": type_json(self.declared.type)}
+
+
+@node
+class RestoreProperty(_DeclaredProperty):
+    """A hidden property comes back as `remembered`; the steps after it make `declared` of that.
+
+    Its values come back as far as they fit what is declared. Of a property that exists already,
+    values come back that did not fit before.
+    """
+
+    remembered: Property
+    """The property as it was when it was hidden."""
+    rows: int | None = None
+    """The number of instances that get a value back; None if they are not counted."""
+    left: int = 0
+    """The number of instances whose hidden value does not fit, and stays hidden."""
+
+    @property
+    def needs_data(self) -> bool:
+        return self._has_instances
+
+    def _text(self) -> str:
+        left = f"; {self.left} stay hidden" if self.left else ""
+        return f"restore, {_cut(str(self.remembered.type))}{_row_count(self.rows)}{left}"
+
+    def _details(self) -> dict[str, Any]:
         return {
-            **_property(self, self.declared.name),
             "property_type": type_json(self.remembered.type),
             **_rows(self.rows),
             **({"left_hidden": self.left} if self.left else {}),
@@ -224,63 +322,24 @@ class RestoreProperty:
 
 
 @node
-class RenameProperty:
+class _ChangedProperty(_DeclaredProperty):
+    before: Property
+
+
+@node
+class RenameProperty(_ChangedProperty):
     """A property moves to another name. Constraints and `@embed` that name it follow."""
 
-    kind: ClassVar[str] = "rename_property"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    declared: Property
-    before: Property
+    def _text(self) -> str:
+        return f"rename, was {self.before.name}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            **_owner(self.owner),
-            "from": self.before.name,
-            "to": self.declared.name,
-        }
+    def _fields(self) -> dict[str, Any]:
+        return {**self._place(), "from": self.before.name, "to": self.declared.name}
 
 
 @node
-class HideProperty:
-    """A property goes with its values, which come back when it is declared again."""
-
-    kind: ClassVar[str] = "hide_property"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    before: Property
-    rows: int | None = None
-    """Instances that have a value; None as long as nobody has counted."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**_property(self, self.before.name), **_rows(self.rows)}
-
-
-@node
-class DropProperty:
-    """A property goes with its values, which cannot be restored."""
-
-    kind: ClassVar[str] = "drop_property"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    before: Property
-    rows: int | None = None
-    """Instances that have a value; None as long as nobody has counted."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**_property(self, self.before.name), **_rows(self.rows)}
-
-
-@node
-class ExtendEnum:
-    """An enum allows more values than before, and all that it did."""
-
-    kind: ClassVar[str] = "extend_enum"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    declared: Property
-    before: Property
+class ExtendEnum(_ChangedProperty):
+    """An enum allows more values than before, and all earlier ones."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -288,230 +347,165 @@ class ExtendEnum:
         known = self.before.type.enum_values or ()
         return tuple(each for each in self.declared.type.enum_values or () if each not in known)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {**_property(self, self.declared.name), "values": list(self.values)}
+    def _text(self) -> str:
+        return f"extend enum, {_cut(', '.join(self.values))}"
+
+    def _details(self) -> dict[str, Any]:
+        return {"values": list(self.values)}
 
 
 @node
-class TightenProperty:
-    """A property takes fewer values than before. A `@default` stands in for those missing."""
+class _RetypedProperty(_ChangedProperty):
+    def _text(self) -> str:
+        old, new = _cut(str(self.before.type)), _cut(str(self.declared.type))
+        return f"{self.verb}, {old} to {new}"
 
-    kind: ClassVar[str] = "tighten_property"
-    owner: SchemaType
-    declared: Property
-    before: Property
+    def _details(self) -> dict[str, Any]:
+        return {"from": type_json(self.before.type), "to": type_json(self.declared.type)}
+
+
+@node
+class TightenProperty(_RetypedProperty):
+    """A property takes fewer values than before. A `@default` replaces missing ones."""
 
     @property
     def needs_data(self) -> bool:
-        return _has_instances(self.owner)
-
-    def to_dict(self) -> dict[str, Any]:
-        return _retyped(self)
+        return self._has_instances
 
 
 @node
-class RelaxProperty:
-    """A property takes all values that it did, and others."""
-
-    kind: ClassVar[str] = "relax_property"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    declared: Property
-    before: Property
-
-    def to_dict(self) -> dict[str, Any]:
-        return _retyped(self)
+class RelaxProperty(_RetypedProperty):
+    """A property takes all earlier values, and others."""
 
 
 @node
-class UpdatePropertyMetadata:
+class UpdatePropertyMetadata(_ChangedProperty):
     """The annotations of a property change."""
 
-    kind: ClassVar[str] = "update_property_metadata"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    declared: Property
-    before: Property
+    def _text(self) -> str:
+        return f"annotate, {_annotation_texts(self.declared.annotations)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        annotations = annotations_json(self.declared.annotations)
-        return {**_property(self, self.declared.name), "annotations": annotations}
+    def _details(self) -> dict[str, Any]:
+        return {"annotations": annotations_json(self.declared.annotations)}
 
 
 @node
-class AddConstraint:
-    """A constraint that was not there."""
+class RemoveProperty(PropertyStep):
+    """A property goes with its values."""
 
-    kind: ClassVar[str] = "add_constraint"
-    owner: SchemaType
+    before: Property
+    rows: int | None = None
+    """The number of instances that have a value; None if they are not counted."""
+
+    def describe(self) -> str:
+        return f"{self.owner.name}.{self.before.name}: {self.verb}{_row_count(self.rows)}"
+
+    def _fields(self) -> dict[str, Any]:
+        return {**self._place(), "property_name": self.before.name, **_rows(self.rows)}
+
+
+@node
+class HideProperty(RemoveProperty):
+    """A property goes with its values, which come back when it is declared again."""
+
+
+@node
+class DropProperty(RemoveProperty):
+    """A property goes with its values, which cannot be restored."""
+
+
+# Constraints.
+
+
+@node
+class _ConstraintStep(PropertyStep):
     constraint: Constraint
+    """It names properties as they are called after the plan."""
+
+    def describe(self) -> str:
+        return f"{self.owner.name}: {self.verb} {self.constraint}"
+
+    def _fields(self) -> dict[str, Any]:
+        return {**self._place(), "constraint": constraint_json(self.constraint)}
+
+
+@node
+class AddConstraint(_ConstraintStep):
+    """A constraint that is new."""
+
     is_wider: bool = False
-    """It takes the place of a range that lies within it."""
+    """True if it replaces a range that lies within it."""
 
     @property
     def needs_data(self) -> bool:
         is_demand = not isinstance(self.constraint, Index)
-        return is_demand and not self.is_wider and _has_instances(self.owner)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            **_owner(self.owner),
-            "constraint": constraint_json(self.constraint),
-        }
+        return is_demand and not self.is_wider and self._has_instances
 
 
 @node
-class DropConstraint:
-    """A constraint that is there no more; it names properties as they are called now."""
+class DropConstraint(_ConstraintStep):
+    """A constraint that is no longer declared."""
 
-    kind: ClassVar[str] = "drop_constraint"
-    needs_data: ClassVar[bool] = False
-    owner: SchemaType
-    constraint: Constraint
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            **_owner(self.owner),
-            "constraint": constraint_json(self.constraint),
-        }
+# What no step can do.
 
 
 @node
-class UnsupportedChange:
-    """What no step can do. A plan that has one is not applied."""
+class UnsupportedChange(Step):
+    """A change that no step can make. A plan that has one is not applied."""
 
-    kind: ClassVar[str] = "unsupported_change"
-    needs_data: ClassVar[bool] = False
     entity: str
     """`node:Person` or `node:Person.age`."""
     reason: str
-    """What is wrong, and what would be right."""
+    """The problem, and what to declare instead."""
     violations: tuple[dict[str, Any], ...] = ()
-    """Instances that stand in the way, each with what is wrong; the first ones."""
+    """The first of the instances that break the declaration, each with its violation."""
     violation_count: int = 0
     has_more: bool = False
-    """Whether there are more of them than were counted."""
+    """True if there are more of them than were counted."""
 
-    def to_dict(self) -> dict[str, Any]:
-        said = {"kind": self.kind, "entity": self.entity, "reason": self.reason}
-        if not self.violation_count:
-            return said
-        listed = {"violations": list(self.violations), "violation_count": self.violation_count}
-        return said | listed | ({"has_more": True} if self.has_more else {})
+    def describe(self) -> str:
+        return f"{self.entity}: not possible. {self.reason}"
 
-
-TypeStep: TypeAlias = (
-    AddType
-    | RestoreType
-    | RenameType
-    | HideType
-    | DropType
-    | ChangeInterfaces
-    | ChangeCardinality
-    | UpdateTypeMetadata
-)
-PropertyStep: TypeAlias = (
-    AddProperty
-    | RestoreProperty
-    | RenameProperty
-    | HideProperty
-    | DropProperty
-    | ExtendEnum
-    | TightenProperty
-    | RelaxProperty
-    | UpdatePropertyMetadata
-)
-Step: TypeAlias = TypeStep | PropertyStep | AddConstraint | DropConstraint | UnsupportedChange
-
-
-def type_of(step: Step) -> SchemaType | None:
-    """The type that a step is about, as it should be; None for what no step can do."""
-    match step:
-        case UnsupportedChange():
-            return None
-        case HideType() | DropType():
-            return step.before
-        case (
-            AddType()
-            | RestoreType()
-            | RenameType()
-            | ChangeInterfaces()
-            | ChangeCardinality()
-            | UpdateTypeMetadata()
-        ):
-            return step.declared
-        case _:
-            return step.owner
+    def _fields(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"entity": self.entity, "reason": self.reason}
+        if self.violation_count:
+            said["violations"] = list(self.violations)
+            said["violation_count"] = self.violation_count
+            if self.has_more:
+                said["has_more"] = True
+        return said
 
 
 def entity(type_kind: TypeKind, type_name: str, property_name: str | None = None) -> str:
-    """How an unsupported change names what it is about."""
+    """The name of a type or property in an unsupported change: `node:Person.age`."""
     place = f"{type_kind}:{type_name}"
     return place if property_name is None else f"{place}.{property_name}"
 
 
-# Parts of the JSON.
+# Parts of the JSON and of the texts.
 
 
-def _type(declared: SchemaType) -> dict[str, Any]:
-    return {"type_kind": kind_of_type(declared), "name": declared.name}
-
-
-def _owner(owner: SchemaType) -> dict[str, Any]:
-    return {"type_kind": kind_of_type(owner), "type_name": owner.name}
-
-
-def _property(step: PropertyStep, name: str) -> dict[str, Any]:
-    return {"kind": step.kind, **_owner(step.owner), "property_name": name}
-
-
-def _retyped(step: TightenProperty | RelaxProperty) -> dict[str, Any]:
-    return {
-        **_property(step, step.declared.name),
-        "from": type_json(step.before.type),
-        "to": type_json(step.declared.type),
-    }
+def _named(declared: SchemaType) -> dict[str, Any]:
+    return {"type_kind": declared.kind, "name": declared.name}
 
 
 def _rows(rows: int | None) -> dict[str, Any]:
     return {} if rows is None else {"rows": rows}
 
 
-def _cardinality(cardinality: Cardinality) -> dict[str, Any]:
-    return {"min": cardinality.minimum, "max": cardinality.maximum}
+def _row_count(rows: int | None) -> str:
+    return "" if rows is None else f", {rows} row{'' if rows == 1 else 's'}"
 
 
-def _has_instances(owner: SchemaType) -> bool:
-    """An interface has none: what it demands, the nodes that implement it are asked."""
-    return not isinstance(owner, Interface)
+def _annotation_texts(annotations: Iterable[Annotation]) -> str:
+    texts = []
+    for each in annotations_json(annotations):
+        model = f", model={quoted(each['model'])}" if "model" in each else ""
+        said = "" if each["value"] is None else f"({quoted(each['value'])}{model})"
+        texts.append(f"@{each['name']}{said}")
+    return " ".join(texts) or "nothing"
 
 
-# Parts of texts.
-
-
-def constraint_text(constraint: Constraint) -> str:
-    """A constraint as a schema says it in a body."""
-    match constraint:
-        case Key(columns):
-            return f"@key({', '.join(columns)})"
-        case Unique(columns):
-            return f"@unique({', '.join(columns)})"
-        case Index(columns):
-            return f"@index({', '.join(columns)})"
-        case Range(name, minimum, maximum):
-            low, high = ("" if each is None else str(each) for each in (minimum, maximum))
-            return f"@range({name}, {low}..{high})"
-        case Check(name, pattern):
-            return f"@check({name}, {quoted(pattern)})"
-
-
-def quoted(value: str) -> str:
-    r"""Text in quotes, cut if it is long, on one line and harmless to a terminal.
-
-    >>> print(quoted("one\ntwo"))
-    "one\ntwo"
-    """
-    text = json.dumps(shorten(value), ensure_ascii=False)
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+def _cut(text: str) -> str:
+    return shorten(text, _SHOWN_MAX)

@@ -24,6 +24,7 @@ from mycel.schema.model import (
     Annotation,
     Cardinality,
     Check,
+    ColumnConstraint,
     Constraint,
     EdgeType,
     Index,
@@ -35,8 +36,6 @@ from mycel.schema.model import (
     Range,
     SchemaType,
     Unique,
-    annotation,
-    kind_of_type,
 )
 from mycel.schema.property_values import parse_default
 
@@ -97,15 +96,14 @@ def attributes_of(
         case EdgeType():
             attributes["subject_types"] = [nodes[declared.from_type].kip_name]
             attributes["object_types"] = [nodes[declared.to_type].kip_name]
-    description = stated_description(declared)
-    if description:
-        attributes[DESCRIPTION] = description
+    if declared.description:
+        attributes[DESCRIPTION] = declared.description
     return attributes
 
 
-def stated_description(declared: SchemaType) -> str:
-    """What `@description` says, if anything."""
-    return annotation(declared.annotations, DESCRIPTION) or ""
+def owned_attributes(declared: SchemaType) -> tuple[str, ...]:
+    """The attributes of a definition that its declaration writes."""
+    return (*OWNED, DESCRIPTION) if declared.description else OWNED
 
 
 def _entry(declared: Property) -> dict[str, Any]:
@@ -138,7 +136,7 @@ def _scalar_type(scalar: str) -> str:
 def encode(declared: SchemaType) -> dict[str, Any]:
     """A declaration as JSON, in its order."""
     said: dict[str, Any] = {
-        "kind": kind_of_type(declared),
+        "kind": declared.kind,
         "name": declared.name,
         "type_id": declared.type_id,
     }
@@ -199,8 +197,8 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
             return {"range": [name, minimum, maximum]}
         case Check(name, pattern):
             return {"check": [name, pattern]}
-        case Key(columns) | Unique(columns) | Index(columns):
-            return {type(constraint).__name__.lower(): list(columns)}
+        case ColumnConstraint(columns):
+            return {constraint.word: list(columns)}
 
 
 def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import pytest
 from mycel.errors import SchemaError
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.schema import ast, load, parse
+from mycel.schema.model import PropertyType
 from tests.cases import cases
 from tests.unit.schema.refusals import refusal
 
@@ -35,7 +36,7 @@ def test_an_empty_text_is_an_empty_schema(text: str) -> None:
 
 def test_an_interface_has_properties() -> None:
     assert declared("interface Named { name: String }") == ast.Interface(
-        name("Named"), (), (ast.Property(name("name"), ast.Scalar("String")),)
+        name("Named"), (), (ast.Property(name("name"), PropertyType("String")),)
     )
 
 
@@ -93,18 +94,18 @@ def test_a_cardinality_may_have_no_maximum(text: str, card: ast.Card) -> None:
 @cases(
     ("text", "type_"),
     [
-        *((each, ast.Scalar(each)) for each in ("String", "Blob", "Bool", "Date", "DateTime")),
-        *((each, ast.Scalar(each)) for each in ("I32", "I64", "U32", "U64", "F32", "F64")),
-        ("I32?", ast.Scalar("I32", is_nullable=True)),
-        ("[I32]", ast.Scalar("I32", is_list=True)),
-        ("[ String ] ?", ast.Scalar("String", is_list=True, is_nullable=True)),
-        ("Vector(3)", ast.Vector(3)),
-        ("Vector(2147483647)?", ast.Vector(2147483647, is_nullable=True)),
-        ("enum(b, a-b, 3d, X)", ast.Enum(tuple(map(name, ("b", "a-b", "3d", "X"))))),
-        ("enum(-)?", ast.Enum((name("-"),), is_nullable=True)),
+        *((each, PropertyType(each)) for each in ("String", "Blob", "Bool", "Date", "DateTime")),
+        *((each, PropertyType(each)) for each in ("I32", "I64", "U32", "U64", "F32", "F64")),
+        ("I32?", PropertyType("I32", is_nullable=True)),
+        ("[I32]", PropertyType("I32", is_list=True)),
+        ("[ String ] ?", PropertyType("String", is_list=True, is_nullable=True)),
+        ("Vector(3)", PropertyType("Vector", dimension=3)),
+        ("Vector(2147483647)?", PropertyType("Vector", is_nullable=True, dimension=2147483647)),
+        ("enum(b, a-b, 3d, X)", PropertyType("String", enum_values=("b", "a-b", "3d", "X"))),
+        ("enum(-)?", PropertyType("String", is_nullable=True, enum_values=("-",))),
     ],
 )
-def test_every_type_of_values_is_read(text: str, type_: ast.Type) -> None:
+def test_every_type_of_values_is_read(text: str, type_: PropertyType) -> None:
     assert member(f"x: {text}") == ast.Property(name("x"), type_)
 
 
@@ -130,7 +131,7 @@ def test_annotations_stand_behind_the_type_of_a_property(
     text: str, annotation: ast.Annotation
 ) -> None:
     assert member(f"x: String {text}") == ast.Property(
-        name("x"), ast.Scalar("String"), (annotation,)
+        name("x"), PropertyType("String"), (annotation,)
     )
 
 

@@ -12,7 +12,6 @@ from mycel.schema import ir
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import Key, NodeType, Property, PropertyType
 from mycel.schema.planner import Plan, plan
-from mycel.schema.step_descriptions import describe
 from mycel.schema.steps import AddProperty, RestoreType
 from tests.cases import cases
 
@@ -303,7 +302,7 @@ def test_a_rename_in_an_interface_is_a_rename_in_its_nodes() -> None:
         node Ship implements Named { }
         node Port implements Named { title: String }
     """
-    assert [describe(each) for each in planned(accepted, desired).changes] == [
+    assert [each.describe() for each in planned(accepted, desired).changes] == [
         "Named.title: rename, was name",
         "Port.title: rename, was name",
         "Ship.title: rename, was name",
@@ -317,7 +316,7 @@ def test_a_rename_that_an_interface_made_earlier_means_nothing_to_a_new_node() -
         node Ship implements Named { }
         node Port implements Named { }
     """
-    assert [describe(each) for each in planned(accepted, desired).changes] == [
+    assert [each.describe() for each in planned(accepted, desired).changes] == [
         "Named.title: relax, String to String?",
         "Port: implement Named, was nothing",
         "Port.title: add, String?",
@@ -332,7 +331,7 @@ def test_a_property_of_an_interface_is_added_to_its_nodes_too() -> None:
         interface Named { name: String age: I32? @index }
         node Ship implements Named { }
     """
-    assert [describe(each) for each in planned(accepted, desired).changes] == [
+    assert [each.describe() for each in planned(accepted, desired).changes] == [
         "Named.age: add, I32?",
         "Named: add @index(age)",
         "Ship.age: add, I32?",
@@ -467,7 +466,7 @@ def test_another_kind_of_value_is_refused_and_both_types_are_named(old: str, new
 
 def test_a_removed_property_goes_after_the_constraints_that_name_it() -> None:
     accepted = in_node("age: I32? @index")
-    assert [describe(each) for each in planned(accepted, in_node("")).changes] == [
+    assert [each.describe() for each in planned(accepted, in_node("")).changes] == [
         "Ship: drop @index(age)",
         "Ship.age: hide",
     ]
@@ -524,7 +523,7 @@ def test_the_order_of_a_composite_key_counts_because_it_names_the_instances() ->
     found = planned(
         in_node("port: String @key(name, port)"), in_node("port: String @key(port, name)")
     )
-    assert [describe(each) for each in found.changes] == [
+    assert [each.describe() for each in found.changes] == [
         "Ship: drop @key(name, port)",
         "Ship: add @key(port, name)",
     ]
@@ -633,7 +632,7 @@ def test_another_model_of_an_embedding_is_a_change_of_annotations() -> None:
     accepted, desired = (in_node(text.format(each)) for each in ("", ', model="m"'))
     (change,) = planned(accepted, desired).changes
     assert change.to_dict()["annotations"] == [{"name": "embed", "value": "log", "model": "m"}]
-    assert describe(change).endswith('annotate, @embed("log", model="m")')
+    assert change.describe().endswith('annotate, @embed("log", model="m")')
     assert kinds(desired, desired) == []
 
 
@@ -800,7 +799,7 @@ def test_a_dropped_type_comes_back_with_its_number_and_its_properties_drops() ->
 def test_a_dropped_type_comes_back_and_is_changed_then() -> None:
     accepted = dropped_again(in_node("age: I32?"), "")
     found = planned(accepted, in_node('years: I32? @rename_from("age") flag: String?'))
-    assert [describe(each) for each in found.changes] == [
+    assert [each.describe() for each in found.changes] == [
         "Ship: restore node",
         "Ship.years: rename, was age",
         "Ship.flag: add, String?",
@@ -952,7 +951,7 @@ def test_every_kind_of_step_is_described_in_one_line() -> None:
         edge Nears: Ship -> Ship @card(0..1)
         edge Ends: Ship -> New
     """
-    lines = [describe(each) for each in planned(accepted, desired).changes]
+    lines = [each.describe() for each in planned(accepted, desired).changes]
     assert lines == [
         "New: add node",
         "Ship: rename node, was Boat",

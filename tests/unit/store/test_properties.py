@@ -683,7 +683,7 @@ EDGE = EdgeType(
 @pytest.fixture(scope="module")
 def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed graph with a declared type and a declared predicate, and the slots they ask for."""
-    from mycel.schema.index_slots import slots_of
+    from mycel.schema.model import index_slots
 
     path = tmp_path_factory.mktemp("declared") / "graph.db"
     with mycel.Nexus(Store(path, durability="off")) as db:
@@ -691,8 +691,8 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         def work(tx: mycel.Transaction) -> None:
             tx.define_type(FACT, attributes_of(NODE, {FACT: NODE}))
             tx.define_predicate("likes", attributes_of(EDGE, {FACT: NODE}))
-            want(tx, FACT, list(slots_of(NODE).items()))
-            want(tx, "likes", list(slots_of(EDGE).items()), link=True)
+            want(tx, FACT, list(index_slots(NODE).items()))
+            want(tx, "likes", list(index_slots(EDGE).items()), link=True)
             made = [
                 tx.put_concept(FACT, str(n), {"text": f"t{n}", "n": n + 0.5, "code": n + 70})
                 for n in range(4)

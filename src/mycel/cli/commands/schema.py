@@ -277,7 +277,6 @@ def _show_steps(
     session: Session, changes: Sequence[Step], wire: dict[str, Any], warnings: Sequence[str]
 ) -> None:
     # Late: see the package's docstring.
-    from mycel.schema.step_descriptions import describe
     from mycel.schema.steps import UnsupportedChange
 
     if session.as_json:
@@ -288,7 +287,7 @@ def _show_steps(
         ("step", "what", "data"),
         lambda step: (
             step.kind,
-            describe(step),
+            step.describe(),
             "is checked" if step.needs_data else None,
         ),
         lambda step: step.to_dict(),

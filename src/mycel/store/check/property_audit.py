@@ -14,8 +14,7 @@ import apsw
 import orjson
 
 from mycel.model.values import parse_object
-from mycel.schema.index_slots import slots_of
-from mycel.schema.model import Interface
+from mycel.schema.model import Interface, index_slots
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every
@@ -82,7 +81,7 @@ def _wanted(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
     declared = declaration(parse_object(attributes_text))
     if declared is None:
         return None
-    return {} if isinstance(declared, Interface) else slots_of(declared)
+    return {} if isinstance(declared, Interface) else index_slots(declared)
 
 
 def _missing(
