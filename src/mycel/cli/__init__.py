@@ -4,9 +4,6 @@
 - `frame`      what all commands share: options, parameters, output, errors
 - `commands`   the commands, one module for each group of them
 - `session`    the interactive session of `mycel kip`
-- `clients`    programs that speak MCP, and what they are told about a graph
-- `registering`  writing our entry into the configuration of such a program
-- `jsonc`      JSON with comments: reading it, and changing one member
 - `reference`  `docs/cli.md`, generated from the commands: `python -m mycel.cli.reference`
 
 Modules here import the engine inside their commands, not at their top: loading it takes longer than

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mycel.cli import clients, jsonc
 from mycel.cli.commands import databases, serve
-from mycel.cli.frame.context import Place
+from mycel.clients import jsonc, programs
+from mycel.workspaces import Location
 from tests.adapters.cli.conftest import Run, needs_posix
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(clients, "own_program", lambda: (sys.executable, "-m", "mycel"))
+    monkeypatch.setattr(programs, "own_program", lambda: (sys.executable, "-m", "mycel"))
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -61,7 +61,7 @@ def entry_in(path: Path) -> dict[str, Any]:
     return dict(entries_in(path)["mycel"])
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", programs.CLIENTS)
 def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, client: str) -> None:
     done = run("init", "--client", client)
     assert done.status == 0
@@ -78,7 +78,7 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
     assert entry.get("type") == ("stdio" if client == "vscode" else None)
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", programs.CLIENTS)
 def test_telling_twice_changes_nothing(run: Run, project: Path, client: str) -> None:
     run("init", "--client", client)
     path = path_of(client, project)
@@ -89,7 +89,7 @@ def test_telling_twice_changes_nothing(run: Run, project: Path, client: str) -> 
     assert [each.name for each in path.parent.iterdir() if "backup" in each.name] == []
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", programs.CLIENTS)
 def test_printing_writes_nothing_at_all(run: Run, project: Path, client: str) -> None:
     done = run("init", "--client", client, "--print")
     assert done.status == 0
@@ -199,12 +199,12 @@ def test_codex_has_a_file_for_a_project_that_wants_one(run: Run, project: Path) 
 @pytest.mark.parametrize(
     ("client", "text", "why"),
     [
-        ("cursor", "{broken", "no JSON"),
-        ("vscode", '{\n  // mine\n  "servers": {}', "no JSON"),
-        ("claude-code", '{\n  // mine\n  "mcpServers": {}\n}', "no plain JSON"),
+        ("cursor", "{broken", "not JSON"),
+        ("vscode", '{\n  // mine\n  "servers": {}', "not JSON"),
+        ("claude-code", '{\n  // mine\n  "mcpServers": {}\n}', "not plain JSON"),
         ("claude-code", "[]", "no object"),
         ("claude-desktop", '{"mcpServers": []}', "no object"),
-        ("codex", "= broken", "no TOML"),
+        ("codex", "= broken", "not TOML"),
         ("codex", 'mcp_servers = {other = {command = "x"}}', "cannot be written"),
         ("codex", 'mcp_servers = "none"', "no object"),
     ],
@@ -241,7 +241,7 @@ def test_projects_that_share_a_file_have_an_entry_each(
     assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", programs.CLIENTS)
 def test_an_entry_that_leads_elsewhere_is_not_taken_over(
     run: Run, project: Path, client: str
 ) -> None:
@@ -250,7 +250,7 @@ def test_an_entry_that_leads_elsewhere_is_not_taken_over(
     before = path.read_bytes()
     done = run("init", "--workspace", "second", "--client", client, "--name", "graph")
     assert done.status == 2
-    assert "'graph' leads elsewhere, to --workspace first" in done.stderr
+    assert "'graph' is for --workspace first" in done.stderr
     assert "--name" in done.stderr
     assert path.read_bytes() == before
     assert run("init", "--workspace", "second", "--client", client, "--name", "two").status == 0
@@ -272,7 +272,7 @@ def test_what_leads_elsewhere_is_said_and_replaced_on_request(
     path = path_of("cursor", project)
     path.parent.mkdir()
     path.write_text(json.dumps({"mcpServers": {"mycel": entry}}))
-    assert f"leads elsewhere, to {where}" in run("init", "--client", "cursor").stderr
+    assert f"is for {where}" in run("init", "--client", "cursor").stderr
     assert entry_in(path) == entry
     done = run("init", "--client", "cursor", "--replace")
     assert f"led to {where} before" in done.stdout
@@ -292,7 +292,7 @@ def test_a_table_of_ours_in_toml_is_changed_and_nothing_around_it(run: Run, proj
     before, after = '# Mine.\nmodel = "x"\n\n', '\n[mcp_servers.other]  # theirs\ncommand = "o"\n'
     old = '[mcp_servers.graph]\ncommand = "x" # old\n# Slow.\nstartup_timeout_sec = 20\n'
     path.write_text(before + old + after)
-    assert "leads elsewhere, to x" in run("init", "--client", "codex", "--name", "graph").stderr
+    assert "is for x" in run("init", "--client", "codex", "--name", "graph").stderr
     assert run("init", "--client", "codex", "--name", "graph", "--replace").status == 0
     text = path.read_text()
     assert text.startswith(before + "[mcp_servers.graph]\n")
@@ -358,7 +358,7 @@ def test_options_that_an_entry_has_had_stay(run: Run, project: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", programs.CLIENTS)
 def test_the_mode_of_an_entry_stays_in_every_client(run: Run, project: Path, client: str) -> None:
     run("init", "--client", client, "--compat", "memory")
     assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
@@ -386,9 +386,9 @@ def test_a_name_that_some_client_would_refuse_is_refused(
     ],
 )
 def test_names_of_graphs_are_short_and_plain(workspace: str | None, path: str, name: str) -> None:
-    found = clients.server_name(Place(Path(path), workspace, "--workspace"))
+    found = programs.server_name(Location(Path(path), workspace, "--workspace"))
     assert re.fullmatch(name, found)
-    assert len(found) <= clients.NAME_CHARACTERS_MAX
+    assert len(found) <= programs.NAME_CHARACTERS_MAX
 
 
 # Copies of what was there.
@@ -468,7 +468,7 @@ def test_claude_desktop_has_its_file_where_the_system_keeps_such_files(
     monkeypatch: pytest.MonkeyPatch, platform: str, folder: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    found = clients.client("claude-desktop", Path()).path
+    found = programs.client("claude-desktop", Path()).path
     assert found == Path.home() / folder / "claude_desktop_config.json"
 
 
@@ -512,7 +512,7 @@ def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:
             "reads files below /nowhere, which is not there",
         ),
         ({"command": 3}, "has no command"),
-        (None, "cannot be understood"),
+        (None, "cannot be parsed"),
     ],
 )
 def test_the_doctor_finds_clients_that_would_fail(

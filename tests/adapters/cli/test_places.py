@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mycel.cli.frame.context import Session
-from mycel.cli.frame.folders import hashed_name
+from mycel.workspaces import hashed_name
 from tests.adapters.cli.conftest import Run
 
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import rich_click as click
 
-from mycel.cli import clients, registering
 from mycel.cli.commands.capsules import presence
-from mycel.cli.frame.context import Command, Place, Session, pass_session
+from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import count
-from mycel.errors import MycelError
+from mycel.clients import config_files, programs
+from mycel.errors import InvalidIdentifier, MycelError
+from mycel.workspaces import Location
 
 if TYPE_CHECKING:
     import apsw
@@ -52,7 +53,7 @@ class Finding(NamedTuple):
 
 def _entry_name(text: str) -> str:
     """A name that every client takes."""
-    most = clients.NAME_CHARACTERS_MAX
+    most = programs.NAME_CHARACTERS_MAX
     if not re.fullmatch(r"[A-Za-z0-9_-]+", text, re.ASCII) or len(text) > most:
         raise click.BadParameter(f"use up to {most} letters, digits, '_' and '-'.")
     return text
@@ -64,7 +65,7 @@ def _entry_name(text: str) -> str:
     "--client",
     "client_names",
     multiple=True,
-    type=click.Choice(clients.CLIENTS),
+    type=click.Choice(programs.CLIENTS),
     help="Tell this program about the database, so that it starts `mycel mcp`; may be repeated",
 )
 @click.option(
@@ -79,7 +80,7 @@ def _entry_name(text: str) -> str:
     help="Let the client offer the tools of the official memory server, or ours again (none)",
 )
 @click.option(
-    "--replace", is_flag=True, help="Take over an entry of this name that leads elsewhere"
+    "--replace", is_flag=True, help="Take over an entry of this name that is for another graph"
 )
 @click.option(
     "--print", "only_print", is_flag=True, help="Show what --client would write; write nothing"
@@ -89,7 +90,7 @@ def init(
     session: Session,
     *,
     bare: bool,
-    client_names: tuple[clients.ClientName, ...],
+    client_names: tuple[programs.ClientName, ...],
     name: str | None,
     compat: str | None,
     replace: bool,
@@ -109,21 +110,21 @@ def init(
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
     place = session.own_place()
-    named = [clients.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
+    named = [programs.client(each, Path.cwd()) for each in dict.fromkeys(client_names)]
     mode = "" if compat == "none" else compat
-    server = clients.Server(clients.own_program(), place, Path.cwd(), mode, name)
+    server = programs.Server(programs.own_program(), place, Path.cwd(), mode, name)
     if only_print:
         for client in named:
             _print(session, client, server)
         return
     # First, so that where one of them has to be refused nothing has happened yet.
-    drafts = [registering.draft(client, server, replace=replace) for client in named]
+    drafts = [config_files.draft(client, server, replace=replace) for client in named]
     _create(session, place, bare=bare)
     for draft in drafts:
-        _say_told(session, draft.client, registering.tell(draft))
+        _say_told(session, draft.client, config_files.write(draft))
 
 
-def _create(session: Session, place: Place, *, bare: bool) -> None:
+def _create(session: Session, place: Location, *, bare: bool) -> None:
     # Late: see the package's docstring.
     import mycel
 
@@ -144,7 +145,7 @@ def _create(session: Session, place: Place, *, bare: bool) -> None:
     )
 
 
-def _say_told(session: Session, client: clients.Client, told: registering.Told) -> None:
+def _say_told(session: Session, client: programs.Client, told: config_files.Outcome) -> None:
     if told.changed:
         done = f"{client.title} knows it as {told.name}: {told.path}. {client.afterwards}"
     else:
@@ -164,9 +165,9 @@ def _say_told(session: Session, client: clients.Client, told: registering.Told) 
     session.out.say(done, wire)
 
 
-def _print(session: Session, client: clients.Client, server: clients.Server) -> None:
-    name, command = registering.shown(client, server)
-    snippet, typed = client.snippet(name, command), clients.typed(client, name, command)
+def _print(session: Session, client: programs.Client, server: programs.Server) -> None:
+    name, command = config_files.preview(client, server)
+    snippet, typed = client.snippet(name, command), programs.shell_command(client, name, command)
     text = f"{client.title}, in {client.path}:\n\n{snippet}"
     if typed is not None:
         text += f"\nOr type:\n\n  {typed}\n"
@@ -187,7 +188,7 @@ def doctor(session: Session) -> int:
     return worst
 
 
-def examine(place: Place, folder: Path) -> Iterator[Finding]:
+def examine(place: Location, folder: Path) -> Iterator[Finding]:
     """Everything there is to say, most basic first; `folder` is the project's."""
     yield from _installation()
     try:
@@ -282,7 +283,9 @@ def _port() -> Finding:
 def _clients(folder: Path) -> Iterator[Finding]:
     """Whether those that were told of us could start us."""
     known = [
-        each for client in clients.known_clients(folder) for each in registering.registered(client)
+        each
+        for client in programs.known_clients(folder)
+        for each in config_files.registered(client)
     ]
     for each in known:
         trouble = each.trouble or (_startable(each.command) if each.url is None else None)
@@ -299,10 +302,10 @@ def _startable(command: tuple[str, ...]) -> str | None:
     if shutil.which(command[0]) is None:
         return f"starts {command[0]}, which is not there; `mycel init --client` mends it"
     try:
-        place = clients.place_of(command)
-    except click.UsageError as error:
+        place = programs.location_of(command)
+    except InvalidIdentifier as error:
         return f"names no database: {error.message}"
-    roots = [value[0] for name, value in clients.options_of(command) if name == "--root" and value]
+    roots = [value[0] for name, value in programs.options_of(command) if name == "--root" and value]
     if roots and not Path(roots[-1]).is_dir():
         return f"reads files below {roots[-1]}, which is not there; `mycel init --client` mends it"
     if place is None or place.path.exists():
@@ -310,7 +313,7 @@ def _startable(command: tuple[str, ...]) -> str | None:
     return f"leads to {place.path}, which is not there (yet)"
 
 
-def _location(place: Place) -> Iterator[Finding]:
+def _location(place: Location) -> Iterator[Finding]:
     named = f"workspace {place.workspace}, " if place.workspace else ""
     yield Finding("ok", "path", f"{place.path.absolute()} ({named}from {place.chosen_by})")
     if place.path.exists():

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from mycel.cli.clients import Server, connection_help, own_program, server_name
 from mycel.cli.commands.mcp import context_option, knowledge_of, open_served
 from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import Output
+from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
 
 if TYPE_CHECKING:

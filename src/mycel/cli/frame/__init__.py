@@ -2,7 +2,6 @@
 
 - `output`       tables for people, one JSON object per line for programs
 - `exit_status`  from an exception to a message and an exit status
-- `folders`      the database of a folder
 - `context`      global options, and the database they lead to
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `labels`       names of elements for people

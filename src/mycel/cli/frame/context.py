@@ -8,8 +8,6 @@ the command line says nothing.
 from __future__ import annotations
 
 import os
-import re
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +17,10 @@ import click as bare_click
 import rich_click as click
 from click.core import ParameterSource
 
-from mycel.cli.frame import folders
+from mycel import workspaces
 from mycel.cli.frame.output import Output
-from mycel.errors import NotADatabase
+from mycel.errors import InvalidIdentifier, NotADatabase
+from mycel.workspaces import Location
 
 if TYPE_CHECKING:
     from mycel.nexus import Nexus
@@ -30,30 +29,6 @@ EVERYWHERE = "Options of every command"
 
 CANDIDATES_NAMED = 3
 _NAMED = ("--workspace", "MYCEL_WORKSPACE")
-_WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the database is, and why there."""
-
-    path: Path
-    workspace: str | None
-    """None if the file itself was named."""
-    chosen_by: str
-    folder: Path | None = None
-    """The folder that the database belongs to, if that is known."""
-
-    @property
-    def is_default(self) -> bool:
-        """Whether the file is at home, in our own folder."""
-        return self.workspace is not None
-
-    @property
-    def creation(self) -> str:
-        """The command that creates this database. What the environment says it hears too."""
-        named = {"--db": str(self.path), "--workspace": self.workspace}.get(self.chosen_by)
-        return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
 
 
 @dataclass(slots=True)
@@ -70,7 +45,7 @@ class Session:
     def out(self) -> Output:
         return Output(as_json=self.as_json)
 
-    def place(self) -> Place:
+    def place(self) -> Location:
         """The database that the options, the environment or the current directory name.
 
         Raises:
@@ -85,27 +60,27 @@ class Session:
             (self.environment, "workspace", "MYCEL_WORKSPACE"),
         ):
             if option in source:
-                return _place(option, source[option], name)
+                return _named(option, source[option], name)
         return self._own_place(above=True)
 
-    def own_place(self) -> Place:
+    def own_place(self) -> Location:
         """The same for a command that makes a database: one of a folder above does not count."""
         place = self.place()
         is_above = place.folder is not None and place.chosen_by not in _NAMED
         return self._own_place(above=False) if is_above else place
 
-    def _own_place(self, *, above: bool) -> Place:
+    def _own_place(self, *, above: bool) -> Location:
         """The database of the folder that the command is about, or else a new one for it."""
         folder = self.directory or _current_directory()
         home = _home()
-        owner = folders.found_from(home, folder, above=above)
+        owner = workspaces.found_from(home, folder, above=above)
         if owner is None:
-            owner = folders.Owner(folders.new_name(home, folder), folder)
+            owner = workspaces.Owner(workspaces.new_name(home, folder), folder)
         chosen_by = "the current directory" if self.directory is None else "the folder"
         if owner.folder != folder:
             chosen_by = f"the folder above, {owner.folder}"
-        path = folders.database_of(home, owner.workspace)
-        return Place(path, owner.workspace, chosen_by, owner.folder)
+        path = workspaces.database_of(home, owner.workspace)
+        return Location(path, owner.workspace, chosen_by, owner.folder)
 
     def root(self) -> Path:
         """The folder that `file://` URIs are relative to, unless the command says otherwise.
@@ -128,12 +103,12 @@ class Session:
         place = self.place()
         if place.workspace is None:
             return workspace_named(root.name)
-        if place.workspace == folders.hashed_name(root):
-            owner = folders.owner_of(_home(), place.workspace)
+        if place.workspace == workspaces.hashed_name(root):
+            owner = workspaces.owner_of(_home(), place.workspace)
             return workspace_named(root.name if owner is None else place.workspace)
         return workspace_named(place.workspace)
 
-    def claim(self, place: Place) -> None:
+    def claim(self, place: Location) -> None:
         """Let a database at home that was made just now belong to its folder.
 
         So does one that was named, if the folder that it belonged to is gone: it was moved here.
@@ -142,12 +117,12 @@ class Session:
             return
         home, folder = _home(), place.folder
         if place.chosen_by in _NAMED:
-            owner = folders.owner_of(home, place.workspace)
+            owner = workspaces.owner_of(home, place.workspace)
             if owner is None or owner.folder.exists():
                 return
             folder = self.directory or _current_directory()
         if folder is not None:
-            folders.claim(home, folders.Owner(place.workspace, folder))
+            workspaces.claim(home, workspaces.Owner(place.workspace, folder))
 
     def candidates(self, *, namesakes: bool = False) -> str:
         """A sentence that names databases whose folder is gone; empty if there is none.
@@ -157,7 +132,7 @@ class Session:
         if self.place().folder is None:
             return ""
         folder = self.directory or _current_directory()
-        found = folders.left_behind(_home(), folder)
+        found = workspaces.left_behind(_home(), folder)
         if namesakes:
             found = [each for each in found if each.folder.name == folder.name]
         named = [
@@ -193,27 +168,13 @@ class Session:
             raise
 
 
-def _place(option: str, value: str, chosen_by: str) -> Place:
-    if option == "db":
-        if value == ":memory:":
-            raise click.UsageError("A database in memory would be gone when the command ends.")
-        return Place(_expanded(value), None, chosen_by)
-    if not _WORKSPACE.fullmatch(value):
-        raise click.UsageError(
-            f"{value!r} cannot name a workspace: use up to 100 letters, digits, '.', '_' and '-'."
-        )
-    home = _home()
-    owner = folders.owner_of(home, value)
-    folder = None if owner is None else owner.folder
-    return Place(folders.database_of(home, value), value, chosen_by, folder)
-
-
-def _expanded(path: str) -> Path:
-    """A path whose leading `~` may come from a variable, where no shell has looked at it."""
+def _named(option: str, value: str, chosen_by: str) -> Location:
     try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)  # A user who is not there; then it is a name like any other.
+        if option == "db":
+            return workspaces.file_location(value, chosen_by)
+        return workspaces.workspace_location(_home(), value, chosen_by)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from None
 
 
 def _home() -> Path:

@@ -24,7 +24,6 @@ from prompt_toolkit.lexers import Lexer
 
 from mycel.cli.commands.kip import execute, named_value, parameters_by
 from mycel.cli.frame.exit_status import report
-from mycel.cli.frame.folders import HOME_FOLDER
 from mycel.cli.frame.kip_output import answer, first_word
 from mycel.cli.frame.labels import labels
 from mycel.cli.frame.output import Output, PipeClosed, count, has_colour, is_terminal, json_line
@@ -38,6 +37,7 @@ from mycel.cli.session.line_editor import (
     without_semicolon,
 )
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
+from mycel.workspaces import HOME_FOLDER
 
 if TYPE_CHECKING:
     from mycel.engine.result import Result

@@ -1,8 +1,7 @@
-"""How programs that speak MCP are told about a graph: which they are, and what they are told.
+"""Programs that speak MCP: their configuration files, and the entry of a graph in them.
 
-Some clients have a file in each project, and there our entry is called `mycel`. Others have one for
-all projects, where each graph needs an entry of its own, and the name says which it is.
-`registering` writes the files and looks into them.
+Some clients have a file in each project, where the entry is called `mycel`. Others have one file
+for all projects, where each graph has an entry of its own and the name tells them apart.
 """
 
 from __future__ import annotations
@@ -15,10 +14,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from mycel.cli.frame.context import Place, Session
+from mycel import workspaces
+from mycel.workspaces import Location
 
 NAME = "mycel"
 
@@ -27,33 +28,30 @@ CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "cursor", "v
 
 PLACES = ("--db", "--workspace")
 NAME_CHARACTERS_MAX = 40
-"""Clients put the names of tools behind it, and refuse what gets longer than 64 together."""
-
-
-# What is told.
+"""Clients append the names of tools, and accept 64 characters together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """How a client starts the server of one graph."""
+    """The command with which a client starts the server of one graph."""
 
     program: tuple[str, ...]
-    place: Place
+    location: Location
     root: Path
     compat: str | None = None
-    """None: as the entry has it. An empty text: none."""
+    """The value of `--compat`. None keeps that of the entry; an empty text removes it."""
     name: str | None = None
-    """What the entry is called, if somebody said so."""
+    """The name of the entry, if the user chose one."""
 
     def default_name(self, client: Client) -> str:
-        return server_name(self.place) if client.is_shared else NAME
+        return server_name(self.location) if client.is_shared else NAME
 
     def command(self, before: Sequence[str] = ()) -> list[str]:
-        """What is started. Options that an entry has had stay, but for those that say otherwise."""
+        """The command. Other options of the command `before` are kept."""
         where = (
-            ("--db", str(self.place.path.absolute()))
-            if self.place.workspace is None
-            else ("--workspace", self.place.workspace)
+            ("--db", str(self.location.path.absolute()))
+            if self.location.workspace is None
+            else ("--workspace", self.location.workspace)
         )
         decided = {*PLACES, "--root"} | ({"--compat"} if self.compat is not None else set())
         kept = [
@@ -66,42 +64,39 @@ class Server:
         return [*self.program, "mcp", *where, "--root", str(self.root), *mode, *kept]
 
     def is_meant_by(self, command: Sequence[str]) -> bool:
-        """Whether a command serves the same graph."""
-        found = place_of(command)
-        return found is not None and found.path.absolute() == self.place.path.absolute()
+        """True if a command serves the same graph."""
+        found = location_of(command)
+        return found is not None and found.path.absolute() == self.location.path.absolute()
 
 
-def server_name(place: Place) -> str:
-    """What the entry of a graph is called in a file that all projects share.
+def server_name(location: Location) -> str:
+    """The name of a graph's entry in a file that all projects share.
 
-    >>> server_name(Place(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
+    >>> server_name(Location(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
     'mycel-shop-41e20c9a'
     """
-    # Late: see `folders.hashed_name`.
-    from hashlib import sha256
-
-    said = place.workspace or place.path.stem
+    said = location.workspace or location.path.stem
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{NAME}-{said}")
-    is_whole = place.workspace is not None and name == f"{NAME}-{said}"
+    is_whole = location.workspace is not None and name == f"{NAME}-{said}"
     if is_whole and len(name) <= NAME_CHARACTERS_MAX:
         return name
-    # The name of a file, or what is left of a name, may be that of another one, too.
-    digest = sha256(os.fsencode(place.path.absolute())).hexdigest()
+    # The stem of a file and a shortened name are not unique.
+    digest = sha256(os.fsencode(location.path.absolute())).hexdigest()
     return f"{name[: NAME_CHARACTERS_MAX - 9]}-{digest[:8]}"
 
 
-def place_of(command: Sequence[str]) -> Place | None:
-    """The database that a command names, if it does.
+def location_of(command: Sequence[str]) -> Location | None:
+    """The database that a command names with `--db` or `--workspace`; None without either.
 
     Raises:
-        click.UsageError: what it names can be none.
+        InvalidIdentifier: the name cannot be that of a database.
     """
-    given = {
-        name.removeprefix("--"): value[0]
-        for name, value in options_of(command)
-        if name in PLACES and value
-    }
-    return Session(given=given).place() if given else None
+    options = {name: value[0] for name, value in options_of(command) if value}
+    if "--db" in options:
+        return workspaces.file_location(options["--db"], "--db")
+    if "--workspace" in options:
+        return workspaces.workspace_location(Path.home(), options["--workspace"], "--workspace")
+    return None
 
 
 def options_of(command: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -119,30 +114,30 @@ def options_of(command: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program, and how it is told."""
+    """A program and the form of its configuration file."""
 
     name: ClientName
     title: str
     path: Path
     key: str
-    """Under which key the file has its servers."""
+    """The key of the object of servers in the file."""
     is_shared: bool = False
-    """Whether all projects share the file."""
+    """True if all projects share the file."""
     is_toml: bool = False
     has_comments: bool = False
     """True if its JSON may have comments."""
     has_type: bool = False
-    """Whether an entry says that it is a command."""
+    """True if an entry has a `type`."""
     afterwards: str = ""
-    """What has to be done to make it notice."""
+    """The next step for the user."""
 
     def entry(self, command: Sequence[str]) -> dict[str, Any]:
-        """What the file says of a server that is started with a command."""
+        """The entry of a server that is started with a command."""
         kind = {"type": "stdio"} if self.has_type else {}
         return {**kind, "command": command[0], "args": list(command[1:])}
 
     def snippet(self, name: str, command: Sequence[str]) -> str:
-        """What the file has to hold, if there is nothing else in it."""
+        """The whole file with this entry alone."""
         entry = self.entry(command)
         if self.is_toml:
             lines = (f"{key} = {toml_value(value)}" for key, value in entry.items())
@@ -151,12 +146,12 @@ class Client:
 
 
 def toml_value(value: str | list[str]) -> str:
-    """A text, or a list of texts. JSON's escapes are TOML's, too, but for DEL."""
+    """A text or list of texts in TOML. It has the escapes of JSON, and needs one for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def client(name: ClientName, folder: Path) -> Client:
-    """A client; `folder` is the project, where those look that have a file for each."""
+    """A client by name; `folder` is the project, for clients with a file in each project."""
     match name:
         case "claude-code":
             path, noted = folder / ".mcp.json", "Claude Code asks whether to trust it."
@@ -182,7 +177,6 @@ def client(name: ClientName, folder: Path) -> Client:
             )
         case "codex":
             own, shared = codex_files(folder)
-            # A project that has a file of its own for Codex gets our entry there.
             is_shared = own == shared or not own.exists()
             trusted = "" if is_shared else "Codex reads it if it trusts the project. "
             return Client(
@@ -197,13 +191,13 @@ def client(name: ClientName, folder: Path) -> Client:
 
 
 def codex_files(folder: Path) -> tuple[Path, Path]:
-    """The files of Codex: servers of a project, and servers of all projects."""
+    """The files of Codex: that of a project, and that of all projects."""
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     return folder / ".codex" / "config.toml", home / "config.toml"
 
 
 def known_clients(folder: Path) -> Iterator[Client]:
-    """Every file that may tell a client of us, of the project and of all projects."""
+    """Every file that may hold an entry: of the project, and of all projects."""
     for name in CLIENTS:
         found = client(name, folder)
         yield found
@@ -222,24 +216,18 @@ def _claude_desktop() -> Path:
 
 
 def own_program() -> tuple[str, ...]:
-    """How this very program is started, from wherever: by its whole path.
-
-    A client that was not started in a terminal knows no path of ours.
-    """
+    """The start of a command for this program, by its whole path: clients may have another PATH."""
     found = shutil.which("mycel")
     return (found,) if found else (sys.executable, "-m", "mycel")
-
-
-# Words for people.
 
 
 def connection_help(
     url: str, command: Sequence[str], shared_name: str, token_variable: str | None = None
 ) -> str:
-    """How each client is connected: to the server at `url`, or by starting `command` itself.
+    """Instructions for each client: connect to the server at `url`, or start `command`.
 
-    `shared_name` is for those that have one file for all projects. `token_variable` holds the
-    token in the environment, if there is one: it is named, and the token never shown.
+    `shared_name` is the entry's name in files that all projects share. `token_variable` is the
+    environment variable of the token, if there is one; the token itself is never shown.
     """
     return "\n".join(_lines(url, command, shared_name, token_variable))
 
@@ -252,7 +240,7 @@ def _lines(
     if token_variable is not None:
         typed_header = f' --header "Authorization: Bearer ${token_variable}"'
         told_variable = f" --bearer-token-env-var {token_variable}"
-        # How Cursor and VS Code both write a variable of the environment.
+        # The form of an environment variable in Cursor and VS Code.
         headers = {"headers": {"Authorization": f"Bearer ${{env:{token_variable}}}"}}
     there = json.dumps({"mcpServers": {NAME: {"url": url, **headers}}})
     entry = {"command": command[0], "args": [*command[1:]]}
@@ -270,8 +258,8 @@ def _lines(
     yield f"  codex mcp add {shared_name} --url {url}{told_variable}"
 
 
-def typed(client: Client, name: str, command: Sequence[str]) -> str | None:
-    """What can be typed instead of writing the file, if the client has a command for it."""
+def shell_command(client: Client, name: str, command: Sequence[str]) -> str | None:
+    """The shell command that writes the same entry, if the client has one."""
     words = shlex.join(command)
     match client.name:
         case "claude-code":

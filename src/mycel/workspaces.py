@@ -1,28 +1,85 @@
-"""The folders that databases at home belong to, and the database of a folder.
+"""Workspaces: where the database of a name or a folder is.
 
-A database that was made for a folder has a small file beside it that says so:
+A workspace is a database in the user's home directory. One that was created for a folder has a
+small file beside it with the path of that folder:
 
     ~/.knowledge_engine/knowledge_shop.db
     ~/.knowledge_engine/knowledge_shop.folder     the path of the folder, as UTF-8
 
 Below that folder the database is found as git finds a repository: the nearest folder above counts.
-Its name is the folder's own, with a hash of the path behind it where another folder of this name
-was first. The name of the file is the workspace of URIs, too.
-
-Databases without such a file were made by earlier versions, whose names always had the hash, or for
-a workspace that somebody named.
+The workspace has the name of the folder, followed by a hash of the path if the name is taken. It is
+also the workspace of URIs. A workspace that a user named has no such file.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from mycel.errors import InvalidIdentifier
+
 HOME_FOLDER = ".knowledge_engine"
 _SUFFIX = ".folder"
+_WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """The file of a database, and the reason for choosing it."""
+
+    path: Path
+    workspace: str | None
+    """None if the file itself was named."""
+    chosen_by: str
+    """The option or variable that named it, or words for people."""
+    folder: Path | None = None
+    """The folder that the database belongs to, if that is known."""
+
+    @property
+    def is_default(self) -> bool:
+        """True if the file is in the folder of workspaces."""
+        return self.workspace is not None
+
+    @property
+    def creation(self) -> str:
+        """The command that creates this database."""
+        named = {"--db": str(self.path), "--workspace": self.workspace}.get(self.chosen_by)
+        return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
+
+
+def file_location(path: str, chosen_by: str) -> Location:
+    """The location of a file that was named; a leading `~` is the home directory.
+
+    Raises:
+        InvalidIdentifier: it names a graph in memory.
+    """
+    if path == ":memory:":
+        raise InvalidIdentifier("A database in memory would be gone when the command ends.")
+    with suppress(RuntimeError):  # There is no such user: `~name` is a name like any other.
+        return Location(Path(path).expanduser(), None, chosen_by)
+    return Location(Path(path), None, chosen_by)
+
+
+def workspace_location(home: Path, workspace: str, chosen_by: str) -> Location:
+    """The location of a workspace that was named.
+
+    Raises:
+        InvalidIdentifier: the name cannot be that of a workspace.
+    """
+    if not _WORKSPACE.fullmatch(workspace):
+        raise InvalidIdentifier(
+            f"{workspace!r} cannot name a workspace:"
+            " use up to 100 letters, digits, '.', '_' and '-'."
+        )
+    owner = owner_of(home, workspace)
+    folder = None if owner is None else owner.folder
+    return Location(database_of(home, workspace), workspace, chosen_by, folder)
 
 
 class Owner(NamedTuple):
@@ -38,7 +95,7 @@ def database_of(home: Path, workspace: str) -> Path:
 
 
 def owners(home: Path) -> Iterator[Owner]:
-    """The workspaces that belong to a folder, whether that is still there or not."""
+    """The workspaces that belong to a folder, even those whose folder is gone."""
     for path in sorted((home / HOME_FOLDER).glob(f"knowledge_*{_SUFFIX}")):
         with suppress(OSError):
             folder = Path(os.fsdecode(path.read_bytes().strip()))
@@ -65,17 +122,12 @@ def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
 
 def new_name(home: Path, folder: Path) -> str:
     """The name of a workspace for a folder that has none."""
-    name = plain_name(folder)
-    is_taken = database_of(home, name).exists() or owner_of(home, name) is not None
-    return hashed_name(folder) if is_taken else name
-
-
-def plain_name(folder: Path) -> str:
-    """The name of a workspace that is closest to the name of a folder."""
-    # Late: see the package's docstring.
+    # Late: most commands are about a database that exists.
     from mycel.knowledge.uris import workspace_named
 
-    return workspace_named(folder.name)
+    name = workspace_named(folder.name)
+    is_taken = database_of(home, name).exists() or owner_of(home, name) is not None
+    return hashed_name(folder) if is_taken else name
 
 
 def hashed_name(folder: Path) -> str:
@@ -84,8 +136,7 @@ def hashed_name(folder: Path) -> str:
     >>> hashed_name(Path("/home/ada/My Notes"))
     'my-notes-05090c43'
     """
-    # Late: it takes a while to load, and most calls are about a database that was named.
-    import re
+    # Late: most commands are about a database that was named.
     from hashlib import sha256
 
     slug = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")[:40] or "root"
@@ -93,7 +144,7 @@ def hashed_name(folder: Path) -> str:
 
 
 def claim(home: Path, owner: Owner) -> None:
-    """Note that a workspace belongs to a folder, and that no other one does any more."""
+    """Record that a workspace belongs to a folder, and that no other workspace does."""
     with suppress(OSError):  # The database is found by its name all the same.
         _note_of(home, owner.workspace).write_bytes(os.fsencode(owner.folder) + b"\n")
         for each in list(owners(home)):

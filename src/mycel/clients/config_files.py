@@ -1,15 +1,14 @@
-"""What the files of clients say of us: our entry is written there, and looked for.
+"""Configuration files of clients: writing the entry of a graph, and finding entries.
 
-Each client has a file of its own, with entries of others in it. Ours is written and nothing else is
-touched: in JSON only our own member changes, in TOML only the lines of our own table, so that
-comments stay; the result is read again to be sure. What cannot be done so is left alone, and the
-error says what to write by hand.
+The file holds entries of others. In JSON only our own member changes, in TOML only the lines of our
+own table, so comments stay; the result is parsed again and compared. A change that is impossible
+this way is refused, and the error says what to write by hand.
 
-An entry that leads to this graph already is the one to write, whatever it is called. One that leads
-elsewhere is not taken over unless that is asked for.
+An entry that already names this graph is rewritten, whatever it is called. An entry that names
+another graph or server is replaced only on request.
 
-A file is replaced as a whole or not at all, and the one before is kept beside it. A symbolic link
-is not followed: somebody has put the file elsewhere on purpose, and should know who writes to it.
+A file is replaced atomically, and the one before is kept beside it. A symbolic link is refused: the
+file is elsewhere on purpose.
 """
 
 from __future__ import annotations
@@ -25,51 +24,46 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import rich_click as click
-
-from mycel.cli import jsonc
-from mycel.cli.clients import NAME, PLACES, Client, Server, options_of, toml_value
-from mycel.errors import ConstraintViolation, DatabaseError, MycelError
+from mycel.clients import jsonc
+from mycel.clients.programs import NAME, PLACES, Client, Server, options_of, toml_value
+from mycel.errors import ConstraintViolation, DatabaseError, InvalidIdentifier, MycelError
 
 BACKUP = ".mycel-backup"
 
 _OURS = ("command", "args", "type", "url", "headers", "http_headers")
-"""Keys that say where a server is. All others, such as `env`, are the user's."""
+"""Keys that are ours to write. All others, such as `env`, are the user's."""
 _SETTING = re.compile(rf"\s*(?:{'|'.join(_OURS)})\s*=")
 
 
-# Writing.
-
-
-class Told(NamedTuple):
-    """What became of a client's file."""
+class Outcome(NamedTuple):
+    """The result of writing a client's file."""
 
     path: Path
     name: str
-    """The entry."""
+    """The name of the entry."""
     changed: bool
     backup: Path | None = None
     replaced: str | None = None
-    """Where the entry led before, if that was elsewhere."""
+    """The graph or server that the entry named before, if it was another."""
 
 
 class Draft(NamedTuple):
-    """What a client's file is to hold, and which entry of it is ours."""
+    """The planned text of a client's file, and the name of our entry in it."""
 
     client: Client
     name: str
     before: str | None
-    """What it holds now, if there is such a file."""
+    """The text of the file, if it exists."""
     after: str
     replaced: str | None = None
 
 
 def draft(client: Client, server: Server, *, replace: bool = False) -> Draft:
-    """How a server is written into a client's file; nothing is done yet.
+    """Plan the change of a client's file.
 
     Raises:
-        ConstraintViolation: the file is not what it should be, or its entry leads elsewhere and
-            may not be replaced.
+        ConstraintViolation: the file cannot be parsed, or its entry names another graph and
+            `replace` is false.
     """
     if client.path.is_symlink() or client.path.parent.is_symlink():
         real = os.path.realpath(client.path)
@@ -86,15 +80,15 @@ def draft(client: Client, server: Server, *, replace: bool = False) -> Draft:
     return Draft(client, name, before, after, elsewhere)
 
 
-def tell(draft: Draft) -> Told:
-    """Write a draft; nothing happens if all of it is there.
+def write(draft: Draft) -> Outcome:
+    """Write a draft, unless the file already holds it.
 
     Raises:
         DatabaseError: the file cannot be written.
     """
     path = draft.client.path
     if draft.after == draft.before:
-        return Told(path, draft.name, changed=False)
+        return Outcome(path, draft.name, changed=False)
     try:
         backup = _replace(path, draft.after, keep=draft.before is not None)
     except OSError as error:
@@ -102,15 +96,15 @@ def tell(draft: Draft) -> Told:
             f"{path} cannot be written: {error.strerror}.",
             hint="Check the permissions; --print shows what it should hold.",
         ) from None
-    return Told(path, draft.name, True, backup, draft.replaced)
+    return Outcome(path, draft.name, True, backup, draft.replaced)
 
 
-def shown(client: Client, server: Server) -> tuple[str, list[str]]:
-    """The name of the entry that `tell` would write, and the command in it."""
+def preview(client: Client, server: Server) -> tuple[str, list[str]]:
+    """The name of the entry that `write` would write, and its command."""
     try:
         servers = _servers(client, _parse(client, _read(client)))
     except MycelError:
-        servers = {}  # It can be written by hand all the same.
+        servers = {}  # The user can still write the entry by hand.
     name = _name(client, server, servers)
     there = servers.get(name)
     return name, server.command(_command(there) if _elsewhere(there, server) is None else ())
@@ -122,7 +116,7 @@ def _read(client: Client) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise _refusal(client, f"it cannot be read: {said}") from None
 
 
@@ -138,7 +132,7 @@ def _parse(client: Client, text: str | None) -> dict[str, Any]:
         whole = _load(client, text or "")
     except ValueError as error:
         said = "TOML" if client.is_toml else "JSON" if client.has_comments else "plain JSON"
-        raise _refusal(client, f"it is no {said}: {error}") from None
+        raise _refusal(client, f"it is not {said}: {error}") from None
     if not isinstance(whole, dict):
         raise _refusal(client, f"{client.key!r} is no object in it")
     return whole
@@ -152,16 +146,16 @@ def _servers(client: Client, whole: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(client: Client, server: Server, servers: Mapping[str, Any]) -> str:
-    """Which entry is ours: the one that was named, or that leads here, or else a new one."""
+    """The name of our entry: the given one, one that names this graph, or a new one."""
     if server.name is not None:
         return server.name
     default = server.default_name(client)
-    leading = [name for name, entry in servers.items() if _leads_to(entry, server)]
-    return default if default in leading or not leading else leading[0]
+    naming = [name for name, entry in servers.items() if _names(entry, server)]
+    return default if default in naming or not naming else naming[0]
 
 
 def _after(client: Client, name: str, command: Sequence[str], before: str | None) -> str:
-    """What the file holds when our entry is in it."""
+    """The text of the file with our entry."""
     if before is None or not before.strip():
         return client.snippet(name, command)
     whole = _parse(client, before)
@@ -180,7 +174,7 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
 
 
 def _command(entry: object) -> list[str]:
-    """The command of an entry; nothing if it has none."""
+    """The command of an entry; empty if it has none."""
     if not isinstance(entry, dict):
         return []
     command, arguments = entry.get("command"), entry.get("args", [])
@@ -189,15 +183,15 @@ def _command(entry: object) -> list[str]:
     return [command, *map(str, arguments)]
 
 
-def _leads_to(entry: object, server: Server) -> bool:
+def _names(entry: object, server: Server) -> bool:
     try:
         return server.is_meant_by(_command(entry))
-    except click.UsageError:
+    except InvalidIdentifier:
         return False
 
 
 def _elsewhere(entry: object, server: Server) -> str | None:
-    """Where an entry leads, if that is not to our graph. One that names no graph leads nowhere."""
+    """The other graph or server that an entry names; None if it names ours, or none."""
     if not isinstance(entry, dict):
         return None
     if isinstance(entry.get("url"), str):
@@ -205,14 +199,14 @@ def _elsewhere(entry: object, server: Server) -> str | None:
     command = _command(entry)
     named = [shlex.join((name, *value)) for name, value in options_of(command) if name in PLACES]
     if named:
-        return None if _leads_to(entry, server) else " ".join(named)
+        return None if _names(entry, server) else " ".join(named)
     return None if not command or "mcp" in command else shlex.join(command)
 
 
 def _taken(client: Client, name: str, elsewhere: str) -> MycelError:
     remedy = f"`mycel init --client {client.name} --name NAME` adds one under another name"
     return ConstraintViolation(
-        f"{client.path} stays as it is: its server {name!r} leads elsewhere, to {elsewhere}.",
+        f"{client.path} stays as it is: its server {name!r} is for {elsewhere}.",
         hint=f"{remedy}; --replace takes it over.",
     )
 
@@ -225,7 +219,7 @@ def _indent(text: str) -> str:
 def _toml_after(
     client: Client, name: str, entry: Mapping[str, Any], before: str, wanted: Mapping[str, Any]
 ) -> str:
-    """The text with our table in it: new, or its old lines exchanged. It has to mean `wanted`."""
+    """The text with our table, added or replaced; it must parse to `wanted`."""
     header = f"[{client.key}.{name}]"
     ours = [header, *(f"{key} = {toml_value(value)}" for key, value in entry.items())]
     lines = before.rstrip("\n").split("\n")
@@ -255,7 +249,7 @@ def _refusal(client: Client, why: str) -> MycelError:
 
 
 def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
-    """Write a file as a whole, and keep the one before. Returns where that is."""
+    """Replace a file atomically. Returns the backup of the one before."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -276,7 +270,7 @@ def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
 
 
 def _keep(path: Path) -> Path:
-    """Copy a file beside itself. No copy is ever overwritten: the first one is the original."""
+    """Copy a file beside itself. No copy is overwritten: the first one is the original."""
     content = path.read_bytes()
     backup, number = path.with_name(path.name + BACKUP), 1
     while not _write_new(backup, content):
@@ -289,10 +283,10 @@ def _keep(path: Path) -> Path:
 
 
 def _write_new(path: Path, content: bytes) -> bool:
-    """Write a file that is not there yet, for nobody else to read; returns whether that was so."""
+    """Write a new file that only its owner can read. Returns False if the path exists."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:  # A link too, wherever it leads.
+    except FileExistsError:  # A symbolic link counts too.
         return False
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
@@ -305,24 +299,21 @@ def _umask() -> int:
     return mask
 
 
-# Looking.
-
-
 class Registered(NamedTuple):
-    """What an entry of a client's file says of us."""
+    """An entry of ours in a client's file."""
 
     client: Client
     name: str = ""
-    """The entry; empty if the file has none that could be read."""
+    """The name of the entry; empty if the file cannot be read."""
     command: tuple[str, ...] = ()
-    """How it starts us; nothing if it asks a server at `url`."""
+    """The command that starts the server; empty if the entry has a `url`."""
     url: str | None = None
     trouble: str | None = None
-    """Why the file or the entry cannot be used."""
+    """The reason why the file or the entry cannot be used."""
 
 
 def registered(client: Client) -> list[Registered]:
-    """What a client's file says of us, entry by entry; nothing if there is no such file."""
+    """Our entries in a client's file; empty if there is no such file."""
     try:
         whole = _load(client, client.path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -330,8 +321,7 @@ def registered(client: Client) -> list[Registered]:
     except OSError as error:
         return [Registered(client, trouble=f"cannot be read: {error.strerror}")]
     except ValueError as error:
-        # With comments, which some clients allow, it may be well all the same.
-        return [Registered(client, trouble=f"cannot be understood: {error}")]
+        return [Registered(client, trouble=f"cannot be parsed: {error}")]
     servers = whole.get(client.key) if isinstance(whole, dict) else None
     if not isinstance(servers, dict):
         return []
