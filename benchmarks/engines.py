@@ -1,7 +1,7 @@
 """The questions of `finds`, asked of embedded graph and column databases as well.
 
 Ladybug (the successor of Kùzu, Cypher), Oxigraph (SPARQL) and DuckDB (SQL) get the same graph, in
-a file each, in the form that suits them best: names are keys or indexed, year and importance are
+a file each, in a form that suits them: names are keys or indexed, year and importance are
 columns, links stand in a table for each predicate where the engine wants that. Attributes of links
 are left out, which favours them. Commands are prepared where the engine can prepare them.
 

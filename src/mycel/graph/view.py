@@ -62,15 +62,19 @@ class GraphView:
             raise missing(ref)
         return found
 
-    def get_concept(self, type_name: str, name: str, *, tombstoned: bool = False) -> Concept | None:
+    def get_concept(
+        self, type_name: str | None, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
         """The concept with this type and name, or None; on request also one that was removed.
+
+        Without a type it may be of any: names that are URIs need none.
 
         Raises:
             TypeMismatch: the type is not defined.
         """
         reader = self._take()
         try:
-            number = reader.type_number(type_name)
+            number = None if type_name is None else reader.type_number(type_name)
             return reader.concept_named(number, name, tombstoned=tombstoned)
         except apsw.Error as error:
             raise translate(error) from error

@@ -10,6 +10,7 @@ from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints, node_text
 from mycel.mcp.results import Answer, Page, but_for, data_within, without
 from mycel.mcp.tool_context import Call
+from mycel.model.extras import install_command
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
@@ -166,7 +167,7 @@ def bootstrap(call: Call) -> Answer:
     except ImportError as error:
         raise ConstraintViolation(
             f"Source code cannot be read here: {error}.",
-            hint="Install the parsers with `pip install 'mycel[code]'`, or write what matters"
+            hint=f"Install the parsers with {install_command('code')}, or write what matters"
             " with remember_knowledge.",
         ) from None
 

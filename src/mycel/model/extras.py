@@ -8,8 +8,13 @@ from typing import Any
 from mycel.errors import NotFound
 
 
+def install_command(names: str) -> str:
+    """The command that adds extras, for hints. The package is installed from a clone."""
+    return f"`pip install '.[{names}]'` or `uv tool install '.[{names}]'` in the clone of Mycel"
+
+
 def extra(module: str, name: str) -> Any:
-    """A module of the extra `mycel[name]`.
+    """A module of an extra of this package.
 
     Raises:
         NotFound: it is not installed.
@@ -19,5 +24,5 @@ def extra(module: str, name: str) -> Any:
     except ImportError:
         raise NotFound(
             f"This needs {module}, which is not installed.",
-            hint=f"Install it with `pip install 'mycel[{name}]'`.",
+            hint=f"Install it with {install_command(name)}.",
         ) from None

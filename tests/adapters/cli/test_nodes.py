@@ -54,6 +54,22 @@ def test_an_attribute_of_the_same_name_elsewhere_is_shown(run: Run) -> None:
 # Nodes by their URIs and paths.
 
 
+def test_a_node_of_any_type_is_named_by_its_uri_or_by_its_path(
+    run: Run, sources: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sources)
+    with mycel.open(sources.parent / "shop.db") as db:
+        shop = mycel.Knowledge(db, workspace="shop", root=sources)
+        shop.link("cart.py", "decided_in", "decisions/one")  # A node of the type Missing until now.
+        shop.add("decisions/one", name="One cart", type="Decision")
+        before = db.snapshot().seq
+        shop.delete("decisions/one", reason="wrong")
+    for named in ("concept://shop/decisions/one", "decisions/one"):
+        then = run("concept", "get", named, "--as-of", before)
+        assert (then.status, "One cart" in then.stdout) == (0, True)
+        assert "wrong" in run("history", named).stdout
+
+
 @pytest.mark.parametrize(
     "named", ["file://shop/cart.py", "cart.py", "./cart.py", "Resource:file://shop/cart.py"]
 )

@@ -270,4 +270,4 @@ def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(
             without.setitem(sys.modules, module, None)
             with pytest.raises(NotFound, match=module) as refused:
                 method()
-        assert f"pip install 'mycel[{extra}]'" in refused.value.hint
+        assert f"pip install '.[{extra}]'" in refused.value.hint

@@ -60,4 +60,4 @@ def test_without_pyarrow_the_error_names_the_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(NotFound) as caught:
         load("node P {}").arrow("P")
-    assert "mycel[arrow]" in caught.value.hint
+    assert ".[arrow]" in caught.value.hint

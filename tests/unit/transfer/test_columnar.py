@@ -212,7 +212,7 @@ def test_without_pyarrow_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     error = refused(db, path)
     assert isinstance(error, NotFound)
-    assert "mycel[arrow]" in error.hint
+    assert ".[arrow]" in error.hint
     with pytest.raises(NotFound):
         db.to_arrow("Person")
     tables = Path(path).parent / "tables"

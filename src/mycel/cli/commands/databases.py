@@ -25,6 +25,7 @@ from mycel.cli.frame.context import Command, Session, pass_session
 from mycel.cli.frame.output import count
 from mycel.clients import config_files, programs
 from mycel.errors import InvalidIdentifier, MycelError
+from mycel.model.extras import install_command
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def _extras() -> Finding:
         return Finding("ok", "extras", there)
     # Nobody needs them to be well.
     names = ",".join(lacking)
-    return Finding("ok", "extras", f"{there}; `pip install 'mycel[{names}]'` adds {names}")
+    return Finding("ok", "extras", f"{there}; {install_command(names)} adds {names}")
 
 
 def _port() -> Finding:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import rich_click as click
 
 from mycel.cli.frame.context import Session
-from mycel.errors import InvalidId, InvalidSyntax, NotFound, TypeMismatch
+from mycel.errors import InvalidId, InvalidSyntax, NotFound
 from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ ELEMENT = "ID|TYPE:NAME|URI|PATH"
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
-_NODE_TYPES = ("Concept", "Resource", "Symbol", "Missing")
-"""What nodes of the knowledge engine are, whose names are URIs."""
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -87,7 +85,7 @@ class HasConcepts(Protocol):
     """Where names are looked up: the graph, a state of its past, or a transaction."""
 
     def get_concept(
-        self, type_name: str, name: str, *, tombstoned: bool = False
+        self, type_name: str | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None: ...
 
 
@@ -122,23 +120,18 @@ def _find_node(graph: HasConcepts, uri: str) -> Concept:
     from mycel.knowledge.uris import normalise
 
     # As it was typed first: KIP can write a name that is no URI in its normal form.
-    found = _node(graph, uri) or _node(graph, normalise(uri, ""))
+    found = _named(graph, uri) or _named(graph, normalise(uri, ""))
     if found is None:
         raise NotFound(
             f"There is no node {uri!r}.",
-            hint="`mycel search` finds nodes by words; concepts of other types are Type:name.",
+            hint="`mycel search` finds nodes by words.",
         )
     return found
 
 
-def _node(graph: HasConcepts, uri: str) -> Concept | None:
-    """The node that a URI names: a concept of one of the types that nodes are of."""
-    for type_name in _NODE_TYPES:
-        with suppress(TypeMismatch):  # No node of this type was ever written.
-            found = graph.get_concept(type_name, uri, tombstoned=True)
-            if found is not None:
-                return found
-    return None
+def _named(graph: HasConcepts, uri: str) -> Concept | None:
+    """The concept of any type that has a URI for its name, or else one that was removed."""
+    return graph.get_concept(None, uri) or graph.get_concept(None, uri, tombstoned=True)
 
 
 def _at_path(graph: HasConcepts, path: str) -> Concept | None:
@@ -153,7 +146,7 @@ def _at_path(graph: HasConcepts, path: str) -> Concept | None:
     workspace = session.workspace(session.root())
     with suppress(InvalidId):
         uris = (parse(path, workspace, kind=kind).text for kind in ("concept", "file"))
-        return next(filter(None, (_node(graph, uri) for uri in uris)), None)
+        return next(filter(None, (_named(graph, uri) for uri in uris)), None)
     return None
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseError, NotFound, ResourceExhausted
 from mycel.knowledge.bootstrap.limits import DEPTH_MAX, FILES_MAX, GIT_SECONDS_MAX
+from mycel.model.extras import install_command
 from mycel.model.names import is_unicode, shorten
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
         raise ConstraintViolation(
             "Reading .gitignore outside of a Git repository needs a package that is not"
             " installed: pathspec.",
-            hint="Install it with `pip install 'mycel[code]'`.",
+            hint=f"Install it with {install_command('code')}.",
         ) from None
     lines = []
     for line in text.splitlines():

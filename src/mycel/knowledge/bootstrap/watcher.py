@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import ConstraintViolation, DatabaseError
 from mycel.knowledge.bootstrap.run import Bootstrap
 from mycel.knowledge.bootstrap.run_summary import Summary
+from mycel.model.extras import install_command
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -68,7 +69,7 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
     except ImportError:
         raise ConstraintViolation(
             "Watching needs a package that is not installed: watchfiles.",
-            hint="Install it with `pip install 'mycel[code]'`.",
+            hint=f"Install it with {install_command('code')}.",
         ) from None
     watched = changes(
         folder,

@@ -21,6 +21,7 @@ from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.markdown import links
 from mycel.knowledge.code.source_facts import FileFacts
+from mycel.model.extras import install_command
 from mycel.search.names import is_test_path
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _tools(language: str) -> _Tools | str:
         wheel = importlib.import_module(syntax.wheel)
         grammar = tree_sitter.Language(getattr(wheel, syntax.entry)())
     except (ImportError, AttributeError, ValueError) as reason:
-        return f"symbols left out ({reason}); install them with: pip install 'mycel[code]'"
+        return f"symbols left out ({reason}); install the parsers with {install_command('code')}"
     local = threading.local()
 
     def parser() -> Parser:

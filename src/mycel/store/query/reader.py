@@ -255,10 +255,13 @@ class Reader:
         return self._concept("id = ?1", (number,), tombstoned)
 
     def concept_named(
-        self, type_number: int, name: str, *, tombstoned: bool = False
+        self, type_number: int | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
+        """The concept with this name, of this type or (None) of any."""
         if name.__class__ is not str:
             check_name(name)
+        if type_number is None:
+            return self._concept("name = ?1", (name,), tombstoned)
         return self._concept("name = ?1 AND type = ?2", (name, type_number), tombstoned)
 
     def record_at(self, seq: int) -> bytes | None:

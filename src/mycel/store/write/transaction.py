@@ -157,10 +157,14 @@ class Transaction:
             raise missing(ref)
         return found
 
-    def get_concept(self, type_name: str, name: str, *, tombstoned: bool = False) -> Concept | None:
-        """The concept with this type and name, or None; on request also one that was removed."""
+    def get_concept(
+        self, type_name: str | None, name: str, *, tombstoned: bool = False
+    ) -> Concept | None:
+        """The concept with this type (None: any) and name; on request also one that was removed."""
         ledger = self.ledger
-        number = ledger.registry.type_number(ledger.connection, type_name)
+        number = None
+        if type_name is not None:
+            number = ledger.registry.type_number(ledger.connection, type_name)
         return ledger.reader.concept_named(number, name, tombstoned=tombstoned)
 
     def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:

@@ -551,7 +551,7 @@ def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
         summary = bootstrap(shop)
         assert (summary.added, summary.symbols) == (6, 0)
         assert len(summary.notes) == 1
-        assert "mycel[code]" in summary.notes[0]
+        assert ".[code]" in summary.notes[0]
         assert bootstrap(shop).is_nothing
     file_analysis._tools.cache_clear()
     summary = bootstrap(shop)

@@ -122,8 +122,8 @@ def test_without_the_extra_symbols_are_left_out_and_a_note_says_what_to_install(
         "import sys; sys.modules['tree_sitter'] = None\n"
         "from mycel.knowledge.code import analyse, missing_extra\n"
         "found = analyse('a.py', b'def f(): ...', 'python')\n"
-        "assert not found.symbols and 'mycel[code]' in found.note, found\n"
-        "assert 'mycel[code]' in missing_extra('python')\n"
+        "assert not found.symbols and '.[code]' in found.note, found\n"
+        "assert '.[code]' in missing_extra('python')\n"
         "assert analyse('a.md', b'[a](b)', 'markdown').links\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
