@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mycel.model.records import decode_concept, decode_edge
     from mycel.nexus import Nexus
     from mycel.nexus import open_nexus as open  # noqa: A004 - `mycel.open` opens a graph.
-    from mycel.state import PastView
+    from mycel.state_view import PastView
     from mycel.store.check.verify import Problem, Report
     from mycel.store.query.history import LogEntry, Version
     from mycel.store.write.bulk import ConceptRow, PropositionRow
@@ -105,7 +105,7 @@ _HOMES = {
     "mycel.model.elements": ("Concept", "Proposition"),
     "mycel.model.records": ("decode_concept", "decode_edge"),
     "mycel.nexus": ("Nexus", "open_nexus"),
-    "mycel.state": ("PastView",),
+    "mycel.state_view": ("PastView",),
     "mycel.store.write.bulk": ("ConceptRow", "PropositionRow"),
     "mycel.store.query.history": ("LogEntry", "Version"),
     "mycel.store.write.purge": ("Purged",),

@@ -24,7 +24,7 @@ from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
 from mycel.model.records import tree_key
-from mycel.state import PastView, State
+from mycel.state_view import PastView, StateView
 from mycel.store.check.targets import Target, identify
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
@@ -62,7 +62,7 @@ LOG_PAGE = 500
 Written = TypeVar("Written")
 
 
-class Nexus(State):
+class Nexus(StateView):
     """One open graph. Use it as a context manager, or call `close`."""
 
     def __init__(
@@ -355,8 +355,8 @@ class Nexus(State):
     def as_of(self, moment: Moment) -> PastView:
         """The graph as it was: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = history.seq_at(reader, moment)
-        return PastView(self._store, seq, timeout_s=self._timeout_s)
+            state = history.state_at(reader, moment)
+        return PastView(self._store, state, timeout_s=self._timeout_s)
 
     def log(self, *, limit: int | None = None, before: int | None = None) -> Iterator[LogEntry]:
         """Transactions, newest first, from those that ended before the entry `before`.

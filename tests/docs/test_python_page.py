@@ -10,9 +10,9 @@ import pytest
 
 import mycel
 from mycel import errors
-from mycel.engine import find as finding
 from mycel.engine.result import Result
 from mycel.model import limits
+from mycel.store.query import statements as finding
 from tests.cases import cases
 from tests.docs.blocks import ROOT, rows_of
 

@@ -22,7 +22,8 @@ from mycel.kip.fragments import path_text
 from mycel.plan.bind import Bound, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
-from mycel.store.query.history import seq_at
+from mycel.store.query import statements
+from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.statistics import StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
@@ -47,7 +48,7 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     statement = _compiled(command, query)
     told["sql"] = statement.text
     told["bindings"] = [_shown(value) for value in statement.bindings]
-    told["steps"] = _steps(reader, statement)
+    told["steps"] = statements.steps(reader, statement)
     return told
 
 
@@ -68,8 +69,8 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None
         case ast.Find(as_of=None):
             return bind_find(command, vocabulary, values)
         case ast.Find():
-            then = seq_at(reader, moment_of(command, values))
-            return bind_find(command, Vocabulary(reader, then), values)
+            then = reader.at(state_at(reader, moment_of(command, values)))
+            return bind_find(command, Vocabulary(then), values)
         case ast.Merge(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)
         case (
@@ -92,8 +93,8 @@ def _traversal(reader: Reader, command: ast.Traverse, values: Values) -> dict[st
         "order": ["cost", "hops", "predicate number", "id"],
         **asdict(bounds),
     }
-    if reader.seq is not None:
-        told["as_of"] = reader.seq
+    if not reader.state.is_live:
+        told["as_of"] = reader.state.seq
     return told
 
 
@@ -108,19 +109,6 @@ def _compiled(command: ast.Command, query: ir.Query) -> Statement:
 
 def _shown(value: ir.Value) -> Any:
     return value.value if isinstance(value, ir.Known) else f":{value.parameter}"
-
-
-def _steps(reader: Reader, statement: Statement) -> list[str]:
-    """SQLite's own plan, indented."""
-    depth = {0: -1}
-    steps = []
-    rows = reader.connection.execute(
-        f"EXPLAIN QUERY PLAN {statement.text}", (None,) * len(statement.bindings)
-    )
-    for number, parent, _, detail in rows:
-        depth[number] = depth.get(parent, -1) + 1
-        steps.append(f"{'  ' * depth[number]}{detail}")
-    return steps
 
 
 def describe_query(query: ir.Query) -> list[str]:

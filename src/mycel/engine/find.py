@@ -10,14 +10,10 @@ ask about that position: from the live tables if nothing was written since, othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
-from operator import itemgetter
 from time import monotonic
 from typing import Any, Final, NamedTuple
-
-import apsw
 
 from mycel.engine.page_cursor import cursor_after, place_of
 from mycel.engine.plan_cache import FindPlan, Prepared, Usual, usual_of
@@ -25,30 +21,25 @@ from mycel.engine.planner import Planner
 from mycel.engine.result import Result
 from mycel.engine.values import Values, whole
 from mycel.errors import (
+    ExecutionTimeout,
     InternalError,
     InvalidSyntax,
     InvalidValueType,
     MycelError,
-    ResourceExhausted,
 )
 from mycel.ir.query import canonical
 from mycel.kip import ast
 from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
-from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
+from mycel.model.limits import RESULT_ROWS_MAX
+from mycel.model.state import LIVE, State
 from mycel.sql.compiler import Statement
 from mycel.store.database import Store
-from mycel.store.file.connections import translate
-from mycel.store.file.rows import KEPT
-from mycel.store.query.history import check_kept, seq_at
+from mycel.store.query import statements
+from mycel.store.query.history import check_kept, entry_at
 from mycel.store.query.reader import Reader
 
 _NOTHING: Final[dict[str, int]] = {}
-_CELL: Final = itemgetter(0)
-CELLS: Final = 100
-"""So many cells, of some megabytes each at most, are fetched in one go."""
-SMALL_CELLS: Final = 10_000
-"""So many, of the size of a name at most."""
 
 
 class Finder:
@@ -101,14 +92,12 @@ class Finder:
                     bindings = plan.binder.bind(values, own)
                 seen = reader.version
                 try:
-                    cells = _cells(reader, plan.live, bindings, limit)
-                except (apsw.Error, MycelError) as error:
+                    cells = statements.cells(reader, plan.live, bindings, limit)
+                except MycelError as error:
                     if not _helps_to_plan_anew(reader, prepared, plan, error):
                         raise
                 else:
-                    if reader.connection.data_version() != seen:
-                        reader.reread()
-                    if reader.definitions == plan.definitions:
+                    if reader.refresh() == plan.definitions:
                         break
             if limit is not None and len(cells) > limit:
                 values = values or Values(parameters)
@@ -130,8 +119,6 @@ class Finder:
                     ask = partial(self._advice, find, parameters, empty)
             columns, kinds = plan.columns, plan.live.json_columns
             return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
-        except apsw.Error as error:
-            raise translate(error) from error
         finally:
             self._store.give(reader)
 
@@ -141,23 +128,21 @@ class Finder:
         prepared: Prepared,
         find: ast.Find,
         values: Values,
-        moment: int | None = None,
+        state: State = LIVE,
     ) -> FindPlan:
-        """The plan for these parameters, made if there is none; for the past, one for a moment."""
+        """The plan for these parameters and a state, made if there is none."""
         if prepared.roles is not None:
-            plan = prepared.plans.get(prepared.shape(values, moment))
+            plan = prepared.plans.get(prepared.shape(values, state))
             if plan is not None:
-                if moment is not None or plan.fits(reader):
+                if not state.is_live or plan.fits(reader):
                     return plan
                 reader.reread()  # Perhaps it is the reader that has not looked for long.
                 if plan.fits(reader):
                     return plan
-        bound, plan = self._planner.find(
-            reader, find, values, exact=prepared.is_exact, moment=moment
-        )
+        bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact, state=state)
         prepared.roles = bound.roles
-        usual = None if moment is not None or bound.roles else _usual(find, plan, values)
-        prepared.keep(prepared.shape(values, moment), plan, usual)
+        usual = None if not state.is_live or bound.roles else _usual(find, plan, values)
+        prepared.keep(prepared.shape(values, state), plan, usual)
         return plan
 
     def _advice(
@@ -203,8 +188,7 @@ class Finder:
     # The past, and later pages.
 
     def _past(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> Result:
-        reader.execute("BEGIN")
-        try:
+        with reader.snapshot():
             while True:
                 plan, page, newest = self._placed(reader, prepared, find, values)
                 limit = None if find.limit is None else _limit(find.limit, values)
@@ -217,14 +201,13 @@ class Finder:
                 own = {"#moment": position, "#offset": page.offset}
                 own["#limit"] = -1 if limit is None else limit + 1
                 try:
-                    cells = _cells(reader, statement, binder.bind(values, own), limit)
-                except (apsw.Error, MycelError) as error:
+                    bindings = binder.bind(values, own)
+                    cells = statements.cells(reader, statement, bindings, limit)
+                except MycelError as error:
                     if not _helps_to_plan_anew(reader, prepared, plan, error):
                         raise
                 else:
                     return self._page(reader, plan, statement, cells, limit, page)
-        finally:
-            reader.execute("COMMIT")
 
     def _placed(
         self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
@@ -237,9 +220,10 @@ class Finder:
         if cursor is not None:
             page = self._continued(reader, page, cursor)
         elif find.as_of is not None:
-            page = page._replace(position=seq_at(reader, moment_of(find, values)))
-        moment = None if page.position == newest else page.position
-        return self.plan(reader, prepared, find, values, moment), page, newest
+            page = page._replace(position=entry_at(reader, moment_of(find, values)))
+            check_kept(reader, State(page.position))
+        state = LIVE if page.position == newest else State(page.position)
+        return self.plan(reader, prepared, find, values, state), page, newest
 
     def _continued(self, reader: Reader, page: _Page, cursor: str) -> _Page:
         """The page that a cursor leads to."""
@@ -247,7 +231,7 @@ class Finder:
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
             ):
-                check_kept(reader, position)
+                check_kept(reader, State(position))
                 return page._replace(position=position, offset=offset, ties=tuple(ties))
             case _:
                 raise InvalidSyntax(
@@ -281,13 +265,13 @@ class _Page(NamedTuple):
 
 
 def _helps_to_plan_anew(
-    reader: Reader, prepared: Prepared, plan: FindPlan, error: apsw.Error | MycelError
+    reader: Reader, prepared: Prepared, plan: FindPlan, error: MycelError
 ) -> bool:
     """Whether an error comes from the plan, so that another one may do better, and at once."""
-    if isinstance(error, apsw.InterruptError):
+    if isinstance(error, ExecutionTimeout):
         prepared.forget(plan)  # Perhaps it was made for a smaller graph. The next one will tell.
         return False
-    if isinstance(error, apsw.SQLError) and "integer overflow" in str(error) and not plan.is_exact:
+    if isinstance(error, statements.SumOverflowError) and not plan.is_exact:
         prepared.make_exact()
         return True
     return reader.refresh() != plan.definitions
@@ -345,62 +329,3 @@ def moment_of(find: ast.Find | ast.Traverse, values: Values) -> int | str:
         "AS OF needs a journal position or a time.",
         hint='Write AS OF 12, or AS OF "2026-01-31T12:00:00Z".',
     )
-
-
-def _size(rows: Sequence[Any], statement: Statement) -> int:
-    """How long the texts of some rows are together."""
-    if len(statement.json_columns) == 1:
-        return _length(rows) if statement.texts else 0
-    return sum([_length([row[at] for row in rows]) for at in statement.texts])
-
-
-def _length(column: Sequence[Any]) -> int:
-    """How long the texts of a column are together. Nearly always all cells are texts, or none."""
-    try:
-        return sum(map(len, column))
-    except TypeError:
-        return sum([len(cell) for cell in column if cell.__class__ is str])
-
-
-def _cells(
-    reader: Reader, statement: Statement, bindings: tuple[Any, ...], limit: int | None
-) -> list[Any]:
-    """All rows of a statement, or the cells of its only column.
-
-    They are fetched so many at a time that one lot is never too much.
-
-    Raises:
-        ResourceExhausted: they are more, or larger, than a result may be.
-    """
-    width = len(statement.json_columns)
-    lot = (SMALL_CELLS if statement.is_small else CELLS) // width or 1
-    if limit is not None and limit < lot:
-        lot = limit + 2  # One more than can come.
-    try:
-        cursor = reader.cursor.execute(statement.text, bindings, prepare_flags=KEPT)
-        cells = map(_CELL, cursor) if width == 1 else cursor
-        chunk = list(islice(cells, lot))
-        return chunk if len(chunk) < lot else _more_cells(cells, chunk, statement, limit)
-    except BaseException:  # Whatever it was, the statement must not stay open.
-        reader.abandon()
-        raise
-
-
-def _more_cells(
-    coming: Iterator[Any], chunk: list[Any], statement: Statement, limit: int | None
-) -> list[Any]:
-    """All that have come, and those that still come."""
-    cells: list[Any] = []
-    lot = len(chunk)
-    rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
-    size = 0
-    while chunk:
-        cells += chunk
-        size += _size(chunk, statement)
-        if size > RESULT_BYTES_MAX or len(cells) > rows_max:
-            raise ResourceExhausted(
-                f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
-                hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
-            )
-        chunk = list(islice(coming, lot))
-    return cells

@@ -18,6 +18,7 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.facts import placeholders
 from mycel.model import ids
+from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.time_literals import as_moment
 from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
@@ -218,10 +219,10 @@ class Prepared:
             self.plans.clear()
             self.usual = None
 
-    def shape(self, values: Values, moment: int | None = None) -> Shape:
-        """What about the parameters, and the moment if it is past, shapes the plan."""
+    def shape(self, values: Values, state: State = LIVE) -> Shape:
+        """The part of the parameters, and the state if it is past, that shapes the plan."""
         if not self.roles:
-            return () if moment is None else (moment,)
+            return () if state.is_live else (state,)
         known = self._shaping
         if known is None or known[0] is not self.roles:
             nodes = [(ast.Placeholder(name), name, role) for name, role in sorted(self.roles)]
@@ -229,7 +230,7 @@ class Prepared:
         shaping = tuple(
             [(name, role, _shaping(values.value(node), role)) for node, name, role in known[1]]
         )
-        return shaping if moment is None else (moment, *shaping)
+        return shaping if state.is_live else (state, *shaping)
 
     def forget(self, plan: FindPlan) -> None:
         """Forget a plan that did not do."""

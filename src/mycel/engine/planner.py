@@ -9,6 +9,7 @@ from mycel.engine.values import Values
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
+from mycel.model.state import LIVE, State
 from mycel.plan.bind import Bound, bind_find
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_query
@@ -37,14 +38,14 @@ class Planner:
         values: Values,
         *,
         exact: bool = False,
-        moment: int | None = None,
+        state: State = LIVE,
     ) -> tuple[Bound, FindPlan]:
-        """Plan a FIND on what a reader sees now, or on what there was at a moment."""
+        """Plan a FIND on a state."""
         definitions = reader.reread()
-        if moment is None:
+        if state.is_live:
             vocabulary = self.vocabulary(reader, definitions)
         else:
-            vocabulary = Vocabulary(reader, moment)
+            vocabulary = Vocabulary(reader.at(state))
         bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
         statement = compile_query(query, limited=find.limit is not None, exact=exact)

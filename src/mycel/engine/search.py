@@ -37,14 +37,14 @@ from mycel.search.ranking import Fit, Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.index import text
-from mycel.store.index.candidates import (
+from mycel.store.query import lookup, summary
+from mycel.store.query.candidates import (
     Candidates,
     Match,
     best_of,
     counted,
     sentences,
 )
-from mycel.store.query import lookup, summary
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 

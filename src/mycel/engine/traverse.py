@@ -23,8 +23,8 @@ from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup
-from mycel.store.query.history import seq_at
-from mycel.store.query.reader import PastReader, Reader
+from mycel.store.query.history import state_at
+from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 from mycel.syntax.diagnostics import located
 
@@ -47,7 +47,7 @@ def traverse(
         ExecutionTimeout: it took too long.
     """
     reader, bounds, start = prepared(reader, node, values, planner)
-    use = adjacency if reader.seq is None and not reader.is_writer else None
+    use = adjacency if reader.state.is_live and not reader.is_writer else None
     found = traversal.traverse(reader, start, bounds, use)
     result = [_wire(each) for each in found.nodes]
     return Outcome(result, warnings=tuple(each.sentence for each in found.cut_off))
@@ -58,12 +58,9 @@ def prepared(
 ) -> tuple[Reader, traversal.Bounds, int]:
     """A reader of the state that is traversed, the bounds, and the element to start from."""
     if node.as_of is not None:
-        moment = seq_at(reader, moment_of(node, values))
-        past = PastReader(reader.connection, reader.registry, moment)
-        past.deadline = reader.deadline
-        reader = past
-    if planner is None or reader.seq is not None:
-        vocabulary = Vocabulary(reader, reader.seq)
+        reader = reader.at(state_at(reader, moment_of(node, values)))
+    if planner is None or not reader.state.is_live:
+        vocabulary = Vocabulary(reader)
     else:
         vocabulary = planner.vocabulary(reader, reader.reread())
     bounds = _bounds(node, values, vocabulary)

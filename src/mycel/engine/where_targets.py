@@ -12,8 +12,7 @@ from mycel.model.elements import Element
 from mycel.plan.bind import bind_targets
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_numbers
-from mycel.store.file.connections import translated
-from mycel.store.file.rows import every
+from mycel.store.query import statements
 from mycel.store.query.reader import Reader
 from mycel.store.query.statistics import StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
@@ -61,7 +60,4 @@ def targets(
     query = rewrite(bound.query, StoreStatistics(reader, {}))
     statement = compile_numbers(query, limited=limit is not None)
     own = {} if limit is None else {"#limit": limit}
-    with translated(), reader.watched():
-        return every(
-            reader.connection, statement.text, Binder(statement.bindings).bind(values, own)
-        )
+    return statements.numbers(reader, statement, Binder(statement.bindings).bind(values, own))

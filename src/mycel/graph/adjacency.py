@@ -16,21 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
-import orjson
-
-from mycel.graph.arrays import NONE, Arrays, Link, Links, LookUp, Route, read_arrays
+from mycel.graph.arrays import NONE, Arrays, Links, LookUp, Route, read_arrays
 from mycel.graph.background import Background
-from mycel.graph.costs import WEIGHT_UNITS
-from mycel.model import ids
-from mycel.sql.state_tables import Sources
 from mycel.store.database import Store
-from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import every, only
-from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
+from mycel.store.query.weighted_links import (
+    NearLinks,
+    changed_ends,
+    sizes_max,
+    symmetric_predicates,
+)
 
 LINKS_MAX: Final = 2_000_000
 """Arrays are made of graphs that never had more links, or concepts. So many take 28 MB, and 56 MB
@@ -63,9 +60,8 @@ class StoredNeighbours:
     """Neighbours from the tables, as a reader sees them."""
 
     def __init__(self, reader: Reader, route: Route) -> None:
-        self._connection: Final = reader.connection
-        self._statements: Final = [
-            (against, _statement(reader, predicates, against=against))
+        self._links: Final = [
+            (against, NearLinks(reader, predicates, against=against))
             for against, predicates in ((False, route.along), (True, route.against))
             if predicates != NONE
         ]
@@ -74,39 +70,12 @@ class StoredNeighbours:
 
     def of(self, number: int) -> Sequence[Links]:
         found: list[Links] = []
-        for against, statement in self._statements:
-            rows: list[Link] = every(self._connection, statement, (number,))
+        for against, links in self._links:
+            rows = links.of(number)
             self.read += len(rows) + RENT_PER_STATEMENT
             if rows:
                 found.append((against, iter(rows)))
         return found
-
-
-def _statement(reader: Reader, predicates: frozenset[int] | None, *, against: bool) -> str:
-    near, far = ("object", "subject") if against else ("subject", "object")
-    columns, where = f"{WEIGHT_UNITS}, predicate, {far}", f"{near} = ?1"
-    if predicates is not None:
-        where += f" AND predicate IN ({', '.join(map(str, sorted(predicates)))})"
-    live = f"SELECT {columns} FROM proposition WHERE {where}"
-    if reader.seq is not None:
-        live += (
-            f" AND seq <= {reader.seq} UNION ALL SELECT {columns} FROM proposition_past"
-            f" WHERE {where} AND from_seq <= {reader.seq} AND to_seq > {reader.seq}"
-            " AND tombstoned_at IS NULL"
-        )
-    return f"{live} ORDER BY 1, 2, 3"
-
-
-def symmetric_predicates(reader: Reader) -> frozenset[int]:
-    """The numbers of predicates whose links hold in both directions, then or now."""
-    source = Sources(None if reader.seq is None else str(reader.seq)).concepts("c")
-    rows = every(
-        reader.connection,
-        f"SELECT n.id FROM {source} JOIN predicate n ON n.name = c.name"
-        f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
-        " AND json_type(c.attributes, '$.is_symmetric') = 'true'",
-    )
-    return frozenset(number for (number,) in rows)
 
 
 class _State(NamedTuple):
@@ -159,9 +128,7 @@ class Adjacency:
 
         Arrays that lack the direction against the links get it in the background.
         """
-        seq, definitions = only(
-            reader.connection, "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
-        )
+        definitions, seq = reader.reread(), reader.newest
         if self._symmetric[0] != definitions:
             self._symmetric = (definitions, symmetric_predicates(reader))
         route = Route.of(direction, predicates, self._symmetric[1])
@@ -175,8 +142,8 @@ class Adjacency:
 
     def state(self, reader: Reader) -> _State | None:
         """The arrays as far as they are true for a reader; None if there are none for it."""
-        (seq,) = only(reader.connection, "SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
-        return self._state_at(reader, seq)
+        reader.reread()
+        return self._state_at(reader, reader.newest)
 
     def _state_at(self, reader: Reader, seq: int) -> _State | None:
         known = self._state
@@ -195,18 +162,10 @@ class Adjacency:
         """The elements with other links than in the arrays; None if it is better to drop them."""
         if seq - known.seq > self._changed_max:
             return None
-        entries = every(
-            reader.connection,
-            "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?",
-            (known.seq, seq),
-        )
-        if any(kind == Kind.PURGE for kind, _ in entries):
-            return None  # It leaves no trace of which links there were.
-        links = {number for _, number in entries if not ids.is_concept(number)}
-        if not links:
-            return known.changed
-        ends = every(reader.connection, _ENDS, (orjson.dumps(list(links)).decode(), known.seq))
-        changed = known.changed.union(chain.from_iterable(ends))
+        ends = changed_ends(reader, known.seq, seq)
+        if ends is None:
+            return None
+        changed = known.changed | ends
         return changed if len(changed) <= self._changed_max else None
 
     def pay(self, reader: Reader, rows: int) -> None:
@@ -214,10 +173,7 @@ class Adjacency:
         self._rent += rows
         if self._rent < self._rent_min or self._state is not None:
             return
-        concepts, links = only(
-            reader.connection,
-            "SELECT next_concept / 2, next_proposition / 2 FROM head ORDER BY seq DESC LIMIT 1",
-        )
+        concepts, links = sizes_max(reader)
         if self._rent >= links * RENT_PER_LINK and max(concepts, links) <= self._links_max:
             self._background.begin(self._make)
 
@@ -226,14 +182,6 @@ class Adjacency:
         arrays = read_arrays(self._store, self._background.check)
         if arrays is not None:
             self._state = _State(arrays, NONE, arrays.seq)
-
-
-_ENDS: Final = (
-    "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p ON p.id = j.value"
-    " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
-    " ON q.id = j.value WHERE q.to_seq > ?2"
-)
-"""The ends of links, now and in every version that came to an end since."""
 
 
 class _RentedNeighbours(StoredNeighbours):

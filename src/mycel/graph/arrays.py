@@ -18,17 +18,14 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.graph.background import SLICE
-from mycel.graph.costs import WEIGHT_UNITS
 from mycel.store.database import Store
-from mycel.store.file.rows import only
 from mycel.store.query.reader import Reader
+from mycel.store.query.weighted_links import every_link, read_once, sizes_max
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS_AT_ONCE: Final = 1_024
-CACHE_KIB: Final = 2_048
-"""For the connection through which arrays are read; it reads everything once."""
 
 LINKS_SIFTED: Final = 64
 """Up to so many links of an element are sifted by predicate one by one; of more, numpy picks."""
@@ -185,12 +182,9 @@ def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Array
         with SLICE:
             check()
             reader = opened.enter_context(store.reading_afresh())
-            reader.connection.execute("PRAGMA mmap_size = 0").fetchall()
-            reader.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}").fetchall()
-            seq, links = only(
-                reader.connection,
-                "SELECT seq, next_proposition / 2 FROM head ORDER BY seq DESC LIMIT 1",
-            )
+            read_once(reader)
+            reader.reread()
+            seq, links = reader.newest, sizes_max(reader)[1]
         try:
             nears, fars, predicates, units = _columns(reader, links, check)
         finally:
@@ -210,9 +204,7 @@ def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[A
 
     columns = np.empty((4, links), np.int32)
     filled = 0
-    rows = reader.connection.execute(
-        f"SELECT subject, object, predicate, {WEIGHT_UNITS} FROM proposition"
-    )
+    rows = every_link(reader)
     while True:
         check()
         with SLICE:

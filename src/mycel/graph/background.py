@@ -13,9 +13,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
-import apsw
-
 from mycel.errors import MycelError
+from mycel.store.file.connections import FAILURES
 
 SLICE: Final = Lock()
 """Held during a slice of work, and by whoever forks."""
@@ -76,7 +75,7 @@ class Background:
 def _run(work: Callable[[], object], busy: Lock) -> None:
     try:
         work()
-    except (StoppedError, MycelError, apsw.Error):
+    except (StoppedError, MycelError, *FAILURES):
         pass  # It was closed or busy meanwhile, perhaps. Whoever still wants it begins again.
     except Exception:
         import logging  # noqa: PLC0415 - as rare as this should be

@@ -18,12 +18,7 @@ from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.names import kind_of
-
-UNITS_PER_COST: Final = 1_000_000_000
-"""How fine costs are: a cost of 1 is so many units."""
-
-WEIGHT_UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
-"""A weight in units, as SQL."""
+from mycel.store.query.weighted_links import UNITS_PER_COST
 
 TOKEN_CHARACTERS: Final = 4
 

@@ -26,19 +26,15 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
 from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType, NotFound
-from mycel.graph.adjacency import (
-    Adjacency,
-    Neighbours,
-    StoredNeighbours,
-    symmetric_predicates,
-)
+from mycel.graph.adjacency import Adjacency, Neighbours, StoredNeighbours
 from mycel.graph.arrays import Link, Route
-from mycel.graph.costs import UNITS_PER_COST, as_cost, as_units, tokens_of
+from mycel.graph.costs import as_cost, as_units, tokens_of
 from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.store.query.reader import Reader
+from mycel.store.query.weighted_links import UNITS_PER_COST, symmetric_predicates
 
 Direction = Literal["out", "in", "both"]
 Budget = Literal["nodes", "tokens"]

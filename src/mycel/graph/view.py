@@ -11,15 +11,14 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-import apsw
-
 from mycel.errors import InvalidId, NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
+from mycel.model.state import LIVE, State
 from mycel.store.database import Store
-from mycel.store.file.connections import translate
+from mycel.store.file.connections import FAILURES, translate
 from mycel.store.query.reader import Direction, Reader
 from mycel.store.query.refs import Ref, shown_ref
 from mycel.store.write.ledger import missing
@@ -30,18 +29,14 @@ FIND_LIMIT_DEFAULT: Final = 100
 class GraphView:
     """One state of the graph, read-only."""
 
+    state: State = LIVE
+    """The state that it shows."""
     _adjacency: Adjacency | None = None
     """Its links in memory, where there may be some."""
 
     def __init__(self, store: Store, *, timeout_s: float = inf) -> None:
         self._store = store
         self._timeout_s: Final = timeout_s
-
-    def _take(self) -> Reader:
-        return self._store.take()
-
-    def _give(self, reader: Reader) -> None:
-        self._store.give(reader)
 
     # Elements.
 
@@ -51,13 +46,8 @@ class GraphView:
         Raises:
             NotFound: there is none in this state.
         """
-        reader = self._take()
-        try:
+        with self._store.lending(self.state) as reader:
             found = reader.element(reader.number(ref), tombstoned=tombstoned)
-        except apsw.Error as error:
-            raise translate(error) from error
-        finally:
-            self._give(reader)
         if found is None:
             raise missing(ref)
         return found
@@ -72,17 +62,13 @@ class GraphView:
         Raises:
             TypeMismatch: the type is not defined.
         """
-        reader = self._take()
-        try:
-            number = None if type_name is None else reader.type_number(type_name)
-            return reader.concept_named(number, name, tombstoned=tombstoned)
-        except apsw.Error as error:
-            raise translate(error) from error
-        except (TypeError, UnicodeEncodeError):
-            check_name(name)
-            raise
-        finally:
-            self._give(reader)
+        with self._store.lending(self.state) as reader:
+            try:
+                number = None if type_name is None else reader.type_number(type_name)
+                return reader.concept_named(number, name, tombstoned=tombstoned)
+            except (TypeError, UnicodeEncodeError):
+                check_name(name)
+                raise
 
     # Edges.
 
@@ -93,15 +79,10 @@ class GraphView:
             TypeMismatch: the predicate is not defined.
             NotFound: there never was such an edge.
         """
-        reader = self._take()
-        try:
+        with self._store.lending(self.state) as reader:
             number = reader.predicate_number(predicate)
             source, target = reader.number(src), reader.number(dst)
             found = reader.link(source, number, target, tombstoned=True)
-        except apsw.Error as error:
-            raise translate(error) from error
-        finally:
-            self._give(reader)
         if found is None:
             ends = [getattr(end, "id", end) for end in (src, dst)]
             raise NotFound(
@@ -139,7 +120,7 @@ class GraphView:
         types: Collection[str] | None,
         include_tombstoned: bool,
     ) -> Iterator[Proposition]:
-        reader = self._take()
+        reader = self._store.take(self.state)
         try:
             number = reader.number(end)
             if isinstance(types, str):
@@ -149,8 +130,8 @@ class GraphView:
             )
             links = reader.links(number, direction, predicates, tombstoned=include_tombstoned)
         except BaseException as error:
-            self._give(reader)
-            if isinstance(error, apsw.Error):
+            self._store.give(reader)
+            if isinstance(error, FAILURES):
                 raise translate(error) from error
             raise
         return self._iterate(reader, links, number, end)
@@ -165,11 +146,11 @@ class GraphView:
                 yield from links
             elif not reader.was_ever(number):  # The usual case is spared this question.
                 raise missing(end)
-        except apsw.Error as error:
+        except FAILURES as error:
             raise translate(error) from error
         finally:
             del links  # Closes the statement before the reader is used again.
-            self._give(reader)
+            self._store.give(reader)
 
     def traverse(
         self,
@@ -194,18 +175,8 @@ class GraphView:
             ExecutionTimeout: it took too long.
         """
         bounds = traversal.Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
-        reader = self._take()
-        try:
-            reader.execute("BEGIN")
-            try:
-                return self.traverse_in(reader, start, bounds)
-            finally:
-                if reader.connection.in_transaction:
-                    reader.execute("COMMIT")
-        except apsw.Error as error:
-            raise translate(error) from error
-        finally:
-            self._give(reader)
+        with self._store.reading(self.state) as reader:
+            return self.traverse_in(reader, start, bounds)
 
     def traverse_in(
         self, reader: Reader, start: Ref | tuple[str, str], bounds: traversal.Bounds
@@ -232,22 +203,11 @@ class GraphView:
             ConstraintViolation: more hops than the cap of 6, or another bound is broken.
             ExecutionTimeout: it took too long.
         """
-        reader = self._take()
-        try:
+        with self._store.reading(self.state) as reader:
             reader.deadline = monotonic() + self._timeout_s
-            reader.execute("BEGIN")
-            try:
-                number = _start(reader, start)
-                return walk.find(
-                    reader, number, follow or walk.Follow(), types=types, limit=limit, form=form
-                )
-            finally:
-                if reader.connection.in_transaction:
-                    reader.execute("COMMIT")
-        except apsw.Error as error:
-            raise translate(error) from error
-        finally:
-            self._give(reader)
+            number = _start(reader, start)
+            follow = follow or walk.Follow()
+            return walk.find(reader, number, follow, types=types, limit=limit, form=form)
 
 
 def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:

@@ -55,7 +55,6 @@ from mycel.schema.stored_declaration import (
     remembered,
 )
 from mycel.store.database import Store
-from mycel.store.log.journal import Head
 from mycel.store.query import instances
 from mycel.store.query.instances import Instance, Table
 from mycel.store.write.transaction import Transaction
@@ -113,7 +112,7 @@ def plan_for(
 ) -> Planned:
     """The plan from the schema in force; the earlier one, if that is still what is in force."""
     with store.reading() as reader:
-        definitions = Head.read(reader.connection).definitions
+        definitions = reader.head().definitions
         if earlier is not None and earlier.definitions == definitions:
             return earlier
         accepted = schema_in_force.read(reader, dropped=True)
@@ -137,7 +136,7 @@ def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> Ap
     is_applied = version is not None
     if version is None:
         with store.reading() as reader:
-            version = Head.read(reader.connection).seq
+            version = reader.head().seq
     changes, warnings = planned.changes, planned.warnings
     return ApplyResult(planned.supported, is_applied, version, changes, warnings)
 

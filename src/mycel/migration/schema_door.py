@@ -14,14 +14,13 @@ from mycel.migration.consent import Consent
 from mycel.migration.hidden_data import Hidden
 from mycel.model import times
 from mycel.model.names import kind_of
+from mycel.model.state import State
 from mycel.schema import load
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
 from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
 from mycel.store.database import Store
-from mycel.store.file.rows import every
-from mycel.store.log.journal import Head
 from mycel.store.query import history
 from mycel.store.query.history import Moment
 
@@ -64,7 +63,7 @@ class Schema:
     def catalog(self) -> Catalog:
         """The schema in force. It is empty where nobody has applied one."""
         with self._store.reading() as reader:
-            definitions = Head.read(reader.connection).definitions
+            definitions = reader.head().definitions
             if self._known is None or self._known[0] != definitions:
                 self._known = definitions, schema_in_force.read(reader)
             return self._known[1]
@@ -72,8 +71,8 @@ class Schema:
     def at(self, moment: Moment) -> Catalog:
         """The schema that was in force: after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            seq = history.entry_at(reader, moment)  # Definitions are never scrubbed.
-            return schema_in_force.read(reader, moment=seq)
+            state = State(history.entry_at(reader, moment))  # Definitions are never scrubbed.
+            return schema_in_force.read(reader.at(state))
 
     def plan(
         self, desired: str | Catalog, *, check_data: bool = True, allow_data_loss: bool = False
@@ -156,14 +155,10 @@ class Schema:
     def history(self) -> list[SchemaVersion]:
         """Every schema that was applied, oldest first."""
         with self._store.reading() as reader:
-            rows = every(
-                reader.connection,
-                "SELECT t.seq, t.time, a.name, t.message FROM tx t JOIN actor a ON a.id = t.actor"
-                f" WHERE t.message >= '{MESSAGE} ' AND t.message < '{MESSAGE}!' ORDER BY t.seq",
-            )
             before, versions = Catalog(), []
-            for seq, time_us, actor, message in rows:
-                after = schema_in_force.read(reader, moment=seq, dropped=True)
+            for entry in history.transactions_called(reader, MESSAGE):
+                seq, time_us, actor, message = entry.seq, entry.time_us, entry.actor, entry.message
+                after = schema_in_force.read(reader.at(State(seq)), dropped=True)
                 ir_hash = message.removeprefix(MESSAGE).strip()
                 steps = _steps_between(before, after)
                 if ir_hash != after.ir_hash or not steps:

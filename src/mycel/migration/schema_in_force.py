@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from mycel.model.values import parse_object
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.model import EdgeType, NodeType, SchemaType
 from mycel.schema.stored_declaration import (
@@ -16,41 +15,21 @@ from mycel.schema.stored_declaration import (
     hidden_properties,
     remembered,
 )
-from mycel.sql.state_tables import Sources
-from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.query.reader import Reader
-
-_META: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
-_DECLARED: Final = (
-    f"SELECT c.attributes FROM {{source}} WHERE c.type IN {_META}"
-    f" AND json_type(c.attributes, '$.{PG}') = 'object' ORDER BY c.id"
-)
-_REMEMBERED: Final = (
-    f"SELECT c.attributes FROM {{source}} WHERE c.type IN {_META}"
-    f" AND json_type(c.attributes, '$.{PG_DROPPED}') = 'object' ORDER BY c.id"
-)
-_RETIRED: Final = (
-    "SELECT c.attributes,"
-    " (SELECT first_seq - 1 FROM tx WHERE seq >= c.from_seq ORDER BY seq LIMIT 1)"
-    f" FROM concept_past c WHERE c.from_seq <= ?1 AND c.to_seq > ?1 AND c.type IN {_META}"
-    f" AND c.tombstoned_at IS NOT NULL AND json_type(c.attributes, '$.{PG}') = 'object'"
-    " ORDER BY c.id"
-)
+from mycel.store.query.vocabulary import definitions_with, retired_definitions_with
 
 
-def read(reader: Reader, *, moment: int | None = None, dropped: bool = False) -> Catalog:
-    """The catalog of everything that is typed, perhaps as it was at a position of the journal.
+def read(reader: Reader, *, dropped: bool = False) -> Catalog:
+    """The catalog of everything that is typed in the state that a reader sees.
 
     With `dropped`, it also remembers what is hidden and can be restored.
     """
-    source = Sources(None if moment is None else str(moment)).concepts("c")
-    rows = reader.every(_DECLARED.format(source=source))
     found = [
         (declared, attributes)
-        for attributes in (parse_object(text) for (text,) in rows)
+        for attributes in definitions_with(reader, PG)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _gone(reader, source, moment, found) if dropped else ()
+    gone = _gone(reader, found) if dropped else ()
     return Catalog.of((declared for declared, _ in found), gone)
 
 
@@ -79,22 +58,16 @@ def _other(was: str | None, name: str) -> str | None:
     return None if was == name else was
 
 
-def _gone(
-    reader: Reader,
-    source: str,
-    moment: int | None,
-    live: list[tuple[SchemaType, dict[str, Any]]],
-) -> list[Dropped]:
+def _gone(reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]) -> list[Dropped]:
     """Properties and types that live definitions remember, and definitions that are tombstones."""
     found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
     names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
-    for text, seq in reader.every(_RETIRED, (OPEN_END - 1 if moment is None else moment,)):
-        said = parse_object(text)
+    for said, seq in retired_definitions_with(reader, PG):
         declared = declaration(said)
         if declared is not None:
             found += _type_gone(_with_ends(declared, said[PG], names), said[PG], seq)
-    for (text,) in reader.every(_REMEMBERED.format(source=source)):
-        memory = remembered(parse_object(text))
+    for said in definitions_with(reader, PG_DROPPED):
+        memory = remembered(said)
         if memory is not None:
             found += _type_gone(memory.declared, memory.said, memory.seq)
     return found

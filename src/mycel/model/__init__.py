@@ -9,6 +9,7 @@ Modules, in the order in which data passes through them:
 - `json_text` JSON texts from outside, read so that nothing is lost or changed
 - `values`    JSON values: checked on the way in
 - `times`     microseconds since the epoch, inside and out
+- `state`     the live state, or one of the past
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
 - `digests`   SHA-256 of what is short, which most of it is
 - `cbor`      canonical CBOR, and the fast path for our own records

@@ -7,6 +7,9 @@ the indexes still serve.
 
 from __future__ import annotations
 
+from typing import Self
+
+from mycel.model.state import State
 from mycel.syntax.nodes import node
 
 _CONCEPT = "id, type, name, attributes, metadata, version, updated_at"
@@ -26,6 +29,11 @@ class Sources:
     """The two tables of a statement; `moment` is the bind parameter of a journal position."""
 
     moment: str | None = None
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """The tables of a state that is known, with its position in the text."""
+        return cls(None if state.is_live else str(state.seq))
 
     @property
     def is_past(self) -> bool:

@@ -19,6 +19,7 @@ import apsw
 
 from mycel.errors import DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
+from mycel.model.state import LIVE, State
 from mycel.store.file.connections import (
     FAILURES,
     Durability,
@@ -39,6 +40,7 @@ from mycel.store.opening import (
     open_or_create,
     private_directory,
 )
+from mycel.store.query import history
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Guard, Transaction
 from mycel.store.write.writer import Member, Writer
@@ -51,6 +53,24 @@ Result = TypeVar("Result")
 def wall_clock_us() -> int:
     """Microseconds since the epoch. The default clock; tests pass their own."""
     return time.time_ns() // 1000
+
+
+class Lent:
+    """A reader for the time of a `with` block, in which errors of SQLite become ours."""
+
+    __slots__ = ("_reader", "_state", "_store")
+
+    def __init__(self, store: Store, state: State) -> None:
+        self._store, self._state = store, state
+
+    def __enter__(self) -> Reader:
+        self._reader = self._store.take(self._state)
+        return self._reader
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._store.give(self._reader)
+        if isinstance(error, FAILURES):
+            raise translate(error) from error
 
 
 class Store:
@@ -112,18 +132,30 @@ class Store:
 
     # Reading.
 
-    def take(self) -> Reader:
-        """A reader of one's own, until it is given back."""
+    def take(self, state: State = LIVE) -> Reader:
+        """A reader of one's own, until it is given back.
+
+        Raises:
+            ConstraintViolation: the state was scrubbed.
+        """
         try:
             reader = self._idle.pop()
             if self._reads_without_locks:
                 self.location.check_unchanged()
-            return reader
         except IndexError:
             self._check_open()
             self.location.check_unchanged()
             with translated():
-                return self._reader(self.location.connect())
+                reader = self._reader(self.location.connect())
+        if state is LIVE:
+            return reader
+        try:
+            with translated():
+                history.check_kept(reader, state)
+        except BaseException:
+            self.give(reader)
+            raise
+        return reader.at(state)
 
     def _reader(self, connection: apsw.Connection) -> Reader:
         reader = Reader(connection, self.registry)
@@ -132,6 +164,7 @@ class Store:
 
     def give(self, reader: Reader) -> None:
         """Return a reader that has no statement open."""
+        reader = reader.live
         reader.deadline = inf
         if reader.process != self._process:
             abandon(reader.connection)
@@ -140,21 +173,15 @@ class Store:
         else:
             self._idle.append(reader)
 
+    def lending(self, state: State = LIVE) -> Lent:
+        """A reader for the block, for a single statement or for some of any moments."""
+        return Lent(self, state)
+
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
+    def reading(self, state: State = LIVE) -> Iterator[Reader]:
         """A reader that sees one snapshot for as long as the block lasts."""
-        reader = self.take()
-        try:
-            reader.execute("BEGIN")
-            try:
-                yield reader
-            finally:
-                if reader.connection.in_transaction:
-                    reader.execute("COMMIT")
-        except FAILURES as error:
-            raise translate(error) from error
-        finally:
-            self.give(reader)
+        with self.lending(state) as reader, reader.snapshot():
+            yield reader
 
     @contextmanager
     def reading_afresh(self) -> Iterator[Reader]:

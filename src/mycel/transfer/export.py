@@ -21,11 +21,10 @@ from typing import IO, Any, Final
 import orjson
 
 from mycel.errors import DatabaseError, InvalidValueType
+from mycel.model.state import LIVE, State
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
 from mycel.store.database import Store
-from mycel.store.query.history import check_kept
-from mycel.store.query.reader import PastReader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 from mycel.transfer import tables
 from mycel.transfer.formats import DELIMITERS, Format, checked_format, format_of, is_gzip
@@ -56,30 +55,27 @@ class Exported:
 
 
 def to_arrow(
-    store: Store, type_name: str, *, read_catalog: ReadCatalog, moment: int | None = None
+    store: Store, type_name: str, *, read_catalog: ReadCatalog, state: State = LIVE
 ) -> Any:
-    """All rows of a node or an edge, as a `pyarrow.Table`; at a position of the journal, or now.
+    """All rows of a node or an edge, of a state, as a `pyarrow.Table`.
 
     Raises:
         TypeMismatch: there is no such type.
         NotFound: pyarrow is not installed.
     """
     pyarrow()
-    with _unloading(store, read_catalog, moment, from_the_start=True) as (catalog, targets, rows):
+    with _unloading(store, read_catalog, state, from_the_start=True) as (catalog, targets, rows):
         return tables.table(rows, catalog, targets.named(type_name, ()))
 
 
 @contextmanager
 def _unloading(
-    store: Store, read_catalog: ReadCatalog, moment: int | None, *, from_the_start: bool
+    store: Store, read_catalog: ReadCatalog, state: State, *, from_the_start: bool
 ) -> Iterator[tuple[Catalog, Targets, Unloading]]:
     """The rows of one state, and what they are rows of."""
-    with store.reading() as live:
-        if moment is not None:
-            check_kept(live, moment)
-        reader = live if moment is None else PastReader(live.connection, live.registry, moment)
+    with store.reading(state) as reader:
         catalog = read_catalog(reader)
-        targets = Targets(reader, catalog, iter(()), moment=moment)
+        targets = Targets(reader, catalog, iter(()))
         yield catalog, targets, Unloading(reader, targets, from_the_start=from_the_start)
 
 
@@ -90,11 +86,11 @@ def export(
     read_catalog: ReadCatalog,
     types: Sequence[str] | None = None,
     format: Format | None = None,  # noqa: A002 - the word that callers use
-    moment: int | None = None,
+    state: State = LIVE,
 ) -> Exported:
     """Write the rows of all types, or of some, to a file, a directory or an open file.
 
-    They are those of now, or of a position of the journal; `read_catalog` reads the schema of then.
+    `read_catalog` reads the schema of that state.
 
     Raises:
         TypeMismatch: there is no such type.
@@ -108,7 +104,7 @@ def export(
     if chosen in ("parquet", "arrow"):
         pyarrow()  # Before a directory is made.
     is_chosen = types is not None
-    with _unloading(store, read_catalog, moment, from_the_start=is_chosen) as (
+    with _unloading(store, read_catalog, state, from_the_start=is_chosen) as (
         catalog,
         targets,
         unloading,

@@ -96,14 +96,13 @@ class Unloading:
 
     def _has(self, target: Target, what: str) -> bool:
         """Whether any row has such metadata, or such a weight."""
-        moment = self._reader.seq
         table, kind = self._place(target)
         if what == "weight":
-            may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT, moment=moment)
+            may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT)
             return may_be and any(
                 row.weight != DEFAULT_WEIGHT for rows in self.rows(target) for row in rows
             )
-        may_be = instances.has_metadata(self._reader, table, kind, moment=moment)
+        may_be = instances.has_metadata(self._reader, table, kind)
         return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
 
     def _place(self, target: Target) -> tuple[instances.Table, int]:
@@ -114,14 +113,14 @@ class Unloading:
 
     def _chunks(self, target: Target) -> Iterator[list[instances.Instance]]:
         table, kind = self._place(target)
-        moment, left_out = self._reader.seq, self._left_out
-        chosen = instances.numbers(self._reader, table, kind, moment=moment)
+        left_out = self._left_out
+        chosen = instances.numbers(self._reader, table, kind)
         if left_out:
             chosen = array("q", (number for number in chosen if number not in left_out))
-        return instances.chunks(self._reader, table, chosen, moment=moment)
+        return instances.chunks(self._reader, table, chosen)
 
     def _names(self, numbers: Iterable[int]) -> dict[int, Name]:
-        return instances.names(self._reader, numbers, moment=self._reader.seq)
+        return instances.names(self._reader, numbers)
 
     def _link(self, number: int, depth: int = 0) -> JsonObject:
         """A link that another one is about, by its own ends."""
@@ -158,9 +157,7 @@ class Unloading:
         return frozenset(
             number
             for table in tables
-            for number in instances.first_versions(
-                reader, table, SYSTEM_ACTOR, _BOOTSTRAP, moment=reader.seq
-            )
+            for number in instances.first_versions(reader, table, SYSTEM_ACTOR, _BOOTSTRAP)
         )
 
 

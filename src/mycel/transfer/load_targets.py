@@ -309,12 +309,8 @@ class Targets:
         reader: Reader,
         catalog: Catalog,
         ids: Iterator[str],
-        *,
-        moment: int | None = None,
     ) -> None:
         self._reader: Final = reader
-        self._moment: Final = moment
-        """The position of the journal at which they were defined; None for the present."""
         self._catalog: Final = catalog
         self._nodes: Final[dict[object, NodeTarget]] = {}
         self._edges: Final[dict[object, EdgeTarget]] = {}
@@ -431,7 +427,7 @@ class Targets:
         raise _undefined("edge", name, [*self._catalog.edges, *self._predicates])
 
     def _flexible_edge(self, name: str) -> EdgeTarget:
-        says = summary.definition(self._reader, PROPOSITION_TYPE_NUMBER, name, moment=self._moment)
+        says = summary.definition(self._reader, PROPOSITION_TYPE_NUMBER, name)
         return EdgeTarget(
             name, None, self._only(says.get("subject_types")), self._only(says.get("object_types"))
         )
@@ -451,7 +447,7 @@ class Targets:
         return self._defined(PROPOSITION_TYPE_NUMBER)
 
     def _defined(self, meta: int) -> dict[str, None]:
-        return dict.fromkeys(summary.definitions(self._reader, meta, moment=self._moment))
+        return dict.fromkeys(summary.definitions(self._reader, meta))
 
 
 def without_nulls(attributes: JsonObject) -> JsonObject:

@@ -20,6 +20,7 @@ from mycel.engine import find as find_module
 from mycel.engine.page_cursor import cursor_after
 from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format  # noqa: A004  The verb of the stage.
+from mycel.store.query import statements
 from tests.cases import cases
 from tests.properties.kip_commands import CORE, VOCABULARY, Command, changes, finds, graphs
 from tests.unit.engine.town import towns
@@ -365,13 +366,14 @@ LARGER = 'FIND(?t, ?t.name) WHERE { ?t {type: "Town"} }'
 
 def fetch_at_once(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     for lot in ("CELLS", "SMALL_CELLS"):
-        monkeypatch.setattr(find_module, lot, cells)
+        monkeypatch.setattr(statements, lot, cells)
 
 
 @pytest.mark.parametrize("command", [ALL, LARGER])
 def test_a_result_with_too_many_rows_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
+    monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 39)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 39)
     fetch_at_once(monkeypatch, 10)
     with pytest.raises(ResourceExhausted) as caught:
@@ -380,6 +382,7 @@ def test_a_result_with_too_many_rows_is_refused(
     assert "LIMIT" in (caught.value.hint or "")
     assert len(db.execute(f"{command} LIMIT 39")) == 39
     assert len(db.execute(f"{command} LIMIT 5")) == 5
+    monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 40)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 40)
     assert len(db.execute(command)) == 40
 
@@ -388,7 +391,7 @@ def test_a_result_with_too_much_text_is_refused(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch_at_once(monkeypatch, 10)
-    monkeypatch.setattr(find_module, "RESULT_BYTES_MAX", 60)
+    monkeypatch.setattr(statements, "RESULT_BYTES_MAX", 60)
     for command in (ALL, LARGER):
         with pytest.raises(ResourceExhausted):
             db.execute(command)
@@ -399,6 +402,7 @@ def test_a_result_that_was_refused_leaves_nothing_open(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch_at_once(monkeypatch, 2)
+    monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 3)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 3)
     then = db.snapshot().entries
     db.execute('UPSERT { CONCEPT { {type: "Town", name: "soon"} } }')
@@ -490,6 +494,7 @@ def test_a_plan_that_fails_because_definitions_have_changed_is_made_anew(
     db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a time, `:when` is before all of them, and all would be too many; as a text it is not."""
+    monkeypatch.setattr(statements, "RESULT_ROWS_MAX", 5)
     monkeypatch.setattr(find_module, "RESULT_ROWS_MAX", 5)
     fetch_at_once(monkeypatch, 2)
     schema = "node Event { title: String @key %s }"

@@ -14,8 +14,8 @@ from mycel.errors import (
     TypeMismatch,
     UnknownReference,
 )
-from mycel.store.index import candidates, text
-from mycel.store.query import lookup
+from mycel.store.index import text
+from mycel.store.query import candidates, lookup
 from tests.unit.engine.meta import garden, run
 
 

@@ -309,6 +309,9 @@ def _either(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"('{type_name}', '{name}')" for type_name, name in sorted(pairs))
 
 
+NEWEST_HEAD: Final = "FROM head ORDER BY seq DESC LIMIT 1"
+"""The newest row of the head, as the end of a query."""
+
 FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
       UNION ALL
       SELECT c.id FROM concept c JOIN type t ON t.id = c.type

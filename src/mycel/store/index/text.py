@@ -19,7 +19,7 @@ from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
 from mycel.search.analysis import Document, body_text, concept_document, link_document
-from mycel.store.file.layout import FTS, NAMES_INDEXED_SINCE, OLD_FTS
+from mycel.store.file.layout import FTS, NAMES_INDEXED_SINCE, NEWEST_HEAD, OLD_FTS
 from mycel.store.file.rows import every, first, only
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
@@ -41,7 +41,7 @@ def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]
     rows = every(
         connection,
         "SELECT seq, texts FROM head WHERE texts IS NOT x''"
-        " AND seq > (SELECT folded_seq FROM head ORDER BY seq DESC LIMIT 1)",
+        f" AND seq > (SELECT folded_seq {NEWEST_HEAD})",
     )
     if any(packed is None or len(packed) % 8 for _, packed in rows):
         raise DatabaseCorrupt("A transaction does not say whose text is pending.")

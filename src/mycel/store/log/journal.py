@@ -28,6 +28,7 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.model.digests import short_sha256
 from mycel.model.records import record_hash
+from mycel.store.file.layout import NEWEST_HEAD
 from mycel.store.file.rows import KEPT, Row, every, first, only
 from mycel.store.log.registry import Registry
 
@@ -127,11 +128,10 @@ class Head:
 
     @classmethod
     def read(cls, connection: apsw.Connection) -> Self:
-        *row, is_newest = only(
+        *row, is_newest = newest(
             connection,
-            "SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
-            " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx) FROM head"
-            " ORDER BY seq DESC LIMIT 1",
+            "seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
+            " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx)",
         )
         if None in row or not is_newest or min(row[:7]) < 0 or max(row[:7]) > _NUMBER_MAX:
             raise DatabaseCorrupt("The head of the journal is damaged.")
@@ -189,13 +189,16 @@ class Head:
         )
 
 
+def newest(connection: apsw.Connection, columns: str) -> Row:
+    """Columns of the newest row of the head."""
+    return only(connection, f"SELECT {columns} {NEWEST_HEAD}")
+
+
 def current_head(connection: apsw.Connection, known: Head | None) -> Head:
     """The head; the known one, if nobody has moved on since."""
-    if known is not None:
-        # Folding rewrites the newest row without a new number: both must be as they were.
-        newest = only(connection, "SELECT seq, folded_seq FROM head ORDER BY seq DESC LIMIT 1")
-        if newest == (known.seq, known.folded_seq):
-            return known
+    # Folding rewrites the newest row without a new number: both must be as they were.
+    if known and newest(connection, "seq, folded_seq") == (known.seq, known.folded_seq):
+        return known
     return Head.read(connection)
 
 

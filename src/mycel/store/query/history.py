@@ -13,9 +13,10 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model import ids, times
 from mycel.model.elements import Element
 from mycel.model.names import kind_of
+from mycel.model.state import State
 from mycel.store.file.rows import Row, every
-from mycel.store.log.journal import JournalNodes, Kind
-from mycel.store.query.reader import PastReader, Reader
+from mycel.store.log.journal import JournalNodes, Kind, newest
+from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
 from mycel.store.write.purge import NO_ELEMENT, PurgeFields, past_begins_at
 
@@ -92,6 +93,12 @@ def transactions(
     return (_entry(reader, row) for row in rows)
 
 
+def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
+    """The transactions whose message begins with a word and a space, oldest first."""
+    query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"
+    return [_entry(reader, row) for row in reader.every(query, (f"{word} ", f"{word}!"))]
+
+
 def versions(reader: Reader, ref: Ref) -> list[Version]:
     """Every version of an element, oldest first.
 
@@ -121,25 +128,28 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
     return sorted(found, key=lambda version: version.seq)
 
 
-def seq_at(reader: Reader, moment: Moment) -> int:
-    """The position of a past state: the end of the last transaction at or before a moment.
+def state_at(reader: Reader, moment: Moment) -> State:
+    """The state after the last transaction at or before a moment.
 
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
             scrubbed.
     """
-    seq = entry_at(reader, moment)
-    check_kept(reader, seq)
-    return seq
+    state = State(entry_at(reader, moment))
+    check_kept(reader, state)
+    return state
 
 
-def check_kept(reader: Reader, seq: int) -> None:
-    """Refuse a position whose state was scrubbed.
+def check_kept(reader: Reader, state: State) -> None:
+    """Refuse a state that was scrubbed.
 
-    Whoever holds on to a position asks again before each use: it may be scrubbed at any time.
+    Whoever holds on to a state asks again before each use: it may be scrubbed at any time.
+
+    Raises:
+        ConstraintViolation: it was.
     """
     begin = past_begins_at(reader.connection)
-    if seq < begin:
+    if state.seq is not None and state.seq < begin:
         raise ConstraintViolation(
             f"The past before entry {begin} was scrubbed: its states can no longer be asked for,"
             " nor further pages of them.",
@@ -153,7 +163,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
     """
-    (last,) = reader.only("SELECT max(seq) FROM head")
+    (last,) = newest(reader.connection, "seq")
     if isinstance(moment, bool) or not isinstance(moment, (int, str, datetime)):
         raise InvalidValueType(
             f"A moment is a seq, a time or an ISO 8601 text, not {kind_of(moment)}."
@@ -215,7 +225,7 @@ def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> El
     elif ids.is_concept(number):
         found = reader.past_concept(rowid)
     else:
-        found = PastReader(reader.connection, reader.registry, seq).past_proposition(rowid)
+        found = reader.at(State(seq)).past_proposition(rowid)
     if found is None:
         raise NotFound(f"There is no element {number}.")
     return found
@@ -239,8 +249,11 @@ def _entry(reader: Reader, row: Row) -> LogEntry:
     )
 
 
-def snapshot_at(reader: Reader, seq: int) -> Snapshot:
-    """All roots right after the transaction that ended with `seq`."""
+def snapshot_of(reader: Reader) -> Snapshot:
+    """All roots of the state that a reader sees."""
+    seq = reader.state.seq
+    if seq is None:
+        return reader.head().snapshot()
     nodes = JournalNodes(reader.connection, reader.registry)
     journal_root = log.root_at(nodes, seq)
     row = reader.first(

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 import orjson
 
+from mycel.model.state import State
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import OPEN_END
 from mycel.store.query.reader import Reader
@@ -45,12 +46,14 @@ class Instance(NamedTuple):
         return parse_object(self.attributes_json)
 
 
-def numbers(reader: Reader, table: Table, kind: int, *, moment: int | None = None) -> array[int]:
-    """The instances of a type, or links of a predicate, oldest first: live, or at a moment."""
+def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
+    """The instances of a type, or links of a predicate, oldest first."""
     query = (
         f"SELECT c.id FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}} ORDER BY c.id"
     )
-    found = (reader.connection.execute(each, (kind,)) for each in _queries(query, table, moment))
+    found = (
+        reader.connection.execute(each, (kind,)) for each in _queries(query, table, reader.state)
+    )
     return array("q", (number for (number,) in merge(*found)))
 
 
@@ -85,15 +88,13 @@ def chunks(
     reader: Reader,
     table: Table,
     chosen: Sequence[int],
-    *,
-    moment: int | None = None,
 ) -> Iterator[list[Instance]]:
-    """Rows by number, in that order, live or at a moment; those that are gone are left out."""
+    """Rows by number, in that order; those that are gone are left out."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"
         " WHERE {in_force} ORDER BY j.key"
     )
-    yield from _in_chunks(reader, _queries(query, table, moment), chosen)
+    yield from _in_chunks(reader, _queries(query, table, reader.state), chosen)
 
 
 def _in_chunks(
@@ -109,10 +110,8 @@ def _in_chunks(
         yield rows
 
 
-def names(
-    reader: Reader, chosen: Iterable[int], *, moment: int | None = None
-) -> dict[int, tuple[str, str]]:
-    """The type and the name of those that are concepts, live or at a moment."""
+def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """The type and the name of those that are concepts."""
     query = (
         "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
         " JOIN type t ON t.id = c.type WHERE {in_force}"
@@ -120,7 +119,7 @@ def names(
     wanted = orjson.dumps(list(set(chosen))).decode()
     return {
         number: (type_, name)
-        for each in _queries(query, "concept", moment)
+        for each in _queries(query, "concept", reader.state)
         for number, type_, name in reader.every(each, (wanted,))
     }
 
@@ -130,47 +129,45 @@ def first_versions(
     table: Table,
     actor: str,
     message: str,
-    *,
-    moment: int | None = None,
 ) -> Iterator[int]:
-    """What certain transactions made and nobody has changed, now or up to a moment."""
+    """What certain transactions made and nobody has changed."""
     query = (
         "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
         " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
         " CROSS JOIN {table} c ON c.id = j.element AND c.{since} = j.seq AND c.version = 1"
         " WHERE t.message = ?2 AND {in_force}"
     )
-    for each in _queries(query, table, moment):
+    for each in _queries(query, table, reader.state):
         yield from (number for (number,) in reader.every(each, (actor, message)))
 
 
-def has_metadata(reader: Reader, table: Table, kind: int, *, moment: int | None = None) -> bool:
+def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
     """Whether any instance has metadata that somebody wrote; keys of the engine begin with `_`."""
     query = (
         f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
         " AND c.metadata <> '{{}}' AND EXISTS"
         " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
     )
-    return any(reader.first(each, (kind,)) for each in _queries(query, table, moment))
+    return any(reader.first(each, (kind,)) for each in _queries(query, table, reader.state))
 
 
-def has_weights(reader: Reader, kind: int, usual: float, *, moment: int | None = None) -> bool:
+def has_weights(reader: Reader, kind: int, usual: float) -> bool:
     """Whether any link of a predicate has another weight than the usual one."""
     query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
-    queries = _queries(query, "proposition", moment)
+    queries = _queries(query, "proposition", reader.state)
     return any(reader.first(each, (kind, usual)) for each in queries)
 
 
-def _queries(query: str, table: Table, moment: int | None) -> list[str]:
+def _queries(query: str, table: Table, state: State) -> list[str]:
     """A query for each table that holds rows of a state; at any moment a row stands in one of them.
 
     It is not one query over both: SQLite would copy both tables before it looks for one row.
     """
-    if moment is None:
+    if state.is_live:
         return [query.format(table=table, since="seq", in_force="TRUE")]
-    then = f"c.from_seq <= {moment} AND c.to_seq > {moment} AND c.tombstoned_at IS NULL"
+    then = f"c.from_seq <= {state.seq} AND c.to_seq > {state.seq} AND c.tombstoned_at IS NULL"
     return [
-        query.format(table=table, since="seq", in_force=f"c.seq <= {moment}"),
+        query.format(table=table, since="seq", in_force=f"c.seq <= {state.seq}"),
         query.format(table=f"{table}_past", since="from_seq", in_force=then),
     ]
 

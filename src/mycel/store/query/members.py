@@ -13,6 +13,7 @@ import orjson
 
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
+from mycel.store.log.journal import newest
 from mycel.store.query.reader import Reader
 
 
@@ -37,7 +38,7 @@ _LINKS: Final = (
 
 def position(reader: Reader) -> int:
     """Where the journal stands."""
-    (seq,) = reader.only("SELECT seq FROM head ORDER BY seq DESC LIMIT 1")
+    (seq,) = newest(reader.connection, "seq")
     return int(seq)
 
 

@@ -21,9 +21,11 @@ from mycel.errors import ExecutionTimeout
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
+from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import KEPT, Row, every, first, only
 from mycel.store.index import link_ends
+from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, resolve
 
@@ -50,10 +52,8 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
 }
 
 
-_STATE: Final = (
-    "SELECT seq, definitions + (SELECT count(*) FROM link_end) FROM head ORDER BY seq DESC LIMIT 1"
-)
-_OLD_STATE: Final = "SELECT seq, definitions FROM head ORDER BY seq DESC LIMIT 1"
+_NEWEST: Final = "seq, definitions + (SELECT count(*) FROM link_end)"
+_OLD_NEWEST: Final = "seq, definitions"
 
 
 def _nothing() -> None:
@@ -63,12 +63,16 @@ def _nothing() -> None:
 class Reader:
     """Answers about the state as one connection sees it."""
 
-    seq: int | None = None
-    """The moment of the past that it shows; None for the present."""
+    state: State = LIVE
+    """The state that it reads."""
     is_writer = False
     """Whether its connection writes."""
 
-    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+    def __init__(
+        self, connection: apsw.Connection, registry: Registry, live: Reader | None = None
+    ) -> None:
+        self.live: Final = live or self
+        """The reader of the live state on the same connection."""
         self.connection: Final = connection
         self.registry: Final = registry
         self.execute: Final = partial(connection.execute, prepare_flags=KEPT)
@@ -81,8 +85,8 @@ class Reader:
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing
         """What a writer does before a planned statement reads: its indexes must be complete."""
-        self.deadline = inf
-        """When what runs on this connection is stopped (`time.monotonic`)."""
+        self._deadline: Final[list[float]] = [inf] if live is None else live._deadline
+        """Shared by the readers of all states on one connection."""
         self.version = -1
         """SQLite's count of changes when `definitions` was read."""
         self.definitions = -1
@@ -93,8 +97,8 @@ class Reader:
         """
         self.newest = 0
         """The position of the journal when it was."""
-        self._state = _OLD_STATE
-        """The query for both. A file of an older format may be upgraded while it is read."""
+        self._newest = _OLD_NEWEST
+        """The columns of both. A file of an older format may be upgraded while it is read."""
 
     def every(self, query: str, bindings: Row = ()) -> list[Row]:
         """All rows of a query."""
@@ -112,14 +116,44 @@ class Reader:
         """
         return only(self.connection, query, bindings)
 
+    def at(self, state: State) -> Reader:
+        """A reader of another state, on the same connection and with the same deadline."""
+        if state == self.state:
+            return self
+        return self.live if state.is_live else PastReader(self.live, state)
+
+    def head(self) -> Head:
+        """The newest position of the journal, and what follows from it."""
+        return Head.read(self.connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let everything that is read in this block be of one moment."""
+        self.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self.connection.in_transaction:  # A statement that fails may have ended it.
+                self.execute("COMMIT")
+
     def abandon(self) -> None:
         """Read no more rows of the last statement on `cursor`."""
         self.cursor.close()
         self.cursor = self.connection.cursor()
 
+    @property
+    def deadline(self) -> float:
+        """The time (`time.monotonic`) at which what runs on this connection is stopped."""
+        return self._deadline[0]
+
+    @deadline.setter
+    def deadline(self, time: float) -> None:
+        self._deadline[0] = time
+
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
-        self.connection.set_progress_handler(lambda: monotonic() > self.deadline, STEPS_UNWATCHED)
+        deadline = self._deadline
+        self.connection.set_progress_handler(lambda: monotonic() > deadline[0], STEPS_UNWATCHED)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -155,9 +189,9 @@ class Reader:
 
     def reread(self) -> int:
         """Which definitions are in force now."""
-        if self._state is _OLD_STATE and link_ends.are_known(self.connection):
-            self._state = _STATE
-        self.newest, self.definitions = only(self.connection, self._state)
+        if self._newest is _OLD_NEWEST and link_ends.are_known(self.connection):
+            self._newest = _NEWEST
+        self.newest, self.definitions = newest(self.connection, self._newest)
         self.version = self.connection.data_version()
         return self.definitions
 
@@ -493,24 +527,26 @@ class Reader:
 
 
 class PastReader(Reader):
-    """The same answers about the state right after the transaction that ended with `seq`."""
+    """The same answers about a state of the past."""
 
-    def __init__(self, connection: apsw.Connection, registry: Registry, seq: int) -> None:
-        super().__init__(connection, registry)
-        self.seq: int = seq
+    def __init__(self, live: Reader, state: State) -> None:
+        super().__init__(live.connection, live.registry, live)
+        self.state = state
+        self.is_writer, self.settle = live.is_writer, live.settle
+        self._seq: Final = state.seq
 
     def was_ever(self, number: int) -> bool:
         table = "concept" if ids.is_concept(number) else "proposition"
         found = self.execute(
             f"SELECT 1 FROM {table} WHERE id = ?1 AND seq <= ?2"
             f" UNION ALL SELECT 1 FROM {table}_past WHERE id = ?1 AND from_seq <= ?2 LIMIT 1",
-            (number, self.seq),
+            (number, self._seq),
         )
         return found.fetchone() is not None
 
     def _concepts_where(self, where: str, tombstoned: bool) -> str:
         return (
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self.seq}"
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self._seq}"
             f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
@@ -518,27 +554,27 @@ class PastReader(Reader):
     def _propositions_where(self, where: str, tombstoned: bool) -> str:
         return (
             f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition"
-            f" WHERE {where} AND seq <= {self.seq}"
+            f" WHERE {where} AND seq <= {self._seq}"
             f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
     def _neighbours_where(self, columns: str, tables: str, where: str, tombstoned: bool) -> str:
         return (
-            f"SELECT {columns} FROM {tables}proposition WHERE {where} AND seq <= {self.seq}"
+            f"SELECT {columns} FROM {tables}proposition WHERE {where} AND seq <= {self._seq}"
             f" UNION ALL SELECT {columns} FROM {tables}proposition_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
     def _last_predicate(self) -> str:
         return (
-            f"SELECT predicate FROM proposition WHERE id = ?1 AND seq <= {self.seq}"
+            f"SELECT predicate FROM proposition WHERE id = ?1 AND seq <= {self._seq}"
             " UNION ALL SELECT * FROM (SELECT predicate FROM proposition_past"
-            f" WHERE id = ?1 AND from_seq <= {self.seq} ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
+            f" WHERE id = ?1 AND from_seq <= {self._seq} ORDER BY from_seq DESC LIMIT 1) LIMIT 1"
         )
 
     def _was_true(self, tombstoned: bool) -> str:
-        range_ = f"from_seq <= {self.seq} AND to_seq > {self.seq}"
+        range_ = f"from_seq <= {self._seq} AND to_seq > {self._seq}"
         return range_ if tombstoned else f"{range_} AND tombstoned_at IS NULL"
 
 

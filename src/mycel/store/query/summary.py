@@ -113,10 +113,9 @@ def definitions(
     *,
     after: str = "",
     limit: int = -1,
-    moment: int | None = None,
 ) -> list[str]:
-    """The names of the types (or predicates) that are defined, in order; now, or at a moment."""
-    source = Sources(None if moment is None else str(moment)).concepts("c")
+    """The names of the types (or predicates) that are defined, in order."""
+    source = Sources.of(reader.state).concepts("c")
     rows = reader.every(
         f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?",
         (meta, after, limit),
@@ -124,9 +123,9 @@ def definitions(
     return [name for (name,) in rows]
 
 
-def definition(reader: Reader, meta: int, name: str, *, moment: int | None = None) -> JsonObject:
+def definition(reader: Reader, meta: int, name: str) -> JsonObject:
     """The attributes of the concept that defines a type or predicate; none if there is none."""
-    source = Sources(None if moment is None else str(moment)).concepts("c")
+    source = Sources.of(reader.state).concepts("c")
     query = f"SELECT c.attributes FROM {source} WHERE c.name = ? AND c.type = ?"
     row = reader.first(query, (name, meta))
     return {} if row is None else parse_object(row[0])

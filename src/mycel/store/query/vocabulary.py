@@ -11,11 +11,13 @@ import orjson
 
 from mycel.errors import TypeMismatch, did_you_mean
 from mycel.model.names import shorten
+from mycel.model.values import JsonObject, parse_object
 from mycel.plan.catalog import PredicateFacts, PropertySlot
 from mycel.sql.state_tables import Sources
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
     OBJECT_SIDE,
+    OPEN_END,
     PROPOSITION_TYPE_NUMBER,
     SUBJECT_SIDE,
 )
@@ -23,6 +25,7 @@ from mycel.store.file.rows import has_table
 from mycel.store.index import link_ends
 from mycel.store.query.reader import Reader
 
+_META: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
 _TYPES: Final = (
     "SELECT n.name, n.id FROM {source} JOIN type n ON n.name = c.name"
     f" WHERE c.type = {CONCEPT_TYPE_NUMBER}"
@@ -48,13 +51,12 @@ _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 class Vocabulary:
     """All names that are defined, as one connection sees them. It implements `plan.Catalog`.
 
-    With a `moment`, those that were defined at that position of the journal, as they were. Indexes
-    are of the present alone.
+    A reader of the past knows those that were defined then, as they were. Indexes are of the live
+    state alone.
     """
 
-    def __init__(self, reader: Reader, moment: int | None = None) -> None:
-        source = Sources(None if moment is None else str(moment)).concepts("c")
-        self._moment: Final = moment
+    def __init__(self, reader: Reader) -> None:
+        source = Sources.of(reader.state).concepts("c")
         self.types: Final[dict[str, int]] = dict(reader.every(_TYPES.format(source=source)))
         links = link_ends.read(reader.connection)
         self.predicates: Final[dict[str, PredicateFacts]] = {}
@@ -71,8 +73,9 @@ class Vocabulary:
         self._symmetric: Final = tuple(
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
         )
-        self._slots: Final = {} if moment is not None else _slots(reader)
+        self._slots: Final = _slots(reader) if reader.state.is_live else {}
         self._reader: Final = reader
+        self._state: Final = reader.state
         self._source: Final = source
 
     def type_number(self, name: str) -> int:
@@ -88,10 +91,10 @@ class Vocabulary:
         return facts
 
     def _undefined(self, what: str, name: str, known: list[str], kind: str) -> TypeMismatch:
-        if self._moment is None:
+        if self._state.is_live:
             return undefined(what, name, known, f"DESCRIBE {kind} TYPES")
         return TypeMismatch(
-            f"The {what} {shorten(name)!r} was not defined at entry {self._moment}.",
+            f"The {what} {shorten(name)!r} was not defined at entry {self._state.seq}.",
             hint="Ask AS OF a later moment; the journal (`mycel log`) shows what was written when.",
         )
 
@@ -144,6 +147,27 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
         if known is None or not known.is_unique:
             slots[names[0]] = PropertySlot(number, bool(is_unique))
     return found
+
+
+def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
+    """The attributes of every definition in which an attribute is an object, by number."""
+    query = (
+        f"SELECT c.attributes FROM {Sources.of(reader.state).concepts('c')}"
+        f" WHERE c.type IN {_META} AND json_type(c.attributes, ?) = 'object' ORDER BY c.id"
+    )
+    return [parse_object(text) for (text,) in reader.every(query, (f"$.{key}",))]
+
+
+def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject, int]]:
+    """The same of definitions that are removed, each with the position before its removal."""
+    query = (
+        "SELECT c.attributes,"
+        " (SELECT first_seq - 1 FROM tx WHERE seq >= c.from_seq ORDER BY seq LIMIT 1)"
+        f" FROM concept_past c WHERE c.from_seq <= ?1 AND c.to_seq > ?1 AND c.type IN {_META}"
+        " AND c.tombstoned_at IS NOT NULL AND json_type(c.attributes, ?2) = 'object' ORDER BY c.id"
+    )
+    seq = OPEN_END - 1 if reader.state.seq is None else reader.state.seq
+    return [(parse_object(text), at) for text, at in reader.every(query, (seq, f"$.{key}"))]
 
 
 def undefined(what: str, name: str, known: list[str], command: str) -> TypeMismatch:

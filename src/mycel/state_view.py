@@ -1,34 +1,34 @@
 """One state of the graph with all that can be read of it: elements, edges, walks, and rows.
 
-`State` adds rows, as tables and as files, to what `GraphView` reads. `Nexus` is the state of the
-present, `PastView` one of the past.
+`StateView` adds rows, as tables and as files, to what `GraphView` reads. `Nexus` shows the live
+state, `PastView` one of the past.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from math import inf
 from typing import IO, TYPE_CHECKING, Any
 
 from mycel.graph.view import GraphView
 from mycel.merkle.proofs import Snapshot
+from mycel.model.state import State
 from mycel.store.database import Store
-from mycel.store.file.connections import translated
 from mycel.store.query import history
-from mycel.store.query.reader import PastReader, Reader
 
 if TYPE_CHECKING:
     from mycel.transfer.export import Exported
     from mycel.transfer.formats import Format
 
 
-class State(GraphView):
+class StateView(GraphView):
     """One state of the graph, and its rows."""
 
-    seq: int | None = None
-    """The position of the journal whose state it is; None for the present."""
+    @property
+    def seq(self) -> int | None:
+        """The position of the journal whose state it is; None for the live state."""
+        return self.state.seq
 
     def to_arrow(self, type: str) -> Any:  # noqa: A002 - the word for it
         """All rows of a node or an edge as a `pyarrow.Table`; needs the extra `mycel[arrow]`.
@@ -39,8 +39,7 @@ class State(GraphView):
         from mycel.migration.schema_in_force import read  # noqa: PLC0415 - imported when first needed
         from mycel.transfer.export import to_arrow  # noqa: PLC0415 - as above
 
-        catalog = partial(read, moment=self.seq)
-        return to_arrow(self._store, type, read_catalog=catalog, moment=self.seq)
+        return to_arrow(self._store, type, read_catalog=read, state=self.state)
 
     def export(
         self,
@@ -62,38 +61,21 @@ class State(GraphView):
         return export(
             self._store,
             target,
-            read_catalog=partial(read, moment=self.seq),
+            read_catalog=read,
             types=types,
             format=format,
-            moment=self.seq,
+            state=self.state,
         )
 
 
-class PastView(State):
-    """The graph as it was right after the transaction that ended with `seq`."""
+class PastView(StateView):
+    """The graph as it was in a state of the past."""
 
-    def __init__(self, store: Store, seq: int, *, timeout_s: float = inf) -> None:
+    def __init__(self, store: Store, state: State, *, timeout_s: float = inf) -> None:
         super().__init__(store, timeout_s=timeout_s)
-        self.seq: int = seq
+        self.state = state
 
     def snapshot(self) -> Snapshot:
         """All roots of that moment."""
         with self._store.reading() as reader:
-            return history.snapshot_at(reader, self.seq)
-
-    def _take(self) -> Reader:
-        live = self._store.take()
-        past = PastReader(live.connection, live.registry, self.seq)
-        past.watch()
-        try:
-            with translated():
-                history.check_kept(past, self.seq)
-        except BaseException:
-            self._give(past)
-            raise
-        return past
-
-    def _give(self, reader: Reader) -> None:
-        live = Reader(reader.connection, reader.registry)
-        live.watch()
-        self._store.give(live)
+            return history.snapshot_of(reader.at(self.state))

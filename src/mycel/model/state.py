@@ -1,0 +1,19 @@
+"""The state of a graph that a reader looks at."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class State(NamedTuple):
+    """The live state, or the state of this graph right after a transaction of the past."""
+
+    seq: int | None = None
+    """The position of the journal at which that transaction ended; None for the live state."""
+
+    @property
+    def is_live(self) -> bool:
+        return self.seq is None
+
+
+LIVE: Final = State()

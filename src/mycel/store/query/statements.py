@@ -1,0 +1,114 @@
+"""Running a compiled statement: a batch of rows at a time, up to the bounds of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
+
+import apsw
+
+from mycel.errors import InternalError, ResourceExhausted
+from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
+from mycel.sql.compiler import Statement
+from mycel.store.file.connections import FAILURES, translate
+from mycel.store.file.rows import KEPT, Row, every
+from mycel.store.query.reader import Reader
+
+_CELL: Final = itemgetter(0)
+CELLS: Final = 100
+"""So many cells, of some megabytes each at most, are fetched in one go."""
+SMALL_CELLS: Final = 10_000
+"""So many, of the size of a name at most."""
+
+
+class SumOverflowError(InternalError):
+    """A sum went beyond 64 bits: the statement has to be compiled with exact sums."""
+
+
+def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None) -> list[Any]:
+    """All rows of a statement, or the cells of its only column.
+
+    They are fetched so many at a time that one batch is never too much.
+
+    Raises:
+        ExecutionTimeout: it took longer than the reader's deadline.
+        ResourceExhausted: the rows are more, or larger, than a result may be.
+        SumOverflowError: a sum went beyond 64 bits.
+    """
+    width = len(statement.json_columns)
+    size = (SMALL_CELLS if statement.is_small else CELLS) // width or 1
+    if limit is not None and limit < size:
+        size = limit + 2  # One more than can come.
+    try:
+        cursor = reader.cursor.execute(statement.text, bindings, prepare_flags=KEPT)
+        coming = map(_CELL, cursor) if width == 1 else cursor
+        batch = list(islice(coming, size))
+        return batch if len(batch) < size else _with_more(batch, coming, statement, limit)
+    except BaseException as error:  # Whatever it was, the statement must not stay open.
+        reader.abandon()
+        if isinstance(error, apsw.SQLError) and "integer overflow" in str(error):
+            raise SumOverflowError(str(error)) from error
+        if isinstance(error, FAILURES):
+            raise translate(error) from error
+        raise
+
+
+def _with_more(
+    batch: list[Any], coming: Iterator[Any], statement: Statement, limit: int | None
+) -> list[Any]:
+    """The first batch, and all that come after it."""
+    found: list[Any] = []
+    size = len(batch)
+    rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
+    length = 0
+    while batch:
+        found += batch
+        length += _length_of(batch, statement)
+        if length > RESULT_BYTES_MAX or len(found) > rows_max:
+            raise ResourceExhausted(
+                f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
+                hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
+            )
+        batch = list(islice(coming, size))
+    return found
+
+
+def _length_of(rows: Sequence[Any], statement: Statement) -> int:
+    """The length of the texts of some rows together."""
+    if len(statement.json_columns) == 1:
+        return _length(rows) if statement.texts else 0
+    return sum([_length([row[at] for row in rows]) for at in statement.texts])
+
+
+def _length(column: Sequence[Any]) -> int:
+    """The length of the texts of a column together. Nearly always all cells are texts, or none."""
+    try:
+        return sum(map(len, column))
+    except TypeError:
+        return sum([len(cell) for cell in column if cell.__class__ is str])
+
+
+def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[int | None, ...]]:
+    """All rows of a statement that gives numbers of elements; a writer's too.
+
+    Raises:
+        ExecutionTimeout: it took longer than the reader's deadline.
+    """
+    try:
+        with reader.watched():
+            return every(reader.connection, statement.text, bindings)
+    except FAILURES as error:
+        raise translate(error) from error
+
+
+def steps(reader: Reader, statement: Statement) -> list[str]:
+    """SQLite's own plan of a statement, indented."""
+    depth = {0: -1}
+    found = []
+    nothing = (None,) * len(statement.bindings)
+    for number, parent, _, detail in reader.every(f"EXPLAIN QUERY PLAN {statement.text}", nothing):
+        depth[number] = depth.get(parent, -1) + 1
+        found.append(f"{'  ' * depth[number]}{detail}")
+    return found

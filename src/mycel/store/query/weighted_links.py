@@ -1,0 +1,93 @@
+"""Links with their weights in whole units, cheapest first: what traversals read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import orjson
+
+from mycel.model import ids
+from mycel.sql.state_tables import Sources
+from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
+from mycel.store.file.rows import Row, every
+from mycel.store.log.journal import Kind, newest
+from mycel.store.query.reader import Reader
+
+UNITS_PER_COST: Final = 1_000_000_000
+"""How fine costs are: a weight of 1 is so many units."""
+
+_UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
+_COLUMNS_CACHE_KIB: Final = 2_048
+"""For a connection that reads everything once."""
+
+_ENDS: Final = (
+    "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p ON p.id = j.value"
+    " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
+    " ON q.id = j.value WHERE q.to_seq > ?2"
+)
+"""The ends of links, now and in every version that came to an end since."""
+
+
+class NearLinks:
+    """The links that leave an element, or reach it, in the state that a reader sees."""
+
+    def __init__(self, reader: Reader, predicates: frozenset[int] | None, *, against: bool) -> None:
+        near, far = ("object", "subject") if against else ("subject", "object")
+        where = f"q.{near} = ?1"
+        if predicates is not None:
+            where += f" AND q.predicate IN ({', '.join(map(str, sorted(predicates)))})"
+        halves = Sources.of(reader.state).link_halves("q")
+        query = " UNION ALL ".join(
+            f"SELECT {_UNITS}, q.predicate, q.{far} FROM {table} WHERE {where}{in_force}"
+            for table, in_force in halves
+        )
+        self._query: Final = f"{query} ORDER BY 1, 2, 3"
+        self._connection: Final = reader.connection
+
+    def of(self, number: int) -> list[Row]:
+        """Units, predicate and other end of each link, in this order."""
+        return every(self._connection, self._query, (number,))
+
+
+def symmetric_predicates(reader: Reader) -> frozenset[int]:
+    """The numbers of predicates whose links hold in both directions."""
+    rows = reader.every(
+        f"SELECT n.id FROM {Sources.of(reader.state).concepts('c')}"
+        f" JOIN predicate n ON n.name = c.name WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
+        " AND json_type(c.attributes, '$.is_symmetric') = 'true'"
+    )
+    return frozenset(number for (number,) in rows)
+
+
+def sizes_max(reader: Reader) -> tuple[int, int]:
+    """The number of concepts and of links that there ever were."""
+    concepts, links = newest(reader.connection, "next_concept, next_proposition")
+    return concepts // ids.ID_STEP, links // ids.ID_STEP
+
+
+def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | None:
+    """The elements at whose links something changed between two positions of the journal.
+
+    None if that cannot be known: a purge leaves no trace of the links that there were.
+    """
+    query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
+    entries = reader.every(query, (since, until))
+    if any(kind == Kind.PURGE for kind, _ in entries):
+        return None
+    links = {number for _, number in entries if not ids.is_concept(number)}
+    if not links:
+        return frozenset()
+    rows = reader.every(_ENDS, (orjson.dumps(list(links)).decode(), since))
+    return frozenset(end for ends in rows for end in ends)
+
+
+def read_once(reader: Reader) -> None:
+    """Let a connection that reads the whole file once map and keep little of it in memory."""
+    reader.execute("PRAGMA mmap_size = 0").fetchall()
+    reader.execute(f"PRAGMA cache_size = -{_COLUMNS_CACHE_KIB}").fetchall()
+
+
+def every_link(reader: Reader) -> Iterator[Row]:
+    """Subject, object, predicate and units of all live links."""
+    return reader.execute(f"SELECT subject, object, predicate, {_UNITS} FROM proposition")
