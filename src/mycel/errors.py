@@ -39,9 +39,10 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import Enum
+from itertools import islice
 from typing import Any, ClassVar
 
 __all__ = [
@@ -367,17 +368,32 @@ REGISTRY: dict[str, type[MycelError]] = {error.name: error for error in _tree(My
 """Every error that is raised, by its name on the wire."""
 
 
-_SLIP_CHARACTERS_MAX = 1_000
+_COMPARED_CHARACTERS_MAX = 120
+"""Longer names are not compared: the time grows with the product of the lengths."""
 
 
-def did_you_mean(name: str, known: list[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence naming the closest known names, or an empty string.
 
     >>> did_you_mean("drug", ["Drug", "Symptom"])
     "Did you mean 'Drug'?"
     """
-    if len(name) > _SLIP_CHARACTERS_MAX:
-        return ""  # Nobody has mistyped that, and to compare it would take long.
-    folded = {candidate.casefold(): candidate for candidate in known}
-    close = [folded[match] for match in get_close_matches(name.casefold(), list(folded), n=3)]
-    return f"Did you mean {' or '.join(repr(match) for match in close)}?" if close else ""
+    close = close_names(name, known)
+    return f"Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names like a name: in another case, misspelled, or containing it.
+
+    >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
+    ['Wolfgang Amadeus Mozart']
+    """
+    if len(name) > _COMPARED_CHARACTERS_MAX:
+        return []
+    folded = {each.casefold(): each for each in known if len(each) <= _COMPARED_CHARACTERS_MAX}
+    wanted = name.casefold()
+    if wanted in folded:
+        return [folded[wanted]]
+    misspelled = get_close_matches(wanted, list(folded), n=3)
+    containing = (each for each in folded if len(wanted) >= 3 and wanted in each)
+    return [folded[each] for each in islice(dict.fromkeys((*misspelled, *containing)), 3)]

@@ -211,9 +211,9 @@ def test_close_names_are_suggested_whatever_their_case() -> None:
 
 
 def test_several_close_names_are_all_suggested_closest_first_and_three_at_most() -> None:
-    known = ["treats", "treated", "threats", "treat", "unrelated"]
+    known = ["treaty", "treated", "threats", "treat", "unrelated"]
     suggested = did_you_mean("treats", known)
-    assert suggested.startswith("Did you mean 'treats' or ")
+    assert suggested.startswith("Did you mean 'threats' or ")
     assert suggested.count(" or ") == 2
     assert "unrelated" not in suggested
 

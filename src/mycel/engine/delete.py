@@ -10,9 +10,8 @@ from __future__ import annotations
 from mycel.engine import declaration_guard
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import check_removal
-from mycel.engine.references import missing_target
 from mycel.engine.values import Values
-from mycel.engine.where_targets import targets, to_change
+from mycel.engine.where_targets import named_targets, to_change
 from mycel.errors import ConstraintViolation
 from mycel.kip import ast
 from mycel.model.elements import Concept
@@ -37,7 +36,7 @@ def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcom
         check_metadata_keys(keys)
     concepts = propositions = 0
     with all_or_nothing(tx):
-        for element in to_change(tx, _targets(tx, node, values)):
+        for element in to_change(tx, named_targets(tx, node, values)):
             present = element.metadata if metadata else element.attributes
             if present.keys().isdisjoint(keys):
                 continue
@@ -58,7 +57,7 @@ def delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: V
         NotFound: the target is named outright and does not exist.
     """
     with all_or_nothing(tx):
-        numbers = _targets(tx, node, values)
+        numbers = named_targets(tx, node, values)
         for number in numbers:
             if is_concept(number):
                 raise _of_the_other_kind(tx, node, number)
@@ -79,7 +78,7 @@ def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> 
         NotFound: the target is named outright and does not exist.
     """
     with all_or_nothing(tx):
-        numbers = _targets(tx, node, values)
+        numbers = named_targets(tx, node, values)
         for number in numbers:
             if not is_concept(number):
                 raise _of_the_other_kind(tx, node, number)
@@ -113,20 +112,6 @@ def _retired(tx: Transaction, concept: Concept) -> Retired:
                 f" {statement} WHERE {{ {pattern} }}."
             )
         raise
-
-
-def _targets(
-    tx: Transaction,
-    node: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept,
-    values: Values,
-) -> list[int]:
-    """The numbers of what is to be deleted. A target that an OPTIONAL left null is none."""
-    variable = node.target.name
-    rows = targets(tx.reader, node.where, (variable,), values)
-    numbers = [number for (number,) in rows if number is not None]
-    if not numbers and (error := missing_target(tx, node.where, variable, values)):
-        raise error
-    return numbers
 
 
 def _definitions_last(tx: Transaction, numbers: list[int]) -> list[int]:

@@ -12,11 +12,11 @@ takes a few look-ups by index, a bounded list of names, and nothing is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import islice
 from typing import Any, Final
 
+from mycel.engine.references import close_to, types_of
 from mycel.engine.values import Values, json_kind
+from mycel.errors import close_names
 from mycel.kip import ast
 from mycel.kip.fragments import path_text, quoted_key
 from mycel.model.ids import parse_concept_id, parse_proposition_id
@@ -37,13 +37,8 @@ from mycel.store.query.reader import Reader
 ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
 """How many names and definitions one command has looked up."""
-CLOSE_MAX: Final = 3
-NAMES_COMPARED_MAX: Final = 250
-"""How many names of a type, and how many that begin alike, a missing one is compared with."""
-_NAME_COMPARED_MAX: Final = 120
 INSTANCES_COMPARED: Final = 20
 """How many instances of a type are looked at for an attribute."""
-_PREFIX: Final = 3
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]
@@ -136,7 +131,7 @@ class _Adviser:
             name = self._values.text(matcher.name, "name")
             if matcher.type is not None:
                 yield from self._named(self._values.text(matcher.type, "type"), name)
-            elif self._may_look() and not self._types_of(name):
+            elif self._may_look() and not types_of(self._reader, name):
                 yield f"There is no concept named {shorten(name)!r}."
 
     def _named(self, type_name: str, name: str) -> Iterator[str]:
@@ -148,14 +143,10 @@ class _Adviser:
         missing = f"There is no {type_name} named {shorten(name)!r}"
         if close := close_to(self._reader, number, name):
             yield f"{missing}. Did you mean {quoted_names(close)}?"
-        elif elsewhere := self._types_of(name):
+        elif elsewhere := types_of(self._reader, name):
             yield f"{missing}, but there is one of type {_either(elsewhere)}."
         else:
             yield f"{missing}."
-
-    def _types_of(self, name: str) -> list[str]:
-        types = lookup.types_named(self._reader, name, CLOSE_MAX)
-        return [self._reader.type_name(number) for number in types]
 
     # Attributes.
 
@@ -278,37 +269,6 @@ class _Adviser:
         return self._looks <= LOOKS_MAX
 
 
-def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
-    """Names of a type, or of any, that are like a name.
-
-    Compared are some of the type, and those that begin alike.
-    """
-    if not 0 < len(name) <= _NAME_COMPARED_MAX:
-        return []
-    names = lookup.names_of_type(reader, type_number, NAMES_COMPARED_MAX)
-    if len(names) == NAMES_COMPARED_MAX:
-        start = name[:_PREFIX]
-        for begin in {start, start.lower(), start.upper(), start.capitalize()}:
-            names += lookup.names_from(reader, begin, type_number, NAMES_COMPARED_MAX)
-    return close_names(name, names)
-
-
-def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The names most like a name: in other letters, as a part of it or of them, or with a slip.
-
-    >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
-    ['Wolfgang Amadeus Mozart']
-    """
-    folded = {each.casefold(): each for each in known if len(each) <= _NAME_COMPARED_MAX}
-    wanted = name.casefold()
-    if wanted in folded:
-        return [folded[wanted]]
-    slips = get_close_matches(wanted, list(folded), n=CLOSE_MAX)
-    parts = (each for each in folded if wanted in each) if len(wanted) >= _PREFIX else ()
-    close = dict.fromkeys((*slips, *islice(parts, CLOSE_MAX)))
-    return [folded[each] for each in islice(close, CLOSE_MAX)]
-
-
 def _undeclared(definition: ConceptDefinition, key: str) -> str:
     names = [rule.name for rule in definition.rules]
     lacks = f"{definition.name} declares no attribute {shorten(key)!r}"
@@ -366,7 +326,7 @@ def _ends(allowed: tuple[str, ...]) -> str:
 
 
 def quoted_names(names: Iterable[str]) -> str:
-    """Names for a question: the one, or one of several."""
+    """Names in quotes, joined by "or"."""
     return " or ".join(repr(shorten(name)) for name in names)
 
 

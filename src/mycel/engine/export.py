@@ -66,8 +66,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     limit = EXPORT_ELEMENTS_MAX
     if node.limit is not None:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
-    rows = targets(reader, node.where, (node.target.name,), values)
-    matched = sorted((number for (number,) in rows if number is not None), key=_place)
+    matched = sorted(targets(reader, node.where, node.target.name, values), key=_place)
     purpose = _purpose(node, values)
     start, given = 0, []
     cursor = None if node.cursor is None else values.cursor(node.cursor)

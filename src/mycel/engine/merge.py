@@ -50,7 +50,7 @@ def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
         ConstraintViolation: their types differ, or one is a link.
         ImmutableTarget: one of them is protected, or a definition.
     """
-    source, target = _bound(tx, node, values)
+    source, target = (_only(tx, node, values, each) for each in (node.source, node.target))
     if source.number == target.number:
         return _outcome(0, 0, 0)
     _check_mergeable(source, target)
@@ -76,29 +76,9 @@ def _outcome(repointed: int, deduplicated: int, filled: int) -> Outcome:
 # Which two.
 
 
-def _bound(tx: Transaction, node: ast.Merge, values: Values) -> tuple[Concept, Concept]:
-    return (
-        _only(tx, node, values, node.source, _some(tx, node, values, node.source)),
-        _only(tx, node, values, node.target, _some(tx, node, values, node.target)),
-    )
-
-
-def _some(
-    tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
-) -> list[int | None]:
-    """What a variable is bound to, as far as it matters: two are too many, one may be null."""
-    rows = targets(tx.reader, node.where, (variable.name,), values, limit=SHOWN + 2)
-    return [number for (number,) in rows]
-
-
-def _only(
-    tx: Transaction,
-    node: ast.Merge,
-    values: Values,
-    variable: ast.Variable,
-    bound: Sequence[int | None],
-) -> Concept:
-    numbers = sorted({number for number in bound if number is not None})
+def _only(tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable) -> Concept:
+    """The one concept that a variable is bound to."""
+    numbers = targets(tx.reader, node.where, variable.name, values, limit=SHOWN + 1)
     if not numbers:
         raise located(_unbound(tx, node, values, variable), variable.span)
     reader = tx.reader
@@ -131,7 +111,7 @@ def _unbound(
     if (done := _done_before(tx, node, values)) is not None:
         return done
     for each in (node.source, node.target):
-        if (error := missing_target(tx, node.where, each.name, values)) is not None:
+        if (error := missing_target(tx.reader, node.where, each.name, values)) is not None:
             return error
     return NotFound(
         f"WHERE binds ?{variable.name} to no concept.",

@@ -1,94 +1,95 @@
-"""What a KML command refers to: definitions, and elements that must exist already.
+"""Elements and definitions that a command refers to and that must exist.
 
-Everything is asked of the transaction, so what it wrote before counts. A reference to nothing is
-an error that says what to do: the reader is often a model that will try again.
+A reference to something missing is an error with the closest names: the reader is often a model
+that will try again. A transaction shows what it wrote before, through its reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Final
 
 from mycel.engine.values import Values
-from mycel.errors import MycelError, NotFound, TypeMismatch, did_you_mean
+from mycel.errors import MycelError, NotFound, close_names, did_you_mean
 from mycel.kip import ast
-from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.schema.definitions import predicate_definition
 from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+from mycel.store.query.vocabulary import undefined
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
-_NAMES_COMPARED_MAX: Final = 1000
+NAMES_COMPARED_MAX: Final = 250
+"""The most names of a type, and of those with the same beginning, that are compared."""
+TYPES_SHOWN_MAX: Final = 3
+_PREFIX: Final = 3
 
 
 # Definitions.
 
 
-def type_number(tx: Transaction, name: str) -> int:
-    """The number of a type that is defined right now.
+def check_type(tx: Transaction, name: str) -> None:
+    """Refuse a type that is not defined.
 
     Raises:
         TypeMismatch: it is not.
     """
-    return _defined(tx.defined_types(), "type", name, CONCEPT_TYPE)
+    _check_defined(tx.defined_types(), "type", name, CONCEPT_TYPE)
 
 
-def predicate_number(tx: Transaction, name: str) -> int:
-    """The number of a predicate that is defined right now.
+def check_predicate(tx: Transaction, name: str) -> None:
+    """Refuse a predicate that is not defined.
 
     Raises:
         TypeMismatch: it is not.
     """
-    return _defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
+    _check_defined(tx.defined_predicates(), "predicate", name, PROPOSITION_TYPE)
 
 
-def _defined(known: Mapping[str, int], what: str, name: str, meta: str) -> int:
-    if name in known:
-        return known[name]
-    kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
-    close = did_you_mean(name, list(known))
-    shown = shorten(name)
-    raise TypeMismatch(
-        f"The {what} {shown!r} is not defined.",
-        hint=f"{close} DESCRIBE {kind} TYPES lists what is defined; a block"
-        f' CONCEPT {{ {{type: "{meta}", name: "{shown}"}} }} before this one defines it.'.strip(),
-    )
+def _check_defined(known: Collection[str], what: str, name: str, meta: str) -> None:
+    if name not in known:
+        kind = "CONCEPT" if meta == CONCEPT_TYPE else "PROPOSITION"
+        error = undefined(what, name, list(known), f"DESCRIBE {kind} TYPES")
+        block = f'CONCEPT {{ {{type: "{meta}", name: "{shorten(name)}"}} }}'
+        error.hint += f" A block {block} before this one defines it."
+        raise error
 
 
 def is_symmetric(tx: Transaction, predicate: str) -> bool:
-    """Whether a predicate's definition says that its links hold in both directions."""
+    """True if the definition of a predicate says that its links hold in both directions."""
     definition = tx.get_concept(PROPOSITION_TYPE, predicate)
     if definition is None:
         return False
     return predicate_definition(predicate, definition.attributes).is_symmetric
 
 
-# Elements that must exist.
+# Elements.
 
 
-def concept_with_id(tx: Transaction, text: str) -> Concept:
+def concept_with_id(reader: Reader, text: str) -> Concept:
     """The live concept with this id.
 
     Raises:
         InvalidId: it is no id of a concept.
         NotFound: there is none.
     """
-    found = tx.reader.concept(parse_concept_id(text))
+    found = reader.concept(parse_concept_id(text))
     if found is None:
         raise _no_such_id("concept", text)
     return found
 
 
-def link_with_id(tx: Transaction, text: str) -> Proposition:
-    """The live link with this id; the predicate in the id has to be its own.
+def link_with_id(reader: Reader, text: str) -> Proposition:
+    """The live link with this id, predicate included.
 
     Raises:
         InvalidId: it is no id of a link.
         NotFound: there is none.
     """
-    found = tx.reader.proposition(parse_proposition_id(text))
+    found = reader.proposition(parse_proposition_id(text))
     if found is None or found.id != text:
         raise _no_such_id("proposition", text)
     return found
@@ -97,23 +98,21 @@ def link_with_id(tx: Transaction, text: str) -> Proposition:
 def _no_such_id(what: str, text: str) -> NotFound:
     return NotFound(
         f"There is no {what} with the id {shorten(text)!r}.",
-        hint="An id only matches what exists. It may have been removed: find the element again"
-        f" with SEARCH or FIND{', or name it by type and name' if what == 'concept' else ''}.",
+        hint="It may have been removed: find the element again with SEARCH or FIND"
+        f"{', or name it by type and name' if what == 'concept' else ''}.",
     )
 
 
-def no_such_concept(tx: Transaction, type_name: str, name: str, otherwise: str = "") -> NotFound:
+def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = "") -> NotFound:
     """The error for a concept that is referred to by type and name and does not exist.
 
     `otherwise` says what could be done instead of naming another one.
     """
-    reader = tx.reader
-    number = type_number(tx, type_name)
-    elsewhere = lookup.types_named(reader, name, 3)
-    types = [reader.type_name(each) for each in elsewhere]
-    close = did_you_mean(name, lookup.names_of_type(reader, number, _NAMES_COMPARED_MAX))
+    types = types_of(reader, name)
     if types:
         close = f"There is one of that name of type {' and '.join(types)}."
+    else:
+        close = did_you_mean(name, close_to(reader, reader.type_number(type_name), name))
     return NotFound(
         f"There is no {type_name} named {shorten(name)!r}.",
         hint=f"{close} Find it with SEARCH CONCEPT or FIND{otherwise}.".lstrip(),
@@ -121,52 +120,59 @@ def no_such_concept(tx: Transaction, type_name: str, name: str, otherwise: str =
     )
 
 
-# Targets that a WHERE names outright.
-
-
-def missing_target(
-    tx: Transaction, where: ast.Block, variable: str, values: Values
-) -> MycelError | None:
-    """Why a variable that WHERE grounds is bound to nothing: the element does not exist.
-
-    A clause grounds a variable when it says its id, or its type and its name. None when no clause
-    does, or when the element exists and something else in WHERE excludes it.
-    """
-    for clause in where:
-        if isinstance(clause, ast.ConceptClause | ast.LinkClause) and clause.variable is not None:
-            if clause.variable.name != variable:
-                continue
-            try:
-                grounded(tx, clause, values)
-            except NotFound as error:
-                return located(error, clause.span)
-    return None
-
-
-def grounded(
-    tx: Transaction, clause: ast.ConceptClause | ast.LinkClause, values: Values
-) -> Element | None:
-    """The element that a clause names outright, or None if it names none.
+def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Concept | None:
+    """The concept that a matcher names by id, or by a defined type and a name; else None.
 
     Raises:
         NotFound: it names one that does not exist.
     """
-    if isinstance(clause, ast.LinkClause):
-        if isinstance(clause.pattern, ast.LinkById):
-            return link_with_id(tx, values.text(clause.pattern.id, "id of a proposition"))
-        return None
-    return matched(tx, clause.matcher, values)
-
-
-def matched(tx: Transaction, matcher: ast.ConceptMatcher, values: Values) -> Concept | None:
-    """The concept that a matcher names by id, or by type and name; None if it says less."""
     if matcher.id is not None:
-        return concept_with_id(tx, values.text(matcher.id, "id of a concept"))
+        return concept_with_id(reader, values.text(matcher.id, "id of a concept"))
     if matcher.type is None or matcher.name is None:
         return None
     type_name = values.text(matcher.type, "type of a concept")
     name = values.text(matcher.name, "name of a concept")
-    found = tx.reader.concept_named(type_number(tx, type_name), name)
+    found = reader.concept_named(reader.type_number(type_name), name)
     if found is None:
-        raise no_such_concept(tx, type_name, name)
+        raise no_such_concept(reader, type_name, name)
     return found
+
+
+def missing_target(
+    reader: Reader, where: ast.Block, variable: str, values: Values
+) -> MycelError | None:
+    """The error for a variable whose element WHERE names outright and that does not exist.
+
+    None when no clause names it, or when it exists and something else in WHERE excludes it.
+    """
+    for clause in where:
+        try:
+            match clause:
+                case ast.ConceptClause(ast.Variable(name), matcher) if name == variable:
+                    matched(reader, matcher, values)
+                case ast.LinkClause(ast.Variable(name), ast.LinkById(id_)) if name == variable:
+                    link_with_id(reader, values.text(id_, "id of a proposition"))
+        except NotFound as error:
+            return located(error, clause.span)
+    return None
+
+
+# Names like a name.
+
+
+def types_of(reader: Reader, name: str) -> list[str]:
+    """Up to three types of concepts with this name."""
+    return [reader.type_name(each) for each in lookup.types_named(reader, name, TYPES_SHOWN_MAX)]
+
+
+def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
+    """Names of concepts of a type, or of any type, that are like a name.
+
+    Some names of the type are compared, and if there are more, those with the same beginning.
+    """
+    names = lookup.names_of_type(reader, type_number, NAMES_COMPARED_MAX)
+    if len(names) == NAMES_COMPARED_MAX:
+        start = name[:_PREFIX]
+        for begin in {start, start.lower(), start.upper(), start.capitalize()}:
+            names += lookup.names_from(reader, begin, type_number, NAMES_COMPARED_MAX)
+    return close_names(name, names)

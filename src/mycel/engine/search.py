@@ -17,14 +17,16 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from mycel.engine.empty_result_advice import close_names, close_to, quoted_names
+from mycel.engine.empty_result_advice import quoted_names
 from mycel.engine.outcome import Outcome
+from mycel.engine.references import close_to
 from mycel.engine.values import Values
 from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
     DatabaseError,
     DiskFull,
+    close_names,
     did_you_mean,
 )
 from mycel.kip import ast

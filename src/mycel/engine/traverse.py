@@ -9,26 +9,23 @@ engine set others. What a budget cut off is told by a warning. The search itself
 
 from __future__ import annotations
 
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from mycel.engine.find import moment_of
 from mycel.engine.outcome import Outcome
 from mycel.engine.planner import Planner
+from mycel.engine.references import link_with_id, matched
 from mycel.engine.values import Values
-from mycel.errors import ConstraintViolation, MycelError, NotFound, did_you_mean
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.graph import traversal
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
-from mycel.model.ids import parse_concept_id, parse_proposition_id
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.store.query import lookup
 from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 from mycel.syntax.diagnostics import located
-
-_NAMES_COMPARED_MAX: Final = 1000
 
 
 def traverse(
@@ -95,51 +92,14 @@ def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> trave
 
 
 def _start(reader: Reader, node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> int:
-    match node.start:
-        case ast.LinkById(id_):
-            text = values.text(id_, "id of a proposition")
-            number = parse_proposition_id(text)
-            link = reader.proposition(number)
-            if link is None or link.id != text:
-                raise _no_such_id("proposition", text)
-            return number
-        case ast.ConceptMatcher(id=None, type=type_, name=name) if type_ and name:
-            type_name = values.text(type_, "type of a concept")
-            named = values.text(name, "name of a concept")
-            found = reader.concept_named(vocabulary.type_number(type_name), named)
-            if found is None:
-                raise _no_such_concept(reader, vocabulary, type_name, named)
-            return found.number
-        case ast.ConceptMatcher(id=id_) if id_ is not None:
-            text = values.text(id_, "id of a concept")
-            number = parse_concept_id(text)
-            if reader.concept(number) is None:
-                raise _no_such_id("concept", text)
-            return number
-        case _:
-            raise ConstraintViolation("A traversal starts at an id, or at a type and a name.")
-
-
-def _no_such_id(what: str, text: str) -> NotFound:
-    return NotFound(
-        f"There is no {what} with the id {shorten(text)!r} to start from.",
-        hint="It may have been removed: find the element again with SEARCH or FIND.",
-    )
-
-
-def _no_such_concept(reader: Reader, vocabulary: Vocabulary, type_name: str, name: str) -> NotFound:
-    types = lookup.types_named(reader, name, 3)
-    if types:
-        named = " and ".join(reader.type_name(each) for each in types)
-        close = f"There is one of that name of type {named}."
-    else:
-        number = vocabulary.type_number(type_name)
-        close = did_you_mean(name, lookup.names_of_type(reader, number, _NAMES_COMPARED_MAX))
-    return NotFound(
-        f"There is no {type_name} named {shorten(name)!r} to start from.",
-        hint=f"{close} Find it with SEARCH CONCEPT or FIND.".lstrip(),
-        data={"type": type_name, "name": name},
-    )
+    if isinstance(node.start, ast.LinkById):
+        return link_with_id(reader, values.text(node.start.id, "id of a proposition")).number
+    if node.start.id is None and node.start.type is not None:
+        vocabulary.type_number(values.text(node.start.type, "type of a concept"))
+    found = matched(reader, node.start, values)
+    if found is None:
+        raise ConstraintViolation("A traversal starts at an id, or at a type and a name.")
+    return found.number
 
 
 def _wire(reached: traversal.Reached) -> JsonObject:

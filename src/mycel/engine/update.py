@@ -12,14 +12,13 @@ from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from mycel.engine.outcome import Outcome, all_or_nothing
-from mycel.engine.references import missing_target
 from mycel.engine.values import Values
-from mycel.engine.where_targets import targets, to_change
+from mycel.engine.where_targets import named_targets, to_change
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
 from mycel.model.elements import Element
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, check_metadata_keys
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
@@ -59,7 +58,7 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     check_metadata_keys((*metadata.same, *metadata.computed))
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
-        numbers = _targets(tx, node, values, limit)
+        numbers = named_targets(tx, node, values, limit=limit)
         updated = sum(
             tx.update_found(
                 element,
@@ -69,21 +68,6 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
             for element in to_change(tx, numbers)
         )
     return Outcome({"updated": updated, "matched": len(numbers)})
-
-
-def _targets(tx: Transaction, node: ast.Update, values: Values, limit: int | None) -> list[int]:
-    variable = node.target.name
-    rows = targets(
-        tx.reader,
-        node.where,
-        (variable,),
-        values,
-        limit=None if limit is None else min(limit, INTEGER_MAX - 1) + 1,  # One may be null.
-    )
-    numbers = [number for (number,) in rows if number is not None][:limit]
-    if not numbers and (error := missing_target(tx, node.where, variable, values)):
-        raise error
-    return numbers
 
 
 def _applied(changes: _Changes, element: Element) -> JsonObject:

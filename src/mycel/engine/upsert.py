@@ -14,12 +14,12 @@ from typing import Any, Final, TypeAlias, assert_never
 from mycel.engine.batch import Batch, ConceptPut, End, LinkPut, concepts_there, settled
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import (
+    check_predicate,
+    check_type,
     concept_with_id,
     is_symmetric,
     link_with_id,
     no_such_concept,
-    predicate_number,
-    type_number,
 )
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -129,12 +129,12 @@ class _Run:
     # Concepts.
 
     def _concept(self, block: ast.ConceptBlock, metadata: _Metadata, place: _Place) -> End:
-        matcher, values = block.matcher, self._values
+        matcher = block.matcher
         if matcher.id is not None:
             self._batch.write()
-            found = concept_with_id(self._tx, values.text(matcher.id, "id of a concept"))
-            self._change(found.id, block, metadata)
-            return found.id
+            found = self._concept_with_id(matcher.id)
+            self._change(found, block, metadata)
+            return found
         type_name, name = self._identity(matcher)
         known = self._known.get((type_name, name))
         if known is not None and _only_refers(block):
@@ -150,7 +150,7 @@ class _Run:
             self._known[type_name, name] = made
             return made
         if type_name not in self._defined:
-            type_number(self._tx, type_name)
+            check_type(self._tx, type_name)
             self._defined.add(type_name)
         if isinstance(known, ConceptPut) and known.id is None:
             self._batch.write()  # It is put a second time, and now exists.
@@ -200,9 +200,9 @@ class _Run:
         target = block.target
         if isinstance(target, ast.LinkById):
             self._batch.write()
-            found = link_with_id(self._tx, self._values.text(target.id, "id of a proposition"))
-            self._change(found.id, block, metadata)
-            return found.id
+            found = self._link_with_id(target.id)
+            self._change(found, block, metadata)
+            return found
         subject, predicate, object_ = self._pattern(target, handles, place)
         attributes = self._attributes(block)
         if block.expect_version is None:
@@ -251,19 +251,26 @@ class _Run:
             case ast.ConceptMatcher():
                 return self._existing(node)
             case ast.LinkById(text):
-                return link_with_id(self._tx, self._values.text(text, "id of a proposition")).id
+                return self._link_with_id(text)
             case ast.LinkPattern():
                 return self._existing_link(node, handles, place)
             case _:
                 assert_never(node)
 
+    def _concept_with_id(self, node: ast.Text) -> str:
+        return concept_with_id(self._tx.reader, self._values.text(node, "id of a concept")).id
+
+    def _link_with_id(self, node: ast.Text) -> str:
+        return link_with_id(self._tx.reader, self._values.text(node, "id of a proposition")).id
+
     def _existing(self, matcher: ast.ConceptMatcher) -> End:
         if matcher.id is not None:
-            return concept_with_id(self._tx, self._values.text(matcher.id, "id of a concept")).id
+            return self._concept_with_id(matcher.id)
         key = self._identity(matcher)
         known = self._known.get(key)
         if known is None:
-            raise located(no_such_concept(self._tx, *key, _CREATE_IT), matcher.span)
+            check_type(self._tx, key[0])
+            raise located(no_such_concept(self._tx.reader, *key, _CREATE_IT), matcher.span)
         return settled(known)
 
     def _pattern(
@@ -284,7 +291,7 @@ class _Run:
     def _predicate(self, node: ast.Text) -> str:
         predicate = self._values.text(node, "predicate")
         if (predicate,) not in self._defined:
-            predicate_number(self._tx, predicate)
+            check_predicate(self._tx, predicate)
             self._defined.add((predicate,))
         return predicate
 

@@ -1,4 +1,4 @@
-"""What a WHERE binds, as numbers: the targets of DELETE, UPDATE, MERGE and EXPORT."""
+"""Targets of DELETE, UPDATE, MERGE and EXPORT: the numbers that WHERE binds a variable to."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mycel.engine.plan_cache import Binder
+from mycel.engine.references import missing_target
 from mycel.engine.values import Values
 from mycel.kip import ast
 from mycel.model.elements import Element
+from mycel.model.limits import INTEGER_MAX
 from mycel.plan.bind import bind_targets
 from mycel.plan.rewrites import rewrite
 from mycel.sql.compiler import compile_numbers
@@ -19,14 +21,14 @@ from mycel.store.query.vocabulary import Vocabulary
 from mycel.store.write.transaction import Transaction
 
 CHUNK: Final = 256
-"""How many elements to change are read together."""
+"""The number of elements to change that are read together."""
 
 
 def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
     """The live elements with these numbers, each as it is when its turn comes to be changed.
 
-    They are read some at a time, with what changing them takes; those that a guard has changed
-    along with another one are read anew.
+    They are read in chunks; the rest of a chunk is read again when a guard has changed more than
+    the element that was given out.
     """
     for start in range(0, len(numbers), CHUNK):
         chunk = numbers[start : start + CHUNK]
@@ -36,28 +38,42 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
             element, before = found.get(number), tx.position
             if element is not None:
                 yield element
-            if tx.position > before + 1:  # More than the change of this one.
+            if tx.position > before + 1:
                 found = tx.reader.elements(chunk[at + 1 :])
 
 
-def targets(
-    reader: Reader,
-    where: ast.Block,
-    variables: tuple[str, ...],
+def named_targets(
+    tx: Transaction,
+    node: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept | ast.Update,
     values: Values,
     *,
     limit: int | None = None,
-) -> list[tuple[int | None, ...]]:
-    """The distinct bindings of these variables, in the order of their numbers.
+) -> list[int]:
+    """The targets of a statement; one that WHERE names outright must exist.
+
+    Raises:
+        NotFound: it does not.
+    """
+    numbers = targets(tx.reader, node.where, node.target.name, values, limit=limit)
+    if not numbers and (error := missing_target(tx.reader, node.where, node.target.name, values)):
+        raise error
+    return numbers
+
+
+def targets(
+    reader: Reader, where: ast.Block, variable: str, values: Values, *, limit: int | None = None
+) -> list[int]:
+    """The numbers of the distinct elements that a variable is bound to, in order.
 
     Raises:
         TypeMismatch: a type or predicate is not defined.
-        UnknownReference: a variable is bound nowhere, or a parameter is missing.
+        UnknownReference: the variable is bound nowhere, or a parameter is missing.
     """
-    nodes = [ast.Variable(name) for name in variables]
     # Definitions of the transaction may still be rolled back, so nothing of the plan is kept.
-    bound = bind_targets(where, nodes, Vocabulary(reader), values)
+    bound = bind_targets(where, [ast.Variable(variable)], Vocabulary(reader), values)
     query = rewrite(bound.query, StoreStatistics(reader, {}))
     statement = compile_numbers(query, limited=limit is not None)
-    own = {} if limit is None else {"#limit": limit}
-    return statements.numbers(reader, statement, Binder(statement.bindings).bind(values, own))
+    # An OPTIONAL may leave the variable null, and null comes first.
+    own = {} if limit is None else {"#limit": min(limit, INTEGER_MAX - 1) + 1}
+    rows = statements.numbers(reader, statement, Binder(statement.bindings).bind(values, own))
+    return [number for (number,) in rows if number is not None][:limit]

@@ -9,7 +9,8 @@ import pytest
 
 import mycel
 from mycel.engine import empty_result_advice as advice_module
-from mycel.engine.empty_result_advice import ADVICE_MAX, LOOKS_MAX, NAMES_COMPARED_MAX
+from mycel.engine.empty_result_advice import ADVICE_MAX, LOOKS_MAX
+from mycel.engine.references import NAMES_COMPARED_MAX
 from mycel.store.query.reader import Reader
 
 COMPOSER = {
@@ -283,7 +284,7 @@ def test_advice_that_fails_leaves_the_answer_as_it_is(
     def broken(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(advice_module, "close_names", broken)
+    monkeypatch.setattr(advice_module, "close_to", broken)
     assert told(db, '?x {type: "Composer", name: "Mozrt"}') == []
 
 

@@ -174,10 +174,10 @@ def test_a_command_that_writes_sees_what_its_transaction_wrote(db: mycel.Nexus) 
     assert isinstance(find, ast.Find)
     with db.transaction() as tx:
         made = tx.put_concept("Person", "new", {"email": "new@x.org"})
-        ((number,),) = targets(tx.reader, find.where, ("p",), Values())
+        (number,) = targets(tx.reader, find.where, "p", Values())
         assert made == f"C:{number}"
         tx.update(made, attributes={"email": "other@x.org"})
-        assert targets(tx.reader, find.where, ("p",), Values()) == []
+        assert targets(tx.reader, find.where, "p", Values()) == []
 
 
 def test_a_plan_is_made_anew_when_indexes_come_or_go(db: mycel.Nexus) -> None:

@@ -544,7 +544,7 @@ def test_a_planned_statement_of_a_transaction_finds_complete_indexes(db: mycel.N
     with db.transaction() as tx:
         tx.put_concept(FACT, "one", {"text": "a"})
         tx.put_concepts(mycel.ConceptRow(FACT, f"row {n}", {"text": "b"}) for n in range(9))
-        assert len(targets(tx.reader, command.where, ("f",), Values({}))) == 10
+        assert len(targets(tx.reader, command.where, "f", Values({}))) == 10
         (count,) = tx.ledger.connection.execute("SELECT count(*) FROM property").fetchone()
         assert count == 10
 
