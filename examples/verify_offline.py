@@ -16,7 +16,6 @@ import argparse
 import json
 import struct
 import sys
-from collections.abc import Callable
 from hashlib import blake2s, sha256
 from itertools import pairwise
 from pathlib import Path
@@ -112,11 +111,11 @@ def concept_key(type_name: str, name: str) -> bytes:
     return sha256(b"\x82" + text(type_name) + text(name)).digest()
 
 
-def edge_key(subject_key: bytes, predicate: str, object_key: bytes, *, with_place: bool) -> bytes:
+def edge_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
     """The key in the tree: two bytes of the subject's key, then thirty of the edge's own."""
     parts = byte_string(subject_key) + text(predicate) + byte_string(object_key)
     natural = sha256(b"\x83" + parts).digest()
-    return subject_key[:2] + natural[:30] if with_place else natural
+    return subject_key[:2] + natural[:30]
 
 
 def overall_root(entries: int, journal: bytes, concepts: bytes, edges: bytes) -> bytes:
@@ -130,10 +129,7 @@ def overall_root(entries: int, journal: bytes, concepts: bytes, edges: bytes) ->
 
 
 def tree_root(
-    key: bytes,
-    steps: list[tuple[int, bytes]],
-    leaves: list[tuple[bytes, bytes]],
-    hashed: Callable[[bytes], Any],
+    key: bytes, steps: list[tuple[int, bytes]], leaves: list[tuple[bytes, bytes]]
 ) -> bytes:
     """The root to which a proof for `key` leads."""
     require(len(leaves) <= 8, "a group of more than eight leaves")
@@ -142,11 +138,11 @@ def tree_root(
     require(all(bit in range(0, 256, 2) for bit, _ in steps), "a bit at which no ways part")
     current = EMPTY_TREE  # A way that is empty, unless there are leaves on it.
     if leaves:
-        current = hashed(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
+        current = blake2s(b"\x00" + b"".join(k + digest for k, digest in leaves)).digest()
     for bit, others in reversed(steps):
         before = 32 * (key[bit // 8] >> (6 - bit % 8) & 3)
         ways = others[:before] + current + others[before:]
-        current = hashed(b"\x01" + bytes((bit,)) + ways).digest()
+        current = blake2s(b"\x01" + bytes((bit,)) + ways).digest()
     return current
 
 
@@ -238,12 +234,9 @@ def check_state(proof: dict[str, Any], root: bytes, about: list[str] | None) -> 
     steps = [(natural(bit), b"".join(map(digest, ways))) for bit, *ways in proof["steps"]]
     require(all(len(others) == 96 for _, others in steps), "a step with not three other ways")
     leaves = [(digest(each), digest(record_hash)) for each, record_hash in proof["leaves"]]
-    # Before format 4 trees were hashed with SHA-256, edges had other keys, and no proof said so.
-    hashed = {"blake2s": blake2s, "sha256": sha256}[proof.get("hash", "sha256")]
-    require(tree_root(key, steps, leaves, hashed) == root, "the path leads elsewhere")
+    require(tree_root(key, steps, leaves) == root, "the path leads elsewhere")
     if about:
-        named = key_of(about, with_place=hashed is blake2s)
-        require(named == (namespace, key), f"it is not about {' '.join(about)}")
+        require(key_of(about) == (namespace, key), f"it is not about {' '.join(about)}")
     if proof["record"] is None:
         require(all(each != key for each, _ in leaves), "the key is there")
         return {"absent from": namespace, "key": key.hex()}
@@ -259,13 +252,13 @@ def check_state(proof: dict[str, Any], root: bytes, about: list[str] | None) -> 
     return {"part of": namespace, **fields}
 
 
-def key_of(about: list[str], *, with_place: bool) -> tuple[str, bytes]:
+def key_of(about: list[str]) -> tuple[str, bytes]:
     require(len(about) in (1, 3), "--about takes Type:name, or Type:name predicate Type:name")
     ends = [concept_key(*each.split(":", 1)) for each in about[::2]]
     return (
         ("concepts", ends[0])
         if len(about) == 1
-        else ("edges", edge_key(ends[0], about[1], ends[1], with_place=with_place))
+        else ("edges", edge_key(ends[0], about[1], ends[1]))
     )
 
 

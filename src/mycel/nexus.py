@@ -34,7 +34,6 @@ from mycel.store.query import history
 from mycel.store.query.history import LogEntry, Moment, Version
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
-from mycel.store.upgrades import refuse_older_trees
 from mycel.store.write import purge as purging
 from mycel.store.write import scrub as scrubbing
 from mycel.store.write.purge import Purged
@@ -400,10 +399,8 @@ class Nexus(StateView):
         Raises:
             NotFound: an id that no element ever had (prove absence by identity instead).
             InvalidIdentifier: no type or predicate can have this name.
-            DatabaseReadOnly: a file of an older format that may only be read.
         """
         with self._store.reading() as reader:
-            refuse_older_trees(reader.connection)
             head = Head.read(reader.connection)
             namespace, natural, record = identify(reader, target)
             key = tree_key(natural)

@@ -16,19 +16,17 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import blake2s, sha256
+from hashlib import sha256
 from typing import Any, Literal, Self, TypeVar
 
 from mycel.errors import InvalidValueType
 from mycel.merkle import log, sparse
 from mycel.merkle.pages import KEY_BITS
 from mycel.model import cbor
-from mycel.model.digests import Hashed
 from mycel.model.names import kind_of
 from mycel.model.records import record_hash
 
 Namespace = Literal["concepts", "edges"]
-TreeHash = Literal["blake2s", "sha256"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +96,6 @@ class Snapshot:
 
 
 _STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
-_TREE_HASHES: dict[TreeHash, Callable[[bytes], Hashed]] = {
-    "blake2s": blake2s,
-    "sha256": sha256,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +108,6 @@ class StateProof:
     record: bytes | None
     tree: sparse.SparseProof
     snapshot: Snapshot
-    hash: TreeHash = "blake2s"
-    """With what the tree is hashed: `sha256` in proofs from files of format 3 and before."""
 
     def verify(self, overall_root: bytes) -> bool:
         """Whether this holds under an overall root that the caller trusts.
@@ -127,10 +119,9 @@ class StateProof:
         if self.snapshot.overall_root != overall_root:
             return False
         root = self.snapshot.root_of(self.namespace)
-        hash_ = _TREE_HASHES[self.hash]
         if self.record is None:
-            return sparse.verify_absent(root, self.key, self.tree, hash_)
-        return sparse.verify_member(root, self.key, record_hash(self.record), self.tree, hash_)
+            return sparse.verify_absent(root, self.key, self.tree)
+        return sparse.verify_member(root, self.key, record_hash(self.record), self.tree)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -140,7 +131,6 @@ class StateProof:
             "record": None if self.record is None else self.record.hex(),
             "steps": [[bit, *_ways(others)] for bit, others in self.tree.steps],
             "leaves": [[key.hex(), digest.hex()] for key, digest in self.tree.leaves],
-            "hash": self.hash,
             "snapshot": self.snapshot.to_dict(),
         }
 
@@ -159,7 +149,6 @@ class StateProof:
                 snapshot.entries,
                 snapshot.time_us,
                 snapshot.journal_root + snapshot.concepts_root + snapshot.edges_root,
-                self.hash,
             ]
         )
 
@@ -177,7 +166,7 @@ class StateProof:
 
     @classmethod
     def _from_parts(cls, parts: Any) -> Self:
-        namespace, key, record, steps, others, entries, time_us, roots, hash_ = parts
+        namespace, key, record, steps, others, entries, time_us, roots = parts
         steps, others = _byte_string(steps), _byte_string(others)
         roots = _byte_string(roots, 3 * log.HASH_SIZE)
         if len(steps) % _STEP_BYTES or len(others) % 64:
@@ -197,7 +186,6 @@ class StateProof:
                 tuple(leaves),
             ),
             Snapshot(_natural(entries), _natural(time_us), roots[:32], roots[32:64], roots[64:]),
-            _tree_hash(hash_),
         )
         own = made._own_leaf()
         if own is None:
@@ -211,7 +199,7 @@ class StateProof:
 
     @classmethod
     def from_dict(cls, wire: dict[str, Any]) -> Self:
-        """Read back what `to_dict` wrote, in earlier versions too.
+        """Read back what `to_dict` wrote.
 
         Raises:
             InvalidValueType: it is no such proof.
@@ -227,7 +215,6 @@ class StateProof:
                     tuple((_hash(key), _hash(digest)) for key, digest in _list(wire["leaves"])),
                 ),
                 Snapshot.from_dict(wire["snapshot"]),
-                _tree_hash(wire.get("hash", "sha256")),
             ),
         )
 
@@ -421,13 +408,6 @@ def _byte_string(value: object, size: int | None = None) -> bytes:
     if type(value) is not bytes or size not in (None, len(value)):
         raise ValueError(f"{kind_of(value)} where bytes should be, or too few or many of them")
     return value
-
-
-def _tree_hash(name: object) -> TreeHash:
-    for each in _TREE_HASHES:
-        if name == each:
-            return each
-    raise ValueError(f"a tree is hashed with one of {', '.join(_TREE_HASHES)}")
 
 
 def _namespace(name: object) -> Namespace:

@@ -31,7 +31,7 @@ takes more time, nothing else.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2s
 from itertools import islice, pairwise
@@ -53,7 +53,6 @@ from mycel.merkle.pages import (
     Branch,
     Page,
 )
-from mycel.model.digests import Hashed
 
 ROOT_PAGE = 1
 OTHER_WAYS_BYTES = 3 * HASH_BYTES
@@ -93,38 +92,22 @@ class SparseProof:
     leaves: tuple[tuple[bytes, bytes], ...]
 
 
-def verify_member(
-    root_hash: bytes,
-    key: bytes,
-    record_hash: bytes,
-    proof: SparseProof,
-    hash_: Callable[[bytes], Hashed] = blake2s,
-) -> bool:
-    """Whether the proof shows that the record is in the tree. Never raises.
-
-    The hash is another one for proofs that were made of older trees.
-    """
-    return (key, record_hash) in proof.leaves and _leads_to_root(root_hash, key, proof, hash_)
+def verify_member(root_hash: bytes, key: bytes, record_hash: bytes, proof: SparseProof) -> bool:
+    """True if the proof shows that the record is in the tree. Never raises."""
+    return (key, record_hash) in proof.leaves and _leads_to_root(root_hash, key, proof)
 
 
-def verify_absent(
-    root_hash: bytes,
-    key: bytes,
-    proof: SparseProof,
-    hash_: Callable[[bytes], Hashed] = blake2s,
-) -> bool:
-    """Whether the proof shows that no record with this key is in the tree. Never raises.
+def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
+    """True if the proof shows that no record with this key is in the tree. Never raises.
 
     Every branching point sends `key` the way that the proof takes, so if it were anywhere it would
     be in the group at the end. There it is not; or there is no group, and the way is empty.
     """
     elsewhere = all(each != key for each, _ in proof.leaves)
-    return elsewhere and _leads_to_root(root_hash, key, proof, hash_)
+    return elsewhere and _leads_to_root(root_hash, key, proof)
 
 
-def _leads_to_root(
-    root_hash: bytes, key: bytes, proof: SparseProof, hash_: Callable[[bytes], Hashed]
-) -> bool:
+def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     bits = [bit for bit, _ in proof.steps]
     hashes = [key, *(each for leaf in proof.leaves for each in leaf)]
     keys = [each for each, _ in proof.leaves]
@@ -139,10 +122,10 @@ def _leads_to_root(
         return False
     current = EMPTY
     if proof.leaves:
-        current = hash_(pages.bucket_of(proof.leaves)).digest()
+        current = blake2s(pages.bucket_of(proof.leaves)).digest()
     for bit, others in reversed(proof.steps):
         at = HASH_BYTES * _way(key, bit)
-        current = hash_(INNER[bit] + others[:at] + current + others[at:]).digest()
+        current = blake2s(INNER[bit] + others[:at] + current + others[at:]).digest()
     return current == root_hash
 
 

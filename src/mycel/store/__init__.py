@@ -9,7 +9,6 @@ Packages, each of which imports only from those before it:
 - `write`     the writer, the transaction, its primitives, purge
 - `check`     verify, replay, targets of proofs
 
-- `upgrades`  files of older formats
 - `opening`   from a path to an open file
 - `database`  `Store`: readers, the writer, closing
 """

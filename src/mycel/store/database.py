@@ -201,9 +201,7 @@ class Store:
         It stays so if whoever made the file did not come to write it; a bare graph never is.
         """
         with self.reading() as reader:
-            # Transactions without entries are those of upgrades.
-            query = "SELECT message FROM tx WHERE first_seq < seq ORDER BY seq LIMIT 2"
-            rows = reader.every(query)
+            rows = reader.every("SELECT message FROM tx ORDER BY seq LIMIT 2")
         return rows == [(EXPECTANT,)]
 
     def snapshot(self) -> Snapshot:

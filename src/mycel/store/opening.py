@@ -27,12 +27,12 @@ from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_u
 from mycel.store.file import layout
 from mycel.store.file.connections import Durability, Location, MemoryUse, stamp_of, translated
 from mycel.store.file.cursors import Cursors
+from mycel.store.file.format import check_format
 from mycel.store.file.locks import locked
 from mycel.store.file.rows import first, only
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
-from mycel.store.upgrades import format_of, refuse_newer, upgrade
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.transaction import Transaction
 
@@ -113,9 +113,7 @@ def open_or_create(
                     raise NotADatabase(f"{location.path!r} holds no Mycel database.")
                 with _making(location):
                     _create(registry, connection, now_us, message)
-            _check_format(location.path, connection)
-            if not location.readonly:
-                upgrade(connection, now_us)
+            check_format(location.path, connection)
         except BaseException:
             connection.close()
             raise
@@ -233,16 +231,6 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int, messa
     for name in layout.BUILT_IN_PREDICATES:
         tx.define_predicate(name)
     tx.finish()
-
-
-def _check_format(path: str, connection: apsw.Connection) -> None:
-    (application,) = only(connection, "PRAGMA application_id")
-    if application != layout.APPLICATION_ID:
-        raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
-    found = format_of(connection)
-    if found < 1:
-        raise NotADatabase(f"{path!r} has format {found}, which never was.")
-    refuse_newer(path, connection)
 
 
 def _cannot_open(location: Location, error: apsw.Error) -> DatabaseError:

@@ -9,7 +9,6 @@ import pytest
 
 from mycel.cli.commands import databases
 from tests.adapters.cli.conftest import Done, Run
-from tests.unit.store.given import old_file
 
 
 def status_of(done: Done, check: str) -> str:
@@ -163,23 +162,6 @@ def test_a_missing_library_is_a_failure_and_not_a_traceback(
     done = run("--db", tmp_path / "x.db", "doctor", "--json")
     assert done.status == 1
     assert status_of(done, "SQLite") == "fail"
-
-
-def test_verify_says_that_the_trees_of_an_older_format_were_not_checked(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = old_file(tmp_path / "old.db", 3)
-    monkeypatch.setattr("os.access", lambda *_: False)
-    done = run("--db", path, "verify")
-    assert done.status == 0
-    assert "trees: not checked" in done.stdout
-    refused = run("--db", path, "prove", "Fact:one")
-    assert refused.status != 0
-    assert "upgrades it" in refused.stderr
-    monkeypatch.undo()
-    done = run("--db", path, "verify", "--replay")
-    assert done.status == 0
-    assert "not checked" not in done.stdout
 
 
 def test_a_file_that_may_only_be_read_is_a_warning_and_can_be_read(

@@ -6,7 +6,6 @@ of their own, which knows nothing of Mycel.
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -97,19 +96,6 @@ def link_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
 
 def edge_tree_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
     return subject_key[:2] + link_key(subject_key, predicate, object_key)[:30]
-
-
-# Files of older formats.
-
-FORMATS = Path(__file__).parent / "formats"
-"""A graph in each format that there was, written by the Mycel of then."""
-
-
-def old_file(path: Path, format_: int) -> Path:
-    for suffix in ("-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-    path.write_bytes(gzip.decompress((FORMATS / f"format-{format_}.db.gz").read_bytes()))
-    return path
 
 
 # From outside.

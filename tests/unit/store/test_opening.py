@@ -27,7 +27,7 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.store import opening
-from mycel.store.file.layout import FORMAT
+from mycel.store.file.layout import DEVELOPMENT_APPLICATION_ID, FORMAT
 from mycel.store.file.locks import locked
 from tests.unit.store import shapes
 from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, file_bytes, raw
@@ -265,6 +265,44 @@ def test_a_newer_format_is_refused_and_left_alone(
     assert str(version) in caught.value.message
     assert "pgrade" in caught.value.hint
     assert file_bytes(path) == before
+
+
+def test_who_has_a_file_open_that_a_later_version_upgrades_writes_to_it_no_more(
+    path: Path,
+) -> None:
+    with mycel.open(path, bootstrap=False) as db:
+        db.write(lambda tx: tx.define_type(FACT))
+        with raw(path) as connection:
+            connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+        before = dump(path)
+        for _ in range(2):
+            with pytest.raises(FormatTooNew):
+                db.write(lambda tx: tx.put_concept(FACT, "late"))
+            with pytest.raises(FormatTooNew), db.transaction() as tx:
+                tx.put_concept(FACT, "late")
+        assert dump(path) == before
+        with raw(path) as connection:
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        db.write(lambda tx: tx.put_concept(FACT, "in time"))
+        assert_sound(db)
+
+
+def test_a_file_from_before_the_first_release_is_refused_with_the_way_to_bring_its_data_over(
+    path: Path,
+) -> None:
+    shapes.build("pending", path)
+    for version in (1, 6):
+        with raw(path) as connection:
+            connection.execute(f"PRAGMA application_id = {DEVELOPMENT_APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {version}")
+        before = file_bytes(path)
+        for readonly in (False, True):
+            with pytest.raises(NotADatabase) as caught:
+                mycel.open(path, readonly=readonly)
+            assert f"format {version} of the time before the first release" in caught.value.message
+            assert "mycel export" in caught.value.hint
+            assert "mycel load" in caught.value.hint
+        assert file_bytes(path) == before
 
 
 # ---------------------------------------------------------------------------------------------

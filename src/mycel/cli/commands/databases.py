@@ -343,7 +343,7 @@ def _database(path: Path) -> Iterator[Finding]:
         yield Finding("ok", "size", _size(path))
         connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            yield _format(connection)
+            yield _format(str(path), connection)
             yield _quick_check(connection)
         finally:
             connection.close()
@@ -360,18 +360,16 @@ def _size(path: Path) -> str:
     return _bytes(path.stat().st_size) + more
 
 
-def _format(connection: apsw.Connection) -> Finding:
+def _format(path: str, connection: apsw.Connection) -> Finding:
     # Late: see the package's docstring.
-    from mycel.store.file.layout import APPLICATION_ID, FORMAT
+    from mycel.errors import MycelError
+    from mycel.store.file.format import check_format
 
-    application, version = (
-        _one(connection, f"PRAGMA {name}") for name in ("application_id", "user_version")
-    )
-    if application != APPLICATION_ID:
-        return Finding("fail", "format", "this is no database of Mycel")
-    if version > FORMAT:
-        return Finding("fail", "format", f"{version}; this Mycel reads up to {FORMAT}: upgrade it")
-    return Finding("ok", "format", str(version))
+    try:
+        check_format(path, connection)
+    except MycelError as error:
+        return Finding("fail", "format", f"{error.message} {error.hint}")
+    return Finding("ok", "format", str(_one(connection, "PRAGMA user_version")))
 
 
 def _quick_check(connection: apsw.Connection) -> Finding:

@@ -158,9 +158,6 @@ def _show(session: Session, report: Report) -> None:
         good = check not in failed
         mark = out.style("ok  ", fg="green") if good else out.style("FAIL", fg="red", bold=True)
         out.line(f"{mark}  {check}")
-    if "trees" not in report.checks:
-        said = "not checked: the file has an older format, and may only be read"
-        out.line(f"{out.style('--  ', dim=True)}  trees: {said}")
     sizes = (
         (report.entries, "journal entry"),
         (report.concepts, "concept"),
@@ -224,7 +221,7 @@ def _holds(proof: Proof, root: bytes, old_root: bytes | None) -> bool:
 def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
     # Late: see the package's docstring.
     from mycel.merkle.proofs import StateProof
-    from mycel.model.records import concept_key, natural_key, proposition_key, tree_key
+    from mycel.model.records import concept_key, proposition_key, tree_key
 
     exactly(about, 1, 3, form=f"mycel verify --proof FILE --root HEX {_ABOUT}")
     ends = [type_and_name(word) for word in about[::2]]
@@ -235,9 +232,8 @@ def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
         return False
     if len(about) == 1:
         return (proof.namespace, proof.key) == ("concepts", keys[0])
-    key = proposition_key(keys[0], about[1], keys[1])
-    in_tree = natural_key(key) if proof.hash == "sha256" else tree_key(key)  # As it was then.
-    return (proof.namespace, proof.key) == ("edges", in_tree)
+    key = tree_key(proposition_key(keys[0], about[1], keys[1]))
+    return (proof.namespace, proof.key) == ("edges", key)
 
 
 def _read_proof(path: str) -> Proof:

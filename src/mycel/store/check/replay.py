@@ -2,8 +2,7 @@
 
 Nothing is read of the original but its journal and its transactions, until the end: then every live
 row, every past version and every name is compared. The roots are compared after each transaction,
-so the first one that differs is named. Only if those of the first transaction are of another kind
-already, because the file was upgraded, are they compared from the upgrade on.
+so the first one that differs is named.
 
 Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
 so the roots of every moment can be computed although the content is gone.
@@ -46,7 +45,6 @@ from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import NAMESPACES, Changes, StateTrees
 from mycel.store.query.reader import Reader
-from mycel.store.upgrades import roots_since
 from mycel.store.write.purge import PurgeFields
 
 _COMPARED: Final = {
@@ -110,7 +108,7 @@ class _Replay:
         source = reader.connection
         purged = self._purged(source)
         self._connection.execute("BEGIN")
-        head, compared_since = Head.before_genesis(), -1
+        head = Head.before_genesis()
         self._changes = {name: Changes() for name in NAMESPACES}
         entries = source.execute(
             "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
@@ -131,10 +129,7 @@ class _Replay:
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))
-            same = roots == [head.concepts_root, head.edges_root]
-            if compared_since < 0:
-                compared_since = 0 if same else roots_since(source)
-            if seq >= compared_since and not same:
+            if roots != [head.concepts_root, head.edges_root]:
                 yield f"tx {seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")

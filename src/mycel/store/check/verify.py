@@ -46,7 +46,6 @@ from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 from mycel.store.query.reader import Reader
-from mycel.store.upgrades import HEAD_IN_TX_SINCE, format_of, has_present_trees, roots_since
 from mycel.store.write.element_content import has_text
 from mycel.store.write.purge import PurgeFields
 
@@ -98,11 +97,7 @@ class Report:
 
 
 def verify(store: Store, *, replay: bool = False) -> Report:
-    """Run every check and report all that disagrees. Damage is reported, never raised.
-
-    The report names the checks. One is missing, `trees`, for a file of an older format that may
-    only be read.
-    """
+    """Run every check and report all that disagrees. Damage is reported, never raised."""
     try:
         # A connection and names of its own: nothing that was read before may hide a change.
         with store.reading_afresh() as reader:
@@ -126,8 +121,6 @@ def _verify(reader: Reader, *, replay: bool) -> Report:
         "properties": verification.properties,
         "head": verification.head,
     }
-    if not has_present_trees(reader.connection):
-        del checks["trees"]
     if replay:
         checks["replay"] = lambda: replay_problems(reader)
     problems: list[Problem] = []
@@ -183,7 +176,7 @@ class _Verification:
             if said != "ok":
                 yield "file", said
         fresh = apsw.Connection(":memory:")
-        fresh.execute(layout.created(format_of(self._connection)))
+        fresh.execute(layout.CREATE)
         schema = (
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
             " ORDER BY type, name"
@@ -206,7 +199,6 @@ class _Verification:
         }
         self._folded_seq = Head.read(self._connection).folded_seq
         newest = [0, -1]  # The last concept and the last proposition so far.
-        upgraded = roots_since(self._connection)
         for row in self._entries_and_transactions():
             seq = row[0]
             if seq != frontier.size + 1:
@@ -219,7 +211,7 @@ class _Verification:
             if is_transaction:
                 if row[1] != first or row[2] < last_time:
                     yield f"tx {seq}", "does not follow the transaction before it"
-                if row[1] == seq and seq != upgraded:
+                if row[1] == seq:
                     yield f"tx {seq}", "has no entries"
                 first, last_time = seq + 1, row[2]
                 ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
@@ -436,9 +428,8 @@ class _Verification:
         yield from text.differences(connection, indexed, pending)
 
     def properties(self) -> Findings:
-        """The index of properties holds the values of the live elements; format 1 has none."""
-        if format_of(self._connection) > 1:
-            yield from property_problems(self._connection)
+        """The index of properties holds the values of the live elements."""
+        yield from property_problems(self._connection)
 
     def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
         """Elements whose text a transaction changed; and those of which a purge left no record."""
@@ -472,13 +463,12 @@ class _Verification:
                 yield f"head {seq}", "counts pending changes wrongly"
             if seq == folded and (changes or texts):
                 yield f"head {seq}", "is folded, but has changes left"
-        if format_of(self._connection) >= HEAD_IN_TX_SINCE:
-            left = every(
-                self._connection,
-                "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
-                " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
-            )
-            yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
+        left = every(
+            self._connection,
+            "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
+            " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
+        )
+        yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
         yield from self._definitions()
 
     def _definitions(self) -> Findings:

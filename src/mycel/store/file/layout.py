@@ -16,8 +16,7 @@
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
 
-`head` is a view on these rows of `tx`: in all others the columns are NULL. Up to format 4 it was a
-table.
+`head` is a view on these rows of `tx`: in all others the columns are NULL.
 
 A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
 first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so
@@ -34,14 +33,14 @@ from typing import Final
 
 from mycel.model.names import ACTORS, CORE_DOMAINS
 
-APPLICATION_ID: Final = 0x4D59434C
-"""`MYCL`, in the header of every file of ours."""
+APPLICATION_ID: Final = 0x4D79636C
+"""`Mycl`, in the header of every file of ours."""
 
-FORMAT: Final = 6
-"""The version of this layout. A file with a greater one is refused; `upgrades` are for others."""
+DEVELOPMENT_APPLICATION_ID: Final = 0x4D59434C
+"""`MYCL`, in files of the time before the first release, whose formats had other numbers."""
 
-NAMES_INDEXED_SINCE: Final = 6
-"""The format since which the full-text index has names apart, and keys of them."""
+FORMAT: Final = 1
+"""The version of this layout (`format.check_format`)."""
 
 OPEN_END: Final = 9223372036854775807
 """`to_seq` of a tombstone that is still in force."""
@@ -84,14 +83,8 @@ CREATE VIRTUAL TABLE text USING fts5 (
     keys, title, body,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 )"""
-"""The full-text index since format 6: the keys of names, names, and all other text. It keeps no
+"""The full-text index: the keys of names, names, and all other text. It keeps no
 copy of the text, which is in the elements."""
-
-OLD_FTS: Final = """
-CREATE VIRTUAL TABLE text USING fts5 (
-    body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
-)"""
-"""The full-text index up to format 5, with names and all other text in one column."""
 
 PROPERTIES: Final = """
 CREATE TABLE property_slot (
@@ -223,33 +216,6 @@ CREATE TABLE concept_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 """
 
-_OLD_TX_AND_HEAD = """
-CREATE TABLE tx (
-    seq INTEGER PRIMARY KEY,
-    first_seq INTEGER NOT NULL,
-    time INTEGER NOT NULL,
-    actor INTEGER NOT NULL,
-    message TEXT NOT NULL,
-    concepts_root BLOB NOT NULL,
-    edges_root BLOB NOT NULL
-) STRICT;
-CREATE TABLE head (
-    seq INTEGER PRIMARY KEY,
-    time INTEGER NOT NULL,
-    next_concept INTEGER NOT NULL,
-    next_proposition INTEGER NOT NULL,
-    definitions INTEGER NOT NULL,
-    folded_seq INTEGER NOT NULL,
-    pending INTEGER NOT NULL,
-    frontier BLOB NOT NULL,
-    concepts_root BLOB NOT NULL,
-    edges_root BLOB NOT NULL,
-    changes BLOB NOT NULL,
-    texts BLOB NOT NULL
-) STRICT;
-"""
-"""Transactions, and where everything stands, up to format 4."""
-
 TX: Final = """
 CREATE TABLE tx (
     seq INTEGER PRIMARY KEY,
@@ -273,7 +239,7 @@ SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pendi
        concepts_root, edges_root, changes, texts
 FROM tx WHERE frontier IS NOT NULL;
 """
-"""Transactions, and where everything stands, since format 5."""
+"""Transactions, and where everything stands."""
 
 # A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views. The
 # name of a resource may be a URI without slashes, such as urn:isbn:0.
@@ -344,58 +310,11 @@ FROM proposition p JOIN predicate r ON r.id = p.predicate
 WHERE NOT (p.subject IN ({FURNITURE})
   AND p.object IN ({FURNITURE}));
 """
-"""The views since format 6. They show knowledge: no definitions, nor what else the core capsules
+"""The views. They show knowledge: no definitions, nor what else the core capsules
 bring, nor links among these, nor the notes of a bootstrap. A property hides metadata of its name,
 not the other way round. A concept that only links know of is no node: such links lead to a URI that
 `nodes` does not have."""
 
 
-def _old_views(is_uri: str, where: str) -> str:
-    return f"""
-CREATE VIEW nodes (uri, node_type, name, content, metadata, created_at, updated_at) AS
-SELECT {_uri(is_uri)},
-       CASE t.name WHEN 'Resource' THEN 'resource' ELSE 'concept' END,
-       CASE t.name WHEN 'Resource' THEN NULL
-            ELSE coalesce(json_extract(c.attributes, '$.name'), c.name) END,
-       CASE t.name WHEN 'Resource' THEN NULL ELSE json_extract(c.attributes, '$.content') END,
-       json_patch(json_remove(c.attributes, '$.name', '$.content'), c.metadata),
-       {_TIME.format(c="c", column="created_at")},
-       {_TIME.format(c="c", column="updated_at")}
-FROM concept c JOIN type t ON t.id = c.type{where};
-
-CREATE VIEW relations
-    (id, source_uri, target_uri, relation_type, weight, metadata, created_at) AS
-SELECT p.id, {_endpoint("subject", is_uri)}, {_endpoint("object", is_uri)}, r.name, p.weight,
-       json_patch(p.attributes, p.metadata),
-       {_TIME.format(c="p", column="created_at")}
-FROM proposition p JOIN predicate r ON r.id = p.predicate;
-"""
-
-
-_FIRST_VIEWS = _old_views(_IS_URI, "")
-"""The views of format 1."""
-
-_OLD_VIEWS = _old_views(_IS_URI_OR_URN, f"\nWHERE NOT {_PLACEHOLDER}")
-"""The views from format 2 to 5."""
-
-_RELINKS = "CREATE INDEX journal_relink ON journal (element) WHERE kind = 7;"
-"""An index that files of format 1 have, and nobody uses any more."""
-
 CREATE: Final = f"{_TABLES}{FTS};{TX}{PROPERTIES}{LINK_ENDS}{VIEWS}"
 """The statements that make an empty database."""
-
-
-def created(format_: int) -> str:
-    """The statements that made an empty database of a format."""
-    old = f"{_TABLES}{OLD_FTS};"
-    match format_:
-        case 1:
-            return old + _OLD_TX_AND_HEAD + _RELINKS + _FIRST_VIEWS
-        case 2:
-            return old + _OLD_TX_AND_HEAD + PROPERTIES + _OLD_VIEWS
-        case 3 | 4:
-            return old + _OLD_TX_AND_HEAD + PROPERTIES + LINK_ENDS + _OLD_VIEWS
-        case 5:
-            return old + TX + PROPERTIES + LINK_ENDS + _OLD_VIEWS
-        case _:
-            return CREATE

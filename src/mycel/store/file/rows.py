@@ -26,11 +26,6 @@ def first(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row | 
     return row
 
 
-def has_table(connection: apsw.Connection, name: str) -> bool:
-    """Whether a file has a table: those of older formats lack some."""
-    return first(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", (name,)) is not None
-
-
 def only(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row:
     """The first row of a query that always has one in a sound database.
 

@@ -18,9 +18,9 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
-from mycel.search.analysis import Document, body_text, concept_document, link_document
-from mycel.store.file.layout import FTS, NAMES_INDEXED_SINCE, NEWEST_HEAD, OLD_FTS
-from mycel.store.file.rows import every, first, only
+from mycel.search.analysis import Document, concept_document, link_document
+from mycel.store.file.layout import FTS, NEWEST_HEAD
+from mycel.store.file.rows import every, first
 
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
@@ -92,35 +92,13 @@ def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
     return None if row is None else (row[0], row[1])
 
 
-def has_names(connection: apsw.Connection) -> bool:
-    """True if the index has names apart. One of an older file, opened for reading, has not."""
-    (format_,) = only(connection, "PRAGMA user_version")
-    return int(format_) >= NAMES_INDEXED_SINCE
-
-
-def index_anew(connection: apsw.Connection) -> None:
-    """Replace the index by one of the present form, made of all live elements."""
-    connection.execute("DROP TABLE text")
-    connection.execute(FTS)
-    numbers = connection.execute("SELECT id FROM concept UNION ALL SELECT id FROM proposition")
-    index(connection, ((number, live_document(connection, number)) for (number,) in numbers))
-
-
 def differences(
     connection: apsw.Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
     """Differences between the index and one made afresh of these elements, some aside."""
     fresh = apsw.Connection(":memory:")
-    if has_names(connection):
-        fresh.execute(FTS)
-        index(fresh, ((number, live_document(connection, number)) for number in numbers))
-    else:
-        fresh.execute(OLD_FTS)
-        rows = ((number, _live(connection, number)) for number in numbers)
-        bodies = ((number, body_text(row[0], parse_object(row[1]))) for number, row in rows if row)
-        fresh.executemany(
-            "INSERT INTO text (rowid, body) VALUES (?, ?)", (each for each in bodies if each[1])
-        )
+    fresh.execute(FTS)
+    index(fresh, ((number, live_document(connection, number)) for number in numbers))
     for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
         if ours != theirs:
             which = ours or theirs or ("", 0)

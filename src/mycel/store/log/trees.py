@@ -353,10 +353,6 @@ class StateTrees:
                 return (one or other or (b"",))[0]
         return None
 
-    def uproot(self, name: Namespace) -> None:
-        """Delete all pages of a tree."""
-        self._connection.execute(f"DELETE FROM {_TABLES[name]}")
-
 
 def _namespace(tag: int) -> Namespace:
     for name, each in _TAGS.items():

@@ -49,7 +49,6 @@ COUNTED_MAX: Final = 1_000
 
 _KIND: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
 _WEIGHTS: Final = "bm25(0.0, 1.0, 1.0)"
-_OLD_WEIGHTS: Final = "bm25(1.0)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 
 
@@ -98,7 +97,6 @@ class Candidates:
     ) -> None:
         self._connection = reader.connection
         self._tests = tests
-        self._has_names = text.has_names(reader.connection)
         self._is_link = table == "proposition"
         pending = {
             each
@@ -125,10 +123,9 @@ class Candidates:
         found: dict[int, None] = {}
         for standing in Standing if keys else ():
             expression = key_expression(keys, standing)
-            if self._has_names:
-                query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression"
-                rows = self._rows(f"{query} AND {self._where} LIMIT :limit", expression, limit)
-                found |= {number: None for (number,) in rows}
+            query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression"
+            rows = self._rows(f"{query} AND {self._where} LIMIT :limit", expression, limit)
+            found |= {number: None for (number,) in rows}
             if self._fresh is not None:
                 query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?"
                 rows = every(self._fresh, query, (expression, limit))
@@ -166,7 +163,7 @@ class Candidates:
 
     def titled(self, terms: Sequence[Term], limit: int) -> list[int]:
         """Some elements that have all of these terms in their titles, the oldest first."""
-        if not terms or not terms[0].elements or not self._has_names:
+        if not terms or not terms[0].elements:
             return []
         expression = self._definitions(f"title : ({all_of(each.text for each in terms)})")
         query = f"SELECT text.rowid {self._from} WHERE text MATCH :expression AND {self._where}"
@@ -174,12 +171,7 @@ class Candidates:
         return [number for (number,) in rows]
 
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[Match]:
-        """Elements that have some of these terms in their titles, best first.
-
-        The index of an older file has no titles: there they may have them anywhere.
-        """
-        if not self._has_names:
-            return self.by_words(terms, limit)
+        """Elements that have some of these terms in their titles, best first."""
         some = _affordable([each for each in terms if each.elements], SCANNED_MAX // 2)
         found: dict[int, Match] = {}
         if some:
@@ -194,7 +186,7 @@ class Candidates:
 
     def _definitions(self, expression: str) -> str:
         """A query for the elements that another finds, without tests and generated files."""
-        if self._tests or not self._has_names:
+        if self._tests:
             return expression
         return f'({expression}) NOT keys : "{ASIDE_KEY}"'
 
@@ -217,24 +209,17 @@ class Candidates:
         _know_hits(self._connection)
         query = (
             f"SELECT text.rowid, -rank, hits(text) {matching} AND text.rowid > :floor"
-            f" AND rank MATCH '{self._weights}' ORDER BY rank LIMIT :limit"
+            f" AND rank MATCH '{_WEIGHTS}' ORDER BY rank LIMIT :limit"
         )
-        marks = int(self._is_link and self._has_names)
         return {
-            number: Match(number, bm25, hits - marks)
+            number: Match(number, bm25, hits - self._is_link)
             for number, bm25, hits in self._rows(query, expression, limit, floor)
         }
 
     def _marked(self, expression: str) -> str:
         """A query for the links, or the concepts, among the elements that another finds."""
-        if not self._has_names:
-            return expression
         mark = f'keys : "{LINK_KEY}"'
         return f"{mark} AND ({expression})" if self._is_link else f"({expression}) NOT {mark}"
-
-    @property
-    def _weights(self) -> str:
-        return _WEIGHTS if self._has_names else _OLD_WEIGHTS
 
     def _rows(self, query: str, expression: str, limit: int, floor: int = 0) -> list[Row]:
         bindings = self._bindings | {"expression": expression, "limit": limit, "floor": floor}

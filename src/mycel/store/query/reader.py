@@ -24,7 +24,6 @@ from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import KEPT, Row, every, first, only
-from mycel.store.index import link_ends
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, resolve
@@ -53,7 +52,6 @@ _ENDS: Final[dict[Direction, tuple[str, str]]] = {
 
 
 _NEWEST: Final = "seq, definitions + (SELECT count(*) FROM link_end)"
-_OLD_NEWEST: Final = "seq, definitions"
 
 
 def _nothing() -> None:
@@ -97,8 +95,6 @@ class Reader:
         """
         self.newest = 0
         """The position of the journal when it was."""
-        self._newest = _OLD_NEWEST
-        """The columns of both. A file of an older format may be upgraded while it is read."""
 
     def every(self, query: str, bindings: Row = ()) -> list[Row]:
         """All rows of a query."""
@@ -189,9 +185,7 @@ class Reader:
 
     def reread(self) -> int:
         """Which definitions are in force now."""
-        if self._newest is _OLD_NEWEST and link_ends.are_known(self.connection):
-            self._newest = _NEWEST
-        self.newest, self.definitions = newest(self.connection, self._newest)
+        self.newest, self.definitions = newest(self.connection, _NEWEST)
         self.version = self.connection.data_version()
         return self.definitions
 

@@ -21,7 +21,6 @@ from mycel.store.file.layout import (
     PROPOSITION_TYPE_NUMBER,
     SUBJECT_SIDE,
 )
-from mycel.store.file.rows import has_table
 from mycel.store.index import link_ends
 from mycel.store.query.reader import Reader
 
@@ -65,8 +64,8 @@ class Vocabulary:
             self.predicates[name] = PredicateFacts(
                 number,
                 symmetric == "true",
-                leads_from_links=links is None or (number, SUBJECT_SIDE) in links,
-                leads_to_links=links is None or (number, OBJECT_SIDE) in links,
+                leads_from_links=(number, SUBJECT_SIDE) in links,
+                leads_to_links=(number, OBJECT_SIDE) in links,
             )
             if ends[0] in self.types and ends[1] in self.types:
                 self._ends[number] = self.types[ends[0]], self.types[ends[1]]
@@ -133,11 +132,9 @@ def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[st
 def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
     """The indexes on single properties, by what they belong to; a unique one comes before others.
 
-    The ends of links have indexes of their own, and files of the first format have none of these.
+    The ends of links have indexes of their own.
     """
     found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
-    if not has_table(reader.connection, "property_slot"):
-        return found
     for number, owner, is_link, columns, is_unique in reader.every(_SLOTS):
         names = orjson.loads(columns)
         if len(names) > 1 or (is_link and names[0] in ("src", "dst")):

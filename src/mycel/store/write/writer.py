@@ -38,12 +38,12 @@ from mycel.errors import (
 from mycel.store.file.checkpoints import Checkpointer
 from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
 from mycel.store.file.cursors import Cursors
+from mycel.store.file.format import check_format
 from mycel.store.file.rows import KEPT
 from mycel.store.index.write_cache import Memory
 from mycel.store.log.journal import Head, current_head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
-from mycel.store.upgrades import refuse_newer
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.transaction import Guard, Transaction
 from mycel.store.write.transaction_block import Block
@@ -555,7 +555,7 @@ class Writer:
         if self._is_alone:
             return
         try:
-            refuse_newer(self._location.path, connection)
+            check_format(self._location.path, connection)
         except BaseException:
             self._roll_back(connection)
             raise

@@ -1,0 +1,41 @@
+"""The check of a file's header: is it a database of Mycel, in the format that this version reads?
+
+There is one format so far. A later version that changes the tables raises `layout.FORMAT`, and
+`opening.open_or_create` upgrades an older file right after `check_format`, in one transaction.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from mycel.errors import FormatTooNew, NotADatabase
+from mycel.store.file.layout import APPLICATION_ID, DEVELOPMENT_APPLICATION_ID, FORMAT
+from mycel.store.file.rows import only
+
+
+def check_format(path: str, connection: apsw.Connection) -> None:
+    """Refuse a file that this version cannot read.
+
+    Raises:
+        NotADatabase: another program made it, or a version of Mycel before the first release.
+        FormatTooNew: a later version of Mycel made it.
+    """
+    (application,) = only(connection, "PRAGMA application_id")
+    (found,) = only(connection, "PRAGMA user_version")
+    if application == DEVELOPMENT_APPLICATION_ID:
+        raise NotADatabase(
+            f"{path!r} has format {found} of the time before the first release, which this version"
+            " of Mycel does not read.",
+            hint="With the version that wrote it, run `mycel schema infer > old.pg` and `mycel"
+            " export --output old.jsonl`; then `mycel schema apply old.pg` and `mycel load"
+            " old.jsonl` on a new database.",
+        )
+    if application != APPLICATION_ID:
+        raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
+    if found > FORMAT:
+        raise FormatTooNew(
+            f"{path!r} has format {found} and was made by a newer Mycel; this version reads format"
+            f" {FORMAT}."
+        )
+    if found < FORMAT:
+        raise NotADatabase(f"{path!r} has format {found}, which does not exist.")
