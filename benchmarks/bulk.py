@@ -13,8 +13,8 @@ from benchmarks.timing import Summary
 ROUNDS: Final = {"10k": 3, "100k": 1, "1m": 1}
 
 _MEASURES: Final[tuple[tuple[str, Unit, Callable[[Load], float], Bar | None], ...]] = (
-    ("bulk load, until closed", "s", lambda done: done.close_s, Bar(4)),
-    ("bulk load, until committed", "s", lambda done: done.commit_s, Bar(4)),
+    ("bulk load, until closed", "s", lambda done: done.close_s, Bar(4.5)),
+    ("bulk load, until committed", "s", lambda done: done.commit_s, Bar(4.5)),
     ("bulk load, processor time", "s", lambda done: done.cpu_s, None),
     ("bulk load, peak memory", "B", lambda done: done.peak_bytes, Bar(1 << 30, "ours")),
 )

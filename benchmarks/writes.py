@@ -33,7 +33,7 @@ from benchmarks.timing import Block, Contender, Run, Summary, clock_ns, in_block
 
 TRANSACTIONS: Final = 400
 LINKS: Final = 3
-BAR: Final = Bar(3)
+BAR: Final = Bar(4)
 
 THREADS: Final = 8
 ROUNDS: Final = 5

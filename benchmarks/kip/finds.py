@@ -74,6 +74,7 @@ QUESTIONS: Final = (
         "FIND one concept",
         "FIND(?a) WHERE { " + _ABOUT + "}",
         handwritten.POINT,
+        bar=Bar(2.5),
         is_sorted=True,
         has_hubs=False,
     ),

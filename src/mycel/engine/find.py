@@ -1,8 +1,8 @@
 """Runs FIND: plan look-up, bind, step, and pages that all show the same moment.
 
-The hot path is short: the plan is found by the command's text, the statement is prepared already,
-and one cheap look tells whether definitions have changed since it was planned. When nothing was
-found, warnings say what about the command may be the reason.
+The plan is found by the command's text and bound to the parameters. After the statement, SQLite's
+count of changes tells if definitions have changed since the plan was made; then the command is
+planned again. When nothing was found, warnings name what about the command may be the reason.
 
 A cursor names the journal position of the first page and how far the pages have come. Later pages
 ask about that position: from the live tables if nothing was written since, otherwise from history.
@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from mycel.engine.page_cursor import cursor_after, place_of
-from mycel.engine.plan_cache import FindPlan, Prepared, Usual, usual_of
+from mycel.engine.plan_cache import FindPlan, Prepared
 from mycel.engine.planner import Planner
 from mycel.engine.result import Result
 from mycel.engine.values import Values, whole
@@ -64,32 +64,17 @@ class Finder:
             ExecutionTimeout: it took too long.
             ResourceExhausted: the result is too large.
         """
-        # What runs after a statement finds the caches of the processor full of other things, so
-        # that every call counts in a small FIND: hence `usual`, and what `fits` says in place.
         reader = self._store.take()
         try:
             reader.deadline = monotonic() + timeout_s
-            values: Values | None = None
+            values = Values(parameters)
+            if find.cursor is not None or find.as_of is not None:
+                return self._past(reader, prepared, find, values)
+            limit = None if find.limit is None else _limit(find.limit, values)
+            own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
             while True:
-                usual = prepared.usual
-                if (
-                    usual is not None
-                    and reader.definitions == usual.plan.definitions
-                    and reader.newest < usual.plan.outgrown_at
-                ):
-                    plan, binder, limit = usual
-                    bindings = binder.at_once(parameters)
-                    if bindings is None:
-                        values = values or Values(parameters)
-                        bindings = binder.bind(values, _NOTHING)
-                else:
-                    values = values or Values(parameters)
-                    if find.cursor is not None or find.as_of is not None:
-                        return self._past(reader, prepared, find, values)
-                    limit = None if find.limit is None else _limit(find.limit, values)
-                    own = _NOTHING if limit is None else {"#limit": limit + 1, "#offset": 0}
-                    plan = self.plan(reader, prepared, find, values)
-                    bindings = plan.binder.bind(values, own)
+                plan = self.plan(reader, prepared, find, values)
+                bindings = plan.binder.bind(values, own)
                 seen = reader.version
                 try:
                     cells = statements.cells(reader, plan.live, bindings, limit)
@@ -99,26 +84,16 @@ class Finder:
                 else:
                     if reader.refresh() == plan.definitions:
                         break
-            if limit is not None and len(cells) > limit:
-                values = values or Values(parameters)
-                if reader.version != seen:
-                    # Somebody has written: which position the rows belong to is not known.
-                    return self._past(reader, prepared, find, values)
-                page = _Page(prepared, find, values, reader.newest)
-                empty = _empty_columns(cells, plan)
-                ask = partial(self._advice, find, parameters, empty) if empty else None
-                return self._page(reader, plan, plan.live, cells, limit, page, ask=ask)
+            if limit is not None and len(cells) > limit and reader.version != seen:
+                # Another process has written: the position of these rows is not known.
+                return self._past(reader, prepared, find, values)
             ask = None
             if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
                 ask = partial(self._advice, find, parameters)
-            elif plan.attribute_columns:
-                first = cells[0]
-                if (first is None or (first.__class__ is tuple and None in first)) and (
-                    empty := _empty_columns(cells, plan)
-                ):
-                    ask = partial(self._advice, find, parameters, empty)
-            columns, kinds = plan.columns, plan.live.json_columns
-            return Result(columns, cells, kinds, None, plan.warnings, plan.is_scalar, advice=ask)
+            elif empty := _empty_columns(cells, plan):
+                ask = partial(self._advice, find, parameters, empty)
+            page = _Page(prepared, find, values, reader.newest)
+            return self._page(reader, plan, plan.live, cells, limit, page, ask=ask)
         finally:
             self._store.give(reader)
 
@@ -141,8 +116,7 @@ class Finder:
                     return plan
         bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact, state=state)
         prepared.roles = bound.roles
-        usual = None if not state.is_live or bound.roles else _usual(find, plan, values)
-        prepared.keep(prepared.shape(values, state), plan, usual)
+        prepared.keep(prepared.shape(values, state), plan)
         return plan
 
     def _advice(
@@ -303,14 +277,6 @@ def _counts_nothing(find: ast.Find, totals: Any) -> bool:
     expression = find.expressions[0]
     first = totals[0] if len(find.expressions) > 1 else totals
     return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and first == 0
-
-
-def _usual(find: ast.Find, plan: FindPlan, values: Values) -> Usual | None:
-    """The usual way to run a command whose plan is the same for all parameters, if it has one."""
-    is_of_the_present = find.cursor is None and find.as_of is None
-    if not is_of_the_present or isinstance(find.limit, ast.Placeholder):
-        return None
-    return usual_of(plan, None if find.limit is None else _limit(find.limit, values))
 
 
 def _limit(node: ast.Number, values: Values) -> int:

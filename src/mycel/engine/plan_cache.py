@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mycel.engine.values import Values, json_kind
 from mycel.errors import InvalidValueType, MycelError
@@ -21,7 +21,7 @@ from mycel.model import ids
 from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.time_literals import as_moment
-from mycel.sql.compiler import LIMIT, OFFSET, Statement, compile_query
+from mycel.sql.compiler import Statement, compile_query
 from mycel.store.query.reader import Reader
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
@@ -75,29 +75,10 @@ class FindPlan:
         return found
 
 
-class Usual(NamedTuple):
-    """How a FIND is run whose parameters do not shape it, and whose page, if any, is the first."""
-
-    plan: FindPlan
-    binder: Binder
-    limit: int | None
-
-
-def usual_of(plan: FindPlan, limit: int | None) -> Usual:
-    """How a plan is run that gives all, or always the first so many."""
-    if limit is None:
-        return Usual(plan, plan.binder, None)
-    own: dict[ir.Value, ir.Value] = {
-        LIMIT: ir.Known(limit + 1, "number"),
-        OFFSET: ir.Known(0, "number"),
-    }
-    return Usual(plan, Binder([own.get(each, each) for each in plan.live.bindings]), limit)
-
-
 class Binder:
     """Makes the values of one execution from constants, parameters and what the engine gives."""
 
-    __slots__ = ("_around", "_constant", "_fixed", "_given", "_own", "_text")
+    __slots__ = ("_constant", "_fixed", "_given", "_own")
 
     def __init__(self, values: Sequence[ir.Value]) -> None:
         self._constant: Final = [
@@ -109,23 +90,6 @@ class Binder:
             (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"
         ]
         self._fixed: Final = None if given else tuple(self._constant)
-        self._text: str | None = None
-        """The parameter, if it is the only one and can be bound as it is when it is a text."""
-        if len(given) == len(self._given) == 1 and self._given[0][2] in _AS_THEY_ARE:
-            at, self._text, _ = self._given[0]
-            self._around = tuple(self._constant[:at]), tuple(self._constant[at + 1 :])
-
-    def at_once(self, parameters: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
-        """What to bind where that takes no thought; None if it does."""
-        if self._text is None:
-            return self._fixed if parameters is None or parameters.__class__ is dict else None
-        if parameters is None or parameters.__class__ is not dict:
-            return None
-        value = parameters.get(self._text)
-        if value.__class__ is not str or not value.isascii():
-            return None
-        before, after = self._around
-        return (*before, value, *after)
 
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
         """What to bind, in order. `own` are the engine's own values, under names with `#`."""
@@ -207,8 +171,6 @@ class Prepared:
         None
     )
     """The parameters of these roles, in order."""
-    usual: Usual | None = None
-    """How it is run nearly always; None if that is not known yet, or differs."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
     """The command without its page, and what is given with it: what its cursors belong to."""
 
@@ -217,7 +179,6 @@ class Prepared:
         with _KEEPING:
             self.is_exact = True
             self.plans.clear()
-            self.usual = None
 
     def shape(self, values: Values, state: State = LIVE) -> Shape:
         """The part of the parameters, and the state if it is past, that shapes the plan."""
@@ -235,19 +196,16 @@ class Prepared:
     def forget(self, plan: FindPlan) -> None:
         """Forget a plan that did not do."""
         with _KEEPING:
-            if self.usual is not None and self.usual.plan is plan:
-                self.usual = None
             for shape in [shape for shape, each in self.plans.items() if each is plan]:
                 del self.plans[shape]
 
-    def keep(self, shape: Shape, plan: FindPlan, usual: Usual | None = None) -> None:
+    def keep(self, shape: Shape, plan: FindPlan) -> None:
         """Remember a plan, unless another thread has found meanwhile that it will not do."""
         with _KEEPING:
             while len(self.plans) >= PLANS_PER_COMMAND_MAX:
                 del self.plans[next(iter(self.plans))]
             if plan.is_exact == self.is_exact:
                 self.plans[shape] = plan
-                self.usual = usual or self.usual  # A plan for the past changes nothing in it.
 
 
 def _shaping(value: Any, role: Role) -> str:
