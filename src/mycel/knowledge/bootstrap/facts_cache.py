@@ -17,8 +17,7 @@ from typing import Any, Final
 import apsw
 import orjson
 
-from mycel.knowledge.code import FileFacts, decode, encode
-from mycel.knowledge.code.source_facts import FORMAT
+from mycel.knowledge.code.source_facts import FORMAT, FileFacts, decode, encode
 
 SUFFIX: Final = "-facts"
 

@@ -19,7 +19,9 @@ from typing import Final
 
 from mycel.errors import ResourceExhausted
 from mycel.knowledge.bootstrap.limits import PARAGRAPH_CHARACTERS_MAX
-from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, detect, is_binary
+from mycel.knowledge.code.file_analysis import LANGUAGES, analyse
+from mycel.knowledge.code.languages import detect, is_binary
+from mycel.knowledge.code.source_facts import FileFacts
 
 _FLAGS: Final = (
     os.O_RDONLY

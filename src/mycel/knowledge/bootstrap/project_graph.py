@@ -17,7 +17,9 @@ from mycel.errors import MycelError
 from mycel.knowledge.bootstrap import vocabulary as words
 from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
-from mycel.knowledge.code import FileEdges, Symbol, detect
+from mycel.knowledge.code.edge_values import FileEdges
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.source_facts import Symbol
 from mycel.knowledge.uris import build
 from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
 from mycel.model.limits import NAME_BYTES_MAX

@@ -19,16 +19,11 @@ from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
 from mycel.knowledge.bootstrap.ownership import STAMP
 from mycel.knowledge.bootstrap.project_graph import Edge, Namer, Totals, Wanted
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Stage, Summary
-from mycel.knowledge.code import (
-    LANGUAGES,
-    FileEdges,
-    FileFacts,
-    Project,
-    affected,
-    detect,
-    missing_extra,
-)
-from mycel.knowledge.code.source_facts import FORMAT
+from mycel.knowledge.code.edge_values import FileEdges, affected
+from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.project_edges import Project
+from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import parse
 from mycel.store.query import holdings

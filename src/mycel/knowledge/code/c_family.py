@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.language_rules import (
     Syntax,
     dotted,
+    field_text,
     identifier,
     short_text,
     without_generics,
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARATORS_MAX: Final = 16
+_FUNCTIONS: Final = ("function_declarator",)
+_VARIABLES: Final = (*_FUNCTIONS, "identifier", "field_identifier")
 _OWNED: Final = re.compile(r"(?>(?:[\w$]++::)*)(?:operator\W.*+|~?[\w$]++)")
 _PROTOTYPE: Final = """
     (declaration declarator: [
@@ -56,26 +59,21 @@ class C(Syntax):
     """
     member = ("argument", "field")
     result = "type"
-    receivers: ClassVar[frozenset[str]] = frozenset({"this"})
     parents: ClassVar[frozenset[str]] = frozenset()
-
     flat_kinds: ClassVar[frozenset[str]] = frozenset({"type", "prototype", "macro"})
 
     def name(self, node: Node, source: bytes) -> str:
         match node.type:
             case "function_definition" | "declaration" | "field_declaration":
-                return _declared(node, source)
+                function = _declarator(node, _FUNCTIONS)
+                return _owned(short_text(function and _inner(function), source))
             case "type_definition":
-                declarator = node.child_by_field_name("declarator")
+                name = identifier(node.child_by_field_name("declarator"), source)
                 of = node.child_by_field_name("type")
-                name = identifier(declarator, source) if declarator is not None else ""
-                tag = of.child_by_field_name("name") if of is not None else None
-                # `typedef struct a {…} a;` is one thing.
-                is_same = tag is not None and short_text(tag, source) == name
-                return "" if is_same else name
+                tag = field_text(of, "name", source) if of is not None else ""
+                return "" if tag == name else name  # `typedef struct a {…} a;` is one symbol.
             case _:
-                found = node.child_by_field_name("name")
-                return _owned(short_text(found, source)) if found is not None else ""
+                return _owned(field_text(node, "name", source))
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         return not source.startswith(b"static", node.start_byte)
@@ -88,40 +86,22 @@ class C(Syntax):
             return node.child_by_field_name("value")
         return node.child_by_field_name("body")
 
-    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        parts = super().callee(node, source)
-        # `a.b()` and `a->b()` call a method of a value, unless it is `this`.
-        if node.type == "field_expression" and parts and parts[0].isidentifier():
-            return parts if parts[0] == "this" else (f".{parts[0]}", *parts[1:])
-        return parts
-
-    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
-        for name, of in self._variables(node, source):
-            yield name.start_byte, of
-
-    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        for name, of in self._variables(node, source):
-            yield short_text(name, source), of
-
-    def _variables(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         """The variables of a declaration, without its functions, with their types."""
-        written = node.child_by_field_name("type")
-        of = self.type_name(short_text(written, source)) if written is not None else ""
+        of = self.type_name(field_text(node, "type", source))
         for declarator in node.children_by_field_name("declarator"):
-            name = _variable(declarator)
-            value = declarator.child_by_field_name("value")
-            if name is not None and of == "auto":
-                yield name, self.value_type(value, source)
-            elif name is not None:
-                yield name, of
+            name = _declarator(declarator, _VARIABLES)
+            if name is not None and name.type != "function_declarator":
+                value = declarator.child_by_field_name("value")
+                yield name, self.value_type(value, source) if of == "auto" else of
 
     def maker(self, node: Node, source: bytes) -> str:
-        made = node.child_by_field_name("type") if node.type == "new_expression" else None
-        return dotted(short_text(made, source)) if made is not None else super().maker(node, source)
+        if node.type == "new_expression":
+            return dotted(field_text(node, "type", source))
+        return super().maker(node, source)
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
-        path = node.child_by_field_name("path")
-        text = short_text(path, source) if path is not None else ""
+        text = field_text(node, "path", source)
         if len(text) > 2 and text[0] in '"<':
             yield Import(text[1:-1], (("*", "*"),), form="system" if text[0] == "<" else "")
 
@@ -153,49 +133,31 @@ class Cpp(C):
     """
     )
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
-        for child in node.named_children:
-            if child.type != "base_class_clause":
-                continue
-            for base in child.named_children:
+    def base_nodes(self, node: Node) -> Iterator[Node]:
+        for clause in node.named_children:
+            for base in clause.named_children if clause.type == "base_class_clause" else ():
                 if base.type in ("type_identifier", "qualified_identifier", "template_type"):
-                    name = dotted(short_text(base, source))
-                    if name:
-                        yield name
+                    yield base
 
 
-def _variable(declarator: Node) -> Node | None:
-    """The name in a declarator of a variable; None for a function."""
-    found: Node | None = declarator
+def _declarator(node: Node, kinds: Collection[str]) -> Node | None:
+    """The first node of these kinds inside a declarator, through pointers and references."""
+    found: Node | None = node
     for _ in range(_DECLARATORS_MAX):
-        if found is None or found.type == "function_declarator":
-            return None
-        if found.type in ("identifier", "field_identifier"):
+        if found is None or found.type in kinds:
             return found
-        inner = found.child_by_field_name("declarator")
-        if inner is None and found.type == "reference_declarator":
-            inner = found.named_child(0)
-        found = inner
+        found = _inner(found)
     return None
 
 
-def _declared(node: Node, source: bytes) -> str:
-    """The name in a declarator: through pointers and references to the function."""
-    found: Node | None = node
-    for _ in range(_DECLARATORS_MAX):
-        if found is None:
-            return ""
-        inner = found.child_by_field_name("declarator")
-        if inner is None and found.type == "reference_declarator":
-            inner = found.named_child(0)
-        if found.type == "function_declarator":
-            return _owned(short_text(inner, source)) if inner is not None else ""
-        found = inner
-    return ""
+def _inner(node: Node) -> Node | None:
+    inner = node.child_by_field_name("declarator")
+    is_reference = inner is None and node.type == "reference_declarator"
+    return node.named_child(0) if is_reference else inner
 
 
 def _owned(text: str) -> str:
-    """`a::B<T>::c` as `a.B.c`; "" for what is no name."""
+    """`a::B<T>::c` as `a.B.c`; "" when it is no name."""
     text = re.sub(r"\s+", "", text)
     if "operator" not in text:
         text = without_generics(text)

@@ -1,14 +1,14 @@
-"""The calls of a file: who calls, what is called, and on what kind of object.
+"""The calls of a file: caller, callee, and the kind of object it is called on.
 
-A callee is a dotted name in parts. What its first part is decides what can be said about it:
+A callee is a dotted name in parts. Its first part is one of:
 
     f, m.f, A.f   a name of the file or of an import, as it is written
-    self, super   the object whose method is running
-    A()           an object that `A` makes: `A` is a class, or a function and its result is meant
-    ?             an object of which nothing is known; the only other part is the method
+    self, super   the object whose method runs
+    A()           an object that `A` makes: an instance of a class, or the result of a function
+    ?             an object of unknown class; the only other part is the method
 
-A local variable is replaced by `A()` when everything that is assigned to it has the type `A`, by
-`?` otherwise. Calls of local variables, and of builtins, are left out.
+A local variable is replaced by `A()` when every value assigned to it has the type `A`, by `?`
+otherwise. Calls of local variables and of builtins are left out.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN, Call, Im
 
 _PARTS_MAX: Final = 8
 _VARIABLES: Final = frozenset({"constant", "variable"})
-"""Kinds of definitions that are variables, too."""
+"""Kinds of definitions that are variables."""
 
 Types = dict[str, str]
-"""Names that are bound, with the type of what they hold; "" when it is not known."""
+"""Bound names with the types of their values; "" when not known."""
 
 
 class Calls:
@@ -47,7 +47,7 @@ class Calls:
         self._late = _late_names(imports, scopes)
         self._has_star = _has_star(imports)
         self._bound: dict[int, Types] = {}
-        """By the function; 0 is the file."""
+        """By the id of the function's scope; 0 is the file."""
         self._bind()
 
     def _bind(self) -> None:
@@ -75,7 +75,7 @@ class Calls:
             bound.update(settled)
 
     def _settled(self, maker: str, bound: Types, function: Scope | None) -> str:
-        """The maker of a value without local variables in it; "" when that cannot be said."""
+        """The maker of a value without local variables in it; "" when not known."""
         head, dot, rest = maker.partition(".")
         if head in self._syntax.parents:
             return ""
@@ -104,7 +104,7 @@ class Calls:
         return tuple(Call(caller, parts, line) for (caller, parts), line in found.items())
 
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The fields of classes by their qualified names, with the type of what they hold."""
+        """The fields of classes by their qualified names, with their types."""
         found: Types = {}
         nodes = ((*node.byte_range, node) for node in in_order(self._captures, "field"))
         for (_, _, node), scope in with_scopes(nodes, self._scopes):
@@ -162,7 +162,7 @@ class Calls:
 
 
 def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset[str]:
-    """The names that mean something in a file."""
+    """The names that a file defines or imports."""
     known = {scope.name for scope in scopes}
     for imported in imports:
         known.update(here for _, here in imported.names)
@@ -171,7 +171,7 @@ def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset
 
 
 def _has_star(imports: Iterable[Import]) -> bool:
-    """Whether any name may mean something, because everything of a module was imported."""
+    """Whether all names of some module are imported."""
     return any(
         here == "*" and imported.form != "reexport"
         for imported in imports
@@ -193,10 +193,7 @@ def _class_around(scope: Scope | None) -> str:
 
 
 def _late_names(imports: tuple[Import, ...], scopes: list[Scope]) -> frozenset[str]:
-    """Names that functions get from an import or a definition inside them.
-
-    They look like local variables and are not: what they mean can be found.
-    """
+    """Names that an import or a definition inside a function binds: no local variables."""
     names = {scope.name for scope in scopes if scope.outer_function not in (None, scope)}
     for imported in imports:
         if imported.scope:

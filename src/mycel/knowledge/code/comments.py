@@ -1,7 +1,7 @@
-"""Documentation in comments: found above a definition by its text, cut to the first paragraph.
+"""Documentation in comments above a definition, cut to the first paragraph.
 
-Looking at the text before a node is quicker than asking for its siblings, and the comment is found
-as well when a decorator, an attribute or `template<…>` stands between.
+The text before a node is searched, not its siblings: decorators, attributes and `template<…>` may
+come between.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ DOC_CHARS_MAX: Final = 600
 _COMMENT_BYTES_MAX: Final = 8 << 10
 _LINES_BETWEEN_MAX: Final = 12
 
-# On the line of a definition and before it: then the comment above belongs to something else.
+# Code before a definition on its line: the comment above belongs to that code.
 _OTHER_CODE: Final = (b"{", b"}", b";", b"=")
 _BETWEEN: Final = (b"#[", b"@", b"template")
 _MARKER: Final = re.compile(r"^\s*(?:/\*\*?!?|\*(?!/)|//[/!]?)?[ \t]?")

@@ -1,7 +1,7 @@
-"""The engine: from a syntax tree to facts, the same for every language.
+"""From the captured nodes of a syntax tree to facts, the same for every language.
 
-One query over the tree brings all nodes of interest; Python sees nothing else of it. Definitions
-are intervals of bytes (`scopes`), and texts are slices of the source.
+One query captures all nodes of interest; Python visits no others. Definitions are intervals of
+bytes (`scopes`), and texts are slices of the source.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _definitions(captures: Captures) -> list[Scope]:
         for node in nodes
     ]
     found += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
-    # Of two kinds of the same node, a function is more than the constant that holds it.
+    # Of two kinds of the same node, a function comes before the constant that holds it.
     found.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
     return found[:SYMBOLS_MAX]
 
@@ -73,7 +73,7 @@ def _definitions(captures: Captures) -> list[Scope]:
 def _nested(
     syntax: Syntax, source: bytes, definitions: Iterable[Scope], named_outside: frozenset[str]
 ) -> Iterator[Scope]:
-    """Those definitions that have a name, with the names of what contains them."""
+    """The definitions that have a name, with the names of their containers."""
     stack: list[Scope] = []
     seen: tuple[int, str] = (-1, "")
     for scope in definitions:
@@ -124,7 +124,7 @@ def _symbols(syntax: Syntax, source: bytes, scopes: list[Scope]) -> tuple[Symbol
         if scope.kind == "impl":
             bases = syntax.bases(scope.node, source)
             further_bases.setdefault(scope.qualified, []).extend(bases)
-        # The first of several with one name (overloads, branches of a condition) stands for all.
+        # The first of several with one name (overloads, branches of a condition) represents all.
         elif scope.qualified not in found:
             found[scope.qualified] = _symbol(syntax, source, scope)
     for qualified, bases in further_bases.items():
@@ -156,7 +156,7 @@ def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
 
 def _last_line(node: Node) -> int:
     row, column = node.end_point
-    # A node that ends with its line ends before the next one.
+    # A node that includes its line break ends before the next line.
     return row + 1 if column or row == node.start_point[0] else row
 
 
@@ -175,7 +175,7 @@ def _imports(
 
 
 def _import_scope(scope: Scope | None) -> str:
-    """Where an import holds that stands in this definition."""
+    """The scope in which an import inside this definition is visible."""
     if scope is None or (scope.outer_function is None and scope.kind not in _MODULE_KINDS):
         return ""
     return scope.qualified

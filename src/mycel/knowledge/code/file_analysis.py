@@ -1,8 +1,7 @@
 """From the bytes of one file to its facts.
 
-tree-sitter and its grammars are an extra. They are imported with the first file that needs them,
-a grammar with the first file of its language. Without them a file has no symbols, and its facts say
-in `note` what to install.
+tree-sitter and its grammars are an extra, imported with the first file that needs them. Without
+them a file has no symbols, and the `note` of its facts tells what to install.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from mycel.knowledge.code.language_rules import Syntax
 
 SOURCE_BYTES_MAX: Final = 2 << 20
-"""Larger files have no symbols: they are generated or data."""
+"""Larger files are generated or data, and have no symbols."""
 
 _CAREFUL_FROM_BYTES: Final = 48 << 10
 _CHUNK_BYTES: Final = 4 << 10
@@ -39,13 +38,12 @@ _NOT_SOURCE: Final = "hardly recognisable as source: "
 _CAREFUL_FROM_NODES: Final = 20_000
 _DEPTH_MAX: Final = 20_000
 _MATCHES_MAX: Final = 16_384
-"""Patterns that are half matched at a time; the time grows with the product of these and nodes."""
+"""Patterns in progress at a time; the time of a query grows with them times the nodes."""
 _RUN_MIN: Final = 1000
 _SIBLINGS_MAX: Final = 200_000_000
-"""Siblings that a query may look at in vain: about a second."""
+"""Siblings that a query may visit in vain: about a second."""
 
-# Where the syntax of a language is described. A new language is one line here and one in
-# `languages`.
+# The module and class of each language. A new language is one line here and one in `languages`.
 _SYNTAXES: Final = {
     "python": ("python", "Python"),
     "javascript": ("javascript", "JavaScript"),
@@ -59,14 +57,13 @@ _SYNTAXES: Final = {
 }
 
 LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, "markdown"})
-"""The languages that `analyse` finds something in."""
+"""The languages that `analyse` reads."""
 
 
 def analyse(path: str, source: bytes, language: str) -> FileFacts:
-    """The facts of a file, whatever its bytes are. `path` is relative, with slashes.
+    """The facts of a file. `path` is relative, with slashes.
 
-    Never raises for what is in the file: what cannot be read is left out, and `note` says so where
-    a whole file is concerned.
+    Never raises for the content of a file: parts that cannot be read are left out.
     """
     source = source.removeprefix(codecs.BOM_UTF8)
     facts = _analyse(source, language)
@@ -74,7 +71,7 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
 
 
 def missing_extra(language: str) -> str:
-    """What to install to read the symbols of this language; "" when nothing is missing."""
+    """A note on what to install for this language; "" when nothing is missing."""
     tools = _tools(language) if language in _SYNTAXES else None
     return tools if isinstance(tools, str) else ""
 
@@ -86,7 +83,7 @@ def _analyse(source: bytes, language: str) -> FileFacts:
         return FileFacts(language, note=f"larger than {SOURCE_BYTES_MAX >> 20} MiB: not analysed")
     if is_binary(source):
         return FileFacts(language, note="binary: not analysed")
-    # What is no UTF-8 is marked as such: tree-sitter's tests of texts fail on it.
+    # Invalid UTF-8 is replaced: tree-sitter's text predicates fail on it.
     text = source.decode("utf-8", "replace")
     if language == "markdown":
         return FileFacts(language, links=links(text))
@@ -101,7 +98,7 @@ def _analyse(source: bytes, language: str) -> FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """What tree-sitter needs for one language, made once in a process."""
+    """The parser and query of one language, made once in a process."""
 
     syntax: Syntax
     facts: Query
@@ -124,9 +121,8 @@ class _Tools:
 def _is_slow(root: Node) -> bool:
     """Whether a query over the tree would take seconds or more.
 
-    For each node, tree-sitter looks for the next sibling with a name. A long run of siblings
-    without one takes quadratic time: such is the tree of `[,,,,` and of text in no language. And it
-    counts depths with 16 bits. Only trees of very many nodes are looked at.
+    For each node, tree-sitter looks for the next named sibling: a long run of unnamed ones, as in
+    `[,,,,` or text of no language, takes quadratic time. It counts depths with 16 bits.
     """
     if root.descendant_count < _CAREFUL_FROM_NODES:
         return False
@@ -150,12 +146,10 @@ def _is_slow(root: Node) -> bool:
 
 
 def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:
-    """Parse a long file, as much of it as the time allows.
+    """Parse as much of a long file as `_PARSE_SECONDS_MAX` of processor time allow.
 
-    Text that is not of the language at all can cost far more than its length. The time is that of
-    the processor, checked whenever the parser asks for more text: a file that is cut was no source
-    of this language, so that facts of real files do not depend on the machine. (The parser's own
-    progress callback would be the place for this; in tree-sitter 0.26.0 it crashes the process.)
+    Only text that is not of the language takes that long. The time is checked when the parser asks
+    for more text, because the progress callback of tree-sitter 0.26.0 crashes the process.
     """
     deadline = time.thread_time() + _PARSE_SECONDS_MAX
     note = ""
@@ -171,7 +165,7 @@ def _parse_in_time(parser: Parser, source: bytes) -> tuple[Tree, str]:
 
 
 def _captures(query: Query, node: Node) -> dict[str, list[Node]] | None:
-    """The captures of a query; None when it would take too long."""
+    """The captures of a query; None when it has too many patterns in progress."""
     from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
     cursor = QueryCursor(query, match_limit=_MATCHES_MAX)
@@ -181,11 +175,11 @@ def _captures(query: Query, node: Node) -> dict[str, list[Node]] | None:
 
 @cache
 def _tools(language: str) -> _Tools | str:
-    """The tools for a language, or what to do to have them."""
+    """The tools for a language, or a note on what to install."""
     module, name = _SYNTAXES[language]
     syntax: Syntax = getattr(importlib.import_module(f"mycel.knowledge.code.{module}"), name)()
     try:
-        import tree_sitter  # noqa: PLC0415 - an extra, needed only when there is code to read
+        import tree_sitter  # noqa: PLC0415 - an extra
 
         wheel = importlib.import_module(syntax.wheel)
         grammar = tree_sitter.Language(getattr(wheel, syntax.entry)())
@@ -194,7 +188,7 @@ def _tools(language: str) -> _Tools | str:
     local = threading.local()
 
     def parser() -> Parser:
-        # A parser has a state, and threads may analyse at the same time.
+        # A parser has state, and threads may analyse at the same time.
         if not hasattr(local, "parser"):
             local.parser = tree_sitter.Parser(grammar)
         found: Parser = local.parser

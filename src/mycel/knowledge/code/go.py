@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mycel.knowledge.code.language_rules import Syntax, dotted, short_text
+from mycel.knowledge.code.language_rules import Syntax, field_text
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -73,53 +74,35 @@ class Go(Syntax):
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         return name[:1].isupper()
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
-        """What a struct or an interface embeds."""
+    def base_nodes(self, node: Node) -> Iterator[Node | None]:
+        """The types that a struct or an interface embeds."""
         of = node.child_by_field_name("type")
-        if of is None:
-            return
-        if of.type == "struct_type":
-            fields = of.named_children[0].named_children if of.named_child_count else []
-        else:
-            fields = of.named_children
-        for member in fields:
+        if of is not None and of.type == "struct_type":
+            of = of.named_child(0)
+        for member in of.named_children if of is not None else ():
             if member.type == "field_declaration" and member.child_by_field_name("name") is None:
-                base = member.child_by_field_name("type")
+                yield member.child_by_field_name("type")
             elif member.type == "type_elem" and member.named_child_count == 1:
-                base = member.named_child(0)
-            else:
-                continue
-            name = dotted(short_text(base, source).partition("[")[0]) if base is not None else ""
-            if name:
-                yield name
+                yield member.named_child(0)
 
-    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
-        names = node.children_by_field_name("name")
-        left = node.child_by_field_name("left")
-        names = left.named_children if left is not None else names
-        for at, name in enumerate(names):
-            # Of several results the first is the object, the others are errors and the like.
-            yield name.start_byte, self._type(node, source) if not at or left is None else ""
+    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        left, of = node.child_by_field_name("left"), self.declared_type(node, source)
+        if left is None:
+            yield from ((name, of) for name in node.children_by_field_name("name"))
+            return
+        # Of several results the first is the object, the others are errors and the like.
+        yield from zip(left.named_children, chain((of,), repeat("")), strict=False)
 
-    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        for name in node.children_by_field_name("name"):
-            yield short_text(name, source), self._type(node, source)
-
-    def _type(self, node: Node, source: bytes) -> str:
-        """The type that is written for a variable, or what makes its value."""
-        written = node.child_by_field_name("type")
-        if written is not None:
-            return self.type_name(short_text(written, source))
-        values = node.child_by_field_name("right") or node.child_by_field_name("value")
-        value = values.named_child(0) if values is not None else None
-        return self.value_type(value, source)
+    def value_type(self, node: Node | None, source: bytes) -> str:
+        """The type of the first value of a list."""
+        is_list = node is not None and node.type == "expression_list"
+        return super().value_type(node.named_child(0) if node and is_list else node, source)
 
     def maker(self, node: Node, source: bytes) -> str:
         if node.type == "unary_expression" and node.named_child_count:
             node = node.named_children[0]
-        made = node.child_by_field_name("type") if node.type == "composite_literal" else None
-        if made is not None:
-            return self.type_name(short_text(made, source))
+        if node.type == "composite_literal":
+            return self.type_name(field_text(node, "type", source))
         return super().maker(node, source)
 
     def receiver(self, node: Node, source: bytes) -> str:
@@ -127,26 +110,20 @@ class Go(Syntax):
 
     def _receiver(self, node: Node, source: bytes) -> tuple[str, str]:
         """The name of the object and its type."""
-        found = node.child_by_field_name("receiver")
-        words = _RECEIVER.match(short_text(found, source)) if found is not None else None
+        words = _RECEIVER.match(field_text(node, "receiver", source))
         return (words[1] or "", words[2]) if words is not None else ("", "")
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
-        path, name = node.child_by_field_name("path"), node.child_by_field_name("name")
-        module = short_text(path, source)[1:-1] if path is not None else ""
-        if not module:
-            return
-        alias = short_text(name, source) if name is not None else ""
-        if alias == ".":
+        module = field_text(node, "path", source)[1:-1]
+        alias = field_text(node, "name", source)
+        if module and alias == ".":
             yield Import(module, (("*", "*"),))
-        else:
-            yield Import(
-                module, alias=alias.replace("_", "", 1) if alias == "_" else alias or _last(module)
-            )
+        elif module:
+            yield Import(module, alias="" if alias == "_" else alias or _last(module))
 
 
 def _last(module: str) -> str:
-    """The name of a package as its path suggests: a version at the end is none."""
+    """The name of a package as its path suggests, without a version at the end."""
     parts = module.split("/")
     if len(parts) > 1 and _VERSION.fullmatch(parts[-1]):
         parts.pop()

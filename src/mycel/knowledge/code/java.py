@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from mycel.knowledge.code.language_rules import CALLEE_BYTES_MAX, Syntax, dotted, short_text
+from mycel.knowledge.code.language_rules import (
+    CALLEE_BYTES_MAX,
+    Syntax,
+    dotted,
+    field_text,
+    short_text,
+)
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
 
 _OBJECTS: Final = frozenset({"this", "super"})
 
@@ -47,7 +52,6 @@ class Java(Syntax):
     """
     member = ("object", "name")
     result = "type"
-    receivers: ClassVar[frozenset[str]] = frozenset({"this"})
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         first = node.named_child(0)
@@ -56,30 +60,15 @@ class Java(Syntax):
             return "public" in words or ("private" not in words and "protected" not in words)
         return True
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
-        for child in node.named_children:
-            if child.type not in ("superclass", "super_interfaces", "extends_interfaces"):
-                continue
-            first = child.named_child(0)
-            types = (
-                first.named_children if first is not None and first.type == "type_list" else [first]
-            )
-            for base in types:
-                name = dotted(short_text(base, source)) if base is not None else ""
-                if name:
-                    yield name
+    def base_nodes(self, node: Node) -> Iterator[Node | None]:
+        for clause in node.named_children:
+            if clause.type in ("superclass", "super_interfaces", "extends_interfaces"):
+                first = clause.named_child(0)
+                is_list = first is not None and first.type == "type_list"
+                yield from first.named_children if first is not None and is_list else (first,)
 
-    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
-        for name, of in self._declared(node, source):
-            yield name.start_byte, of
-
-    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        for name, of in self._declared(node, source):
-            yield short_text(name, source), of
-
-    def _declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
-        written = node.child_by_field_name("type")
-        of = self.type_name(short_text(written, source)) if written is not None else ""
+    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        of = self.type_name(field_text(node, "type", source))
         for declarator in node.children_by_field_name("declarator") or [node]:
             name, value = (declarator.child_by_field_name(field) for field in ("name", "value"))
             if name is not None:
@@ -88,11 +77,9 @@ class Java(Syntax):
 
     def maker(self, node: Node, source: bytes) -> str:
         if node.type == "object_creation_expression":
-            made = node.child_by_field_name("type")
-            return dotted(short_text(made, source)) if made is not None else ""
+            return dotted(field_text(node, "type", source))
         parts = self._invoked(node, source) if node.type == "method_invocation" else ()
-        is_value = len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS
-        return "" if is_value else ".".join(parts)
+        return "" if _is_on_value(parts) else ".".join(parts)
 
     def _invoked(self, node: Node, source: bytes) -> tuple[str, ...]:
         arguments = node.child_by_field_name("arguments")
@@ -106,8 +93,7 @@ class Java(Syntax):
         if node.type != "method_invocation":
             return self.parts(short_text(node, source))
         parts = self._invoked(node, source)
-        # By convention a class begins with a capital; what does not is a variable or a field.
-        if len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS:
+        if _is_on_value(parts):
             return (f".{parts[0]}", *parts[1:])
         return parts or super().callee(node, source)
 
@@ -118,3 +104,8 @@ class Java(Syntax):
         module, _, name = path.rpartition(".")
         if module:
             yield Import(module, ((name, name),), form="static" if is_static else "")
+
+
+def _is_on_value(parts: tuple[str, ...]) -> bool:
+    """Whether a callee begins with a variable or field: by convention, classes have a capital."""
+    return len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from mycel.knowledge.code import javascript_modules as modules
-from mycel.knowledge.code.language_rules import Syntax, dotted, identifier, short_text
+from mycel.knowledge.code.language_rules import (
+    Syntax,
+    child,
+    dotted,
+    field_text,
+    identifier,
+    short_text,
+)
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 
 _PRIVATE: Final = re.compile(rb"(?:private|protected)\b")
 _LINE_BYTES_MAX: Final = 512
-"""How far before a declaration `export` is looked for on its line."""
+"""How far before a declaration `export` is searched on its line."""
 
 _COMMON: Final = """
     (class_declaration) @symbol.class
@@ -73,7 +80,6 @@ class JavaScript(Syntax):
     wheel = "tree_sitter_javascript"
     facts = _COMMON + _JSX + "(field_definition value: (arrow_function)) @symbol.method"
     bindings = _BINDINGS + "(formal_parameters (identifier) @bound)"
-    receivers: ClassVar[frozenset[str]] = frozenset({"this"})
     names_from_elsewhere = False
 
     def name(self, node: Node, source: bytes) -> str:
@@ -88,7 +94,7 @@ class JavaScript(Syntax):
                 return ""  # `const x = require("y")` is an import.
         if node.type in modules.FUNCTIONS or node.type in modules.CLASSES:
             return modules.own_name(node, source)
-        found = node.child_by_field_name("name") or node.child_by_field_name("property")
+        found = child(node, "name", "property")
         if found is None or found.type in ("object_pattern", "array_pattern", "string"):
             return ""
         if found.type == "nested_identifier":
@@ -100,8 +106,7 @@ class JavaScript(Syntax):
         return "class" if right is not None and right.type in modules.CLASSES else kind
 
     def body(self, node: Node) -> Node | None:
-        value = node.child_by_field_name("value") or node.child_by_field_name("right") or node
-        return value.child_by_field_name("body")
+        return (child(node, "value", "right") or node).child_by_field_name("body")
 
     def signature(self, text: str) -> str:
         return text.rstrip(" \n{;").removesuffix("=>").rstrip()
@@ -116,46 +121,29 @@ class JavaScript(Syntax):
         line = source.rfind(b"\n", floor, start) + 1 or floor
         return source[line:start].lstrip().startswith(b"export")
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
-        node = node.child_by_field_name("value") or node.child_by_field_name("right") or node
-        for child in node.named_children:
-            if child.type not in ("class_heritage", "extends_type_clause"):
+    def base_nodes(self, node: Node) -> Iterator[Node]:
+        for heritage in (child(node, "value", "right") or node).named_children:
+            if heritage.type not in ("class_heritage", "extends_type_clause"):
                 continue
-            clauses = [c for c in child.named_children if c.type.endswith("_clause")] or [child]
-            for clause in clauses:
+            clauses = [c for c in heritage.named_children if c.type.endswith("_clause")]
+            for clause in clauses or [heritage]:
                 for base in clause.named_children:
-                    if base.type == "type_arguments":
-                        continue
-                    name = dotted(short_text(base, source))
-                    if name:
-                        yield name
+                    if base.type not in ("type_arguments", "subscript_expression"):
+                        yield base
 
-    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
-        name = node.child_by_field_name("name") or node.child_by_field_name("pattern")
+    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        name = child(node, "name", "pattern")
         if name is not None:
-            yield name.start_byte, self._type(node, source)
+            yield name, self.declared_type(node, source)
 
     def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
         left = node.child_by_field_name("left")
-        if left is not None:
-            name = left.child_by_field_name("property")
-        else:
-            name = node.child_by_field_name("name") or node.child_by_field_name("pattern")
-        value = node.child_by_field_name("right") or node.child_by_field_name("value")
-        if name is None:
-            return
-        of = self._type(node, source)
-        if not of and value is not None and value.type == "identifier":
-            of = "=" + short_text(value, source)
-        yield short_text(name, source), of
+        name = child(left, "property") if left is not None else child(node, "name", "pattern")
+        if name is not None:
+            yield short_text(name, source), self.held_type(node, source)
 
-    def _type(self, node: Node, source: bytes) -> str:
-        """The type that is written for a variable, or what makes its value."""
-        written = node.child_by_field_name("type")
-        if written is not None:
-            return self.type_name(short_text(written, source))
-        value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        return "" if modules.is_required(value, source) else self.value_type(value, source)
+    def value_type(self, node: Node | None, source: bytes) -> str:
+        return "" if modules.is_required(node, source) else super().value_type(node, source)
 
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
         text = short_text(node, source)
@@ -216,8 +204,7 @@ def _assigned_name(node: Node, source: bytes) -> str:
 
     `exports.a` defines `a`, `A.prototype.b` and `A.b` define `A.b`, `this.a` defines `a`.
     """
-    left = node.child_by_field_name("left")
-    name = dotted(short_text(left, source)) if left is not None else ""
+    name = dotted(field_text(node, "left", source))
     exported = modules.exported_name(name)
     if exported == modules.DEFAULT:
         right = node.child_by_field_name("right")

@@ -1,10 +1,8 @@
 """Imports and exports of JavaScript and TypeScript, of ES modules and of CommonJS.
 
-Everything is taken from nodes of the tree: a statement may be as long as its file.
-
-A module of CommonJS is one value. `module.exports = f` gives it as "default", and so does
-`exports.a = f` for `a`. A call of `require` that nothing names is known by its text, as in
-`require("./u").m()`: see `required_name`.
+A module of CommonJS is one value. `module.exports = f` exports it as "default", `exports.a = f`
+exports `a`. A call of `require` whose value has no name, as in `require("./u").m()`, is bound under
+its text: see `required_name`.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from mycel.knowledge.code.language_rules import identifier, short_text
+from mycel.knowledge.code.language_rules import field_text, identifier, short_text
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ _REQUIRED: Final = re.compile(r"require\(\s*+(?:\"([^\"]++)\"|'([^']++)')\s*+\)(
 
 
 def required_name(module: str) -> str:
-    """The name under which the value of a call of `require` is bound that has no name."""
+    """The name for the value of a call of `require` that no variable holds."""
     return f"require({module})"
 
 
@@ -46,7 +44,7 @@ def required_parts(text: str) -> tuple[str, ...]:
 
 
 def exported_name(left: str) -> str | None:
-    """What an assignment exports: "default" for all of the module, None for no export.
+    """The name that an assignment exports: "default" for the whole module, None for no export.
 
     >>> exported_name("module.exports"), exported_name("exports.a"), exported_name("a.b")
     ('default', 'a', None)
@@ -58,7 +56,7 @@ def exported_name(left: str) -> str | None:
 
 
 def imports(node: Node, source: bytes) -> Iterator[Import]:
-    """What an import statement, a re-export or a call of `require` brings."""
+    """The imports of an import statement, a re-export or a call of `require`."""
     match node.type:
         case "variable_declarator":
             return _declared(node, source)
@@ -88,11 +86,11 @@ def _stated(node: Node, source: bytes) -> Iterator[Import]:
     """`import … from` and `export … from`."""
     children = node.named_children
     clause = children[0] if children else None
-    module = _string(node.child_by_field_name("source"), source)
+    module = field_text(node, "source", source)[1:-1]
     if not module:
         if clause is not None and clause.type == "import_require_clause":
             # import fs = require("fs")
-            module = _string(clause.child_by_field_name("source"), source)
+            module = field_text(clause, "source", source)[1:-1]
             name = short_text(clause.named_children[0], source)
             yield Import(module, ((DEFAULT, name),), alias=name, form="require")
         return
@@ -117,10 +115,9 @@ def _stated(node: Node, source: bytes) -> Iterator[Import]:
 
 def _specified(clause: Node, source: bytes) -> Iterator[tuple[str, str]]:
     for each in clause.named_children:
-        name, alias = each.child_by_field_name("name"), each.child_by_field_name("alias")
-        if name is not None:
-            there = short_text(name, source).strip("\"'")
-            yield there, short_text(alias, source).strip("\"'") if alias is not None else there
+        there, here = (field_text(each, field, source) for field in ("name", "alias"))
+        if there:
+            yield there.strip("\"'"), (here or there).strip("\"'")
 
 
 def _exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
@@ -204,8 +201,7 @@ def _required(value: Node, source: bytes) -> tuple[str, str]:
     """The module and the member of `require("x").a`; "" for what is not there."""
     member = ""
     if value.type == "member_expression":
-        found = value.child_by_field_name("property")
-        member = short_text(found, source) if found is not None else ""
+        member = field_text(value, "property", source)
         value = value.child_by_field_name("object") or value
     return (_argument(value, source), member) if value.type == "call_expression" else ("", "")
 
@@ -221,8 +217,7 @@ def is_required(value: Node | None, source: bytes) -> bool:
 
 def _assigned(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
     """`module.exports = f`, `module.exports = {a, b: c}`, `exports.a = b`."""
-    left, value = node.child_by_field_name("left"), _last_value(node)
-    name = exported_name(short_text(left, source)) if left is not None else None
+    name, value = exported_name(field_text(node, "left", source)), _last_value(node)
     if name is None or value is None:
         return
     if value.type == "identifier":
@@ -239,9 +234,8 @@ def _property(member: Node, source: bytes) -> Iterator[tuple[str, str]]:
     if member.type == "shorthand_property_identifier":
         yield short_text(member, source), short_text(member, source)
     elif member.type == "method_definition":
-        name = member.child_by_field_name("name")
-        if name is not None:
-            yield short_text(name, source), short_text(name, source)
+        name = field_text(member, "name", source)
+        yield name, name
     elif key is not None and value is not None:
         outside = short_text(key, source).strip("\"'")
         if value.type == "identifier":
@@ -273,20 +267,14 @@ def _last_value(node: Node) -> Node | None:
     return None
 
 
-# Nodes.
-
-
 def own_name(node: Node, source: bytes) -> str:
     """The name of a class or function; "default" when it has none."""
     name = node.child_by_field_name("name")
     return identifier(name, source) if name is not None else DEFAULT
 
 
-def _string(node: Node | None, source: bytes) -> str:
-    return short_text(node, source)[1:-1] if node is not None else ""
-
-
 def _argument(call: Node, source: bytes) -> str:
     arguments = call.child_by_field_name("arguments")
     first = arguments.named_child(0) if arguments is not None else None
-    return _string(first, source) if first is not None and first.type == "string" else ""
+    is_string = first is not None and first.type == "string"
+    return short_text(first, source)[1:-1] if is_string else ""

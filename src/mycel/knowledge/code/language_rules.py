@@ -1,4 +1,4 @@
-"""What the engine must know about a language: queries and a few answers about nodes.
+"""The description of a language: queries, and methods that read nodes of its grammar.
 
 A language is a subclass of `Syntax`: mostly data, with a method where its grammar differs from the
 common case. `facts` is a query whose captures have fixed names:
@@ -14,8 +14,8 @@ common case. `facts` is a query whose captures have fixed names:
 `bindings` captures variables and fields:
 
     @bound   a name that a function or the file binds: a parameter or a variable. A call of such a
-             name is no call of a symbol with the same name
-    @typed   a node that says of which type what it binds is, handed to `typed`
+             name does not call a symbol of the same name
+    @typed   a declaration that tells the type of what it binds, handed to `typed`
     @field   the same for a field of a class, handed to `fields`
 """
 
@@ -29,7 +29,6 @@ from mycel.knowledge.code.comments import comment_above, first_paragraph
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
 if TYPE_CHECKING:
-    # The types of an extra.
     from tree_sitter import Node
 
     from mycel.knowledge.code.source_facts import Import
@@ -47,7 +46,7 @@ _GENERIC_DEPTH_MAX: Final = 8
 _WRAPPERS_MAX: Final = 8
 _CHAIN_MAX: Final = 4
 
-# What stands around the name of a type: references, pointers, quotes, lifetimes, qualifiers.
+# References, pointers, quotes, lifetimes and qualifiers around the name of a type.
 _BEFORE_TYPE: Final = re.compile(
     r"(?>(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*)"
 )
@@ -61,7 +60,7 @@ _TRANSPARENT: Final = frozenset(
     {"Optional", "typing.Optional", "Annotated", "Box", "Rc", "Arc", "Result", "Option", "Promise",
      "Awaitable", "unique_ptr", "shared_ptr", "std::unique_ptr", "std::shared_ptr"}
 )  # fmt: skip
-"""Types that stand for their first argument: what is called on them is called on that."""
+"""Wrapper types: a method called on one is looked up in its first type argument."""
 _WRAPPERS: Final = frozenset(
     {"parenthesized_expression", "await", "await_expression", "try_expression", "unary_expression",
      "non_null_expression", "reference_expression"}
@@ -84,33 +83,27 @@ class Syntax:
     bindings: ClassVar[str] = ""
 
     receivers: ClassVar[frozenset[str]] = frozenset({"this"})
-    """Names for the object whose method is running; facts say `self`."""
-
+    """Names for the object whose method runs; facts say `self`."""
     parents: ClassVar[frozenset[str]] = frozenset({"super"})
     """Names for the same object as one of its base class; facts say `super`."""
-
     member: ClassVar[tuple[str, str]] = ("object", "property")
     """The fields of a node `a.b` that hold the object and the name."""
-
     result: ClassVar[str] = "return_type"
-    """The field of a function that holds the type of its result; "" for none."""
-
+    """The field of a function that holds the type of its result."""
     names_from_elsewhere: ClassVar[bool] = True
     """Whether a bare name may come from another file without an import."""
-
     flat_kinds: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of symbols that may contain others but lend them no name."""
+    """Kinds of symbols whose name does not prefix the symbols inside them."""
 
     def name(self, node: Node, source: bytes) -> str:
-        """The name of a definition, with dots when it says where it belongs; "" for none."""
-        found = node.child_by_field_name("name")
-        return identifier(found, source) if found is not None else ""
+        """The name of a definition, with dots if it names its owner; "" for none."""
+        return identifier(node.child_by_field_name("name"), source)
 
     def kind(self, node: Node, kind: str) -> str:
         return kind
 
     def body(self, node: Node) -> Node | None:
-        """Where the signature ends."""
+        """The node at which the signature ends."""
         return node.child_by_field_name("body")
 
     def signature(self, text: str) -> str:
@@ -123,10 +116,17 @@ class Syntax:
         return True
 
     def bases(self, node: Node, source: bytes) -> Iterable[str]:
+        """The dotted names of the types that a definition extends or implements."""
+        for base in self.base_nodes(node):
+            name = dotted(short_text(base, source).partition("[")[0])
+            if name:
+                yield name
+
+    def base_nodes(self, node: Node) -> Iterable[Node | None]:
         return ()
 
     def receiver(self, node: Node, source: bytes) -> str:
-        """The name a method has given to its object, where it may choose it (Go)."""
+        """The name a method gives to its object, in languages where it chooses one (Go)."""
         return ""
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
@@ -136,20 +136,39 @@ class Syntax:
         return ()
 
     def returns(self, node: Node, source: bytes) -> str:
-        """The type of the result of a function, as far as it is written."""
-        found = node.child_by_field_name(self.result) if self.result else None
-        return self.type_name(short_text(found, source)) if found is not None else ""
+        """The written type of the result of a function."""
+        return self.type_name(field_text(node, self.result, source))
+
+    def declared(self, node: Node, source: bytes) -> Iterable[tuple[Node, str]]:
+        """The nodes of the names that a declaration binds, each with its type or ""."""
+        return ()
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
-        """Where each name begins that a node binds, and the type of what it holds, or ""."""
-        return ()
+        """The first byte of each name that a declaration binds, with its type or ""."""
+        for name, of in self.declared(node, source):
+            yield name.start_byte, of
 
     def fields(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
-        """The names of fields, and the type of what each holds, or `=x` for that of a variable."""
-        return ()
+        """The fields that a declaration binds, each with its type or `=x`, the type of `x`."""
+        for name, of in self.declared(node, source):
+            yield short_text(name, source), of
+
+    def declared_type(self, node: Node, source: bytes) -> str:
+        """The written type of a variable, or the maker of its value."""
+        written = node.child_by_field_name("type")
+        if written is not None:
+            return self.type_name(short_text(written, source))
+        return self.value_type(child(node, "value", "right"), source)
+
+    def held_type(self, node: Node, source: bytes) -> str:
+        """The type of a field, or `=x` if it holds a variable whose type is not known here."""
+        of, value = self.declared_type(node, source), child(node, "right", "value")
+        if not of and value is not None and value.type == "identifier":
+            return "=" + short_text(value, source)
+        return of
 
     def type_name(self, text: str) -> str:
-        """A type as a dotted name; "" when it is none. Pointers and the like are looked through."""
+        """A type as a dotted name, without pointers and wrappers; "" when it is none."""
         for _ in range(_GENERIC_DEPTH_MAX):
             text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
             if "|" in text:
@@ -167,22 +186,29 @@ class Syntax:
         start, end = node.byte_range
         if end - start <= CALLEE_BYTES_MAX:
             parts = self.parts(source[start:end].decode("utf-8", "replace"))
+            # Rust and C: `a.b()` calls a method of the value `a`, `a::b()` names a path.
+            is_value = node.type == "field_expression" and parts and parts[0].isidentifier()
+            if is_value and parts[0] not in self.receivers:
+                return (f".{parts[0]}", *parts[1:])
             if parts:
                 return parts
-        owner, name = (node.child_by_field_name(field) for field in self.member)
-        if owner is None or name is None or not (method := identifier(name, source)):
-            return ()
-        made_by = self.made_by(owner, source)
+        owner, method = self._member(node, source)
+        made_by = self.made_by(owner, source) if owner is not None and method else None
         return (made_by, method) if made_by is not None else ()
 
+    def _member(self, node: Node, source: bytes) -> tuple[Node | None, str]:
+        """The object and the name of a node `a.b`."""
+        owner, name = (node.child_by_field_name(field) for field in self.member)
+        return owner, identifier(name, source)
+
     def value_type(self, node: Node | None, source: bytes) -> str:
-        """The type of a value: `LITERAL`, or what makes it, or ""."""
+        """The type of a value: `LITERAL`, its maker, or ""."""
         if node is None:
             return ""
         return LITERAL if node.type in _LITERALS else self.maker(node, source)
 
     def made_by(self, node: Node, source: bytes) -> str | None:
-        """An object as the first part of a callee; None for a literal, which nobody defines."""
+        """An object as the first part of a callee; None for a literal."""
         for _ in range(_WRAPPERS_MAX):
             if node.type not in _WRAPPERS or not node.named_child_count:
                 break
@@ -202,11 +228,10 @@ class Syntax:
             parts = self.parts(short_text(called, source))
             if parts:
                 return ".".join((*parts, *reversed(methods)))
-            # `a().b()`: what `b` gives of what `a` makes.
-            owner, name = (called.child_by_field_name(field) for field in self.member)
-            if owner is None or name is None or not (method := identifier(name, source)):
+            owner, method = self._member(called, source)
+            if owner is None or not method:
                 return ""
-            methods.append(method)
+            methods.append(method)  # `a().b()`: the result of `b` of what `a` makes.
             node = owner
         return ""
 
@@ -219,25 +244,35 @@ class Syntax:
         return tuple(_SEPARATOR.split(text))
 
 
-def short_text(node: Node, source: bytes) -> str:
-    """The text of a node that should be short, such as a name; "" when it is not."""
+def child(node: Node, *fields: str) -> Node | None:
+    """The child in the first of these fields that has one."""
+    for field in fields:
+        if (found := node.child_by_field_name(field)) is not None:
+            return found
+    return None
+
+
+def short_text(node: Node | None, source: bytes) -> str:
+    """The text of a node, up to the length of a name; "" for a longer one, or none."""
+    if node is None:
+        return ""
     start, end = node.byte_range
     return source[start:end].decode("utf-8", "replace") if end - start <= NAME_BYTES_MAX else ""
 
 
-def text_of(node: Node, source: bytes) -> str:
-    start, end = node.byte_range
-    return source[start:end].decode("utf-8", "replace")
+def field_text(node: Node, field: str, source: bytes) -> str:
+    """The short text of the child in a field; "" for none."""
+    return short_text(node.child_by_field_name(field), source)
 
 
-def identifier(node: Node, source: bytes) -> str:
-    """The text of a node that should be a name; "" when it is none (after an error, say)."""
+def identifier(node: Node | None, source: bytes) -> str:
+    """The text of a node that is a name; "" when it is none, as after a syntax error."""
     text = short_text(node, source)
     return text if text.isidentifier() or _NAME.fullmatch(text) is not None else ""
 
 
 def dotted(text: str) -> str:
-    """A type as it is written, as a dotted name without its arguments; "" when it is no name.
+    """A written type as a dotted name without its arguments; "" when it is no name.
 
     >>> dotted("ns::Base<T, U>")
     'ns.Base'

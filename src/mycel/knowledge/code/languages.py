@@ -1,8 +1,7 @@
-"""Which language a file is written in, from its name and its first bytes.
+"""Detection of the language of a file, from its name and its first bytes.
 
-`Kind.language` is what the file is to people and to `file_type` metadata; whether its symbols can
-be read is another question (`analysis`). Manifests that say how names of a project map to places
-(go.mod, Cargo.toml, tsconfig.json) are languages of their own here, because they are read.
+Manifests that map names of a project to places (go.mod, Cargo.toml, tsconfig.json) are languages of
+their own here, because `file_analysis` reads them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from pathlib import PurePosixPath
 from typing import Final
 
 BINARY_SNIFF_BYTES: Final = 8 << 10
-"""How far `is_binary` looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Kind:
 
 
 def detect(path: str, head: bytes = b"") -> Kind:
-    """What the file at this path is; `head` are its first bytes, if they are known.
+    """The language and media type of a file; `head` are its first bytes, if they are known.
 
     >>> detect("src/app.tsx").language
     'tsx'
@@ -36,7 +34,7 @@ def detect(path: str, head: bytes = b"") -> Kind:
     'python'
     """
     name = path.rpartition("/")[2]
-    suffix = _suffix(name)
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
     language = (
         _NAMES.get(name)
         or _NAMES.get(name.lower())
@@ -52,13 +50,8 @@ def detect(path: str, head: bytes = b"") -> Kind:
 
 
 def is_binary(source: bytes) -> bool:
-    """Whether these bytes are no text: there is a NUL near the beginning."""
+    """Whether there is a NUL near the beginning."""
     return b"\0" in source[:BINARY_SNIFF_BYTES]
-
-
-def _suffix(name: str) -> str:
-    _, dot, suffix = name.rpartition(".")
-    return suffix.lower() if dot else ""
 
 
 def _by_pattern(name: str) -> str | None:
@@ -86,7 +79,7 @@ def _mime_type(name: str, language: str) -> str:
     known = _MIME_TYPES.get(language)
     if known is not None:
         return known
-    # Only the built-in table, never that of the machine: the answer is the same everywhere.
+    # Only the built-in table, never that of the machine: the result is the same everywhere.
     guess = _mime_table().guess_type(name)[0]
     return guess or ("application/octet-stream" if language in _OPAQUE else "text/plain")
 
@@ -98,14 +91,14 @@ def _mime_table() -> mimetypes.MimeTypes:
 
 _OPAQUE: Final = frozenset({"binary", "unknown"})
 
-# A header that only C++ can read: looked for in what is at hand of a `.h` file.
+# Words of a `.h` file that only C++ has.
 _CPP_HEADER: Final = re.compile(
     rb"^[ \t]*+(?:class\s++\w|namespace\b|template\s*+<|using\s++\w"
     rb"|public:|private:|protected:)",
     re.MULTILINE,
 )
 
-_LANGUAGES: Final = {
+_SUFFIXES_OF: Final = {
     "python": "py pyi pyw",
     "javascript": "js mjs cjs jsx",
     "typescript": "ts mts cts",
@@ -194,102 +187,69 @@ _LANGUAGES: Final = {
     "database": "db sqlite sqlite3",
     "binary": "so dll dylib exe o a lib class pyc pyd wasm bin dat",
 }
-_SUFFIXES: Final = {
-    suffix: language for language, suffixes in _LANGUAGES.items() for suffix in suffixes.split()
+_NAMES_OF: Final = {
+    "gomod": "go.mod",
+    "cargo": "Cargo.toml",
+    "tsconfig": "tsconfig.json jsconfig.json",
+    "make": "makefile gnumakefile justfile",
+    "dockerfile": "dockerfile containerfile",
+    "cmake": "cmakelists.txt",
+    "ruby": "gemfile rakefile vagrantfile podfile brewfile",
+    "groovy": "jenkinsfile",
+    "python": "sconstruct sconscript",
+    "starlark": "build.bazel workspace",
+    "yaml": "procfile",
+    "toml": "pipfile poetry.lock cargo.lock",
+    "text": "yarn.lock go.sum license readme changelog notice",
+    "gitignore": ".gitignore .dockerignore",
+    "ini": ".gitattributes .editorconfig .env",
+    "shell": ".bashrc .profile .zshrc",
 }
-
-_NAMES: Final = {
-    "go.mod": "gomod",
-    "Cargo.toml": "cargo",
-    "tsconfig.json": "tsconfig",
-    "jsconfig.json": "tsconfig",
-    "makefile": "make",
-    "gnumakefile": "make",
-    "dockerfile": "dockerfile",
-    "containerfile": "dockerfile",
-    "cmakelists.txt": "cmake",
-    "gemfile": "ruby",
-    "rakefile": "ruby",
-    "vagrantfile": "ruby",
-    "podfile": "ruby",
-    "brewfile": "ruby",
-    "jenkinsfile": "groovy",
-    "sconstruct": "python",
-    "sconscript": "python",
-    "build.bazel": "starlark",
-    "workspace": "starlark",
-    "justfile": "make",
-    "procfile": "yaml",
-    "pipfile": "toml",
-    "poetry.lock": "toml",
-    "cargo.lock": "toml",
-    "yarn.lock": "text",
-    "go.sum": "text",
-    "license": "text",
-    "readme": "text",
-    "changelog": "text",
-    "notice": "text",
-    ".gitignore": "gitignore",
-    ".dockerignore": "gitignore",
-    ".gitattributes": "ini",
-    ".editorconfig": "ini",
-    ".bashrc": "shell",
-    ".profile": "shell",
-    ".zshrc": "shell",
-    ".env": "ini",
-}
-
-_PROGRAMS: Final = {
-    "python": "python",
-    "pypy": "python",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "deno": "typescript",
-    "bun": "typescript",
-    "ts-node": "typescript",
-    "sh": "shell",
-    "bash": "shell",
-    "zsh": "shell",
-    "dash": "shell",
-    "ksh": "shell",
-    "fish": "shell",
+_PROGRAMS_OF: Final = {
+    "python": "python pypy",
+    "javascript": "node nodejs",
+    "typescript": "deno bun ts-node",
+    "shell": "sh bash zsh dash ksh fish",
     "ruby": "ruby",
     "perl": "perl",
     "php": "php",
     "lua": "lua",
-    "Rscript": "r",
+    "r": "Rscript",
     "awk": "awk",
     "make": "make",
 }
-
-_FILE_TYPES: Final = {"gomod": "go", "cargo": "toml", "tsconfig": "json", "tsx": "typescript"}
-
-# Where the standard library says nothing, or something that depends on its version.
-_MIME_TYPES: Final = {
-    "python": "text/x-python",
-    "javascript": "text/javascript",
-    "typescript": "text/x-typescript",
-    "tsx": "text/x-typescript",
-    "go": "text/x-go",
-    "gomod": "text/x-go",
-    "rust": "text/x-rust",
-    "java": "text/x-java",
-    "c": "text/x-c",
-    "cpp": "text/x-c++",
-    "markdown": "text/markdown",
-    "json": "application/json",
-    "tsconfig": "application/json",
-    "jsonl": "application/x-ndjson",
-    "jupyter": "application/json",
-    "yaml": "application/yaml",
-    "toml": "application/toml",
-    "cargo": "application/toml",
-    "shell": "text/x-shellscript",
-    "sql": "application/sql",
-    "html": "text/html",
-    "css": "text/css",
-    "xml": "application/xml",
-    "svg": "image/svg+xml",
-    "pdf": "application/pdf",
-    "text": "text/plain",
+# Media types that the standard library lacks, or that depend on its version.
+_LANGUAGES_OF: Final = {
+    "text/x-python": "python",
+    "text/javascript": "javascript",
+    "text/x-typescript": "typescript tsx",
+    "text/x-go": "go gomod",
+    "text/x-rust": "rust",
+    "text/x-java": "java",
+    "text/x-c": "c",
+    "text/x-c++": "cpp",
+    "text/markdown": "markdown",
+    "application/json": "json tsconfig jupyter",
+    "application/x-ndjson": "jsonl",
+    "application/yaml": "yaml",
+    "application/toml": "toml cargo",
+    "text/x-shellscript": "shell",
+    "application/sql": "sql",
+    "text/html": "html",
+    "text/css": "css",
+    "application/xml": "xml",
+    "image/svg+xml": "svg",
+    "application/pdf": "pdf",
+    "text/plain": "text",
 }
+
+
+def _by_word(words_of: dict[str, str]) -> dict[str, str]:
+    return {word: key for key, words in words_of.items() for word in words.split()}
+
+
+_SUFFIXES: Final = _by_word(_SUFFIXES_OF)
+_NAMES: Final = _by_word(_NAMES_OF)
+_PROGRAMS: Final = _by_word(_PROGRAMS_OF)
+_MIME_TYPES: Final = _by_word(_LANGUAGES_OF)
+_FILE_TYPES: Final = {"gomod": "go", "cargo": "toml", "tsconfig": "json", "tsx": "typescript"}

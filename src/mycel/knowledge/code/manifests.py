@@ -1,4 +1,4 @@
-"""Manifests that say how names in a project map to places: go.mod, Cargo.toml, tsconfig.json."""
+"""Manifests that map names of a project to places: go.mod, Cargo.toml, tsconfig.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY_PARTS_MAX: Final = 200
 """Dots in one line of Cargo.toml; `tomllib` takes quadratic time for the parts of a key."""
 
 _GO_MODULE: Final = re.compile(r"^module[ \t]++\"?([^\s\"]++)", re.MULTILINE)
-# What is not closed goes on to the end of the line or text, so that no text is searched twice.
+# An unclosed string or comment extends to the end, so that no text is searched twice.
 _STRING_OR_COMMENT: Final = re.compile(
     r'("(?>(?:[^"\\\n]|\\.)*)"?)|//[^\n]*+|/\*(?:.*?\*/|.*+)', re.DOTALL
 )

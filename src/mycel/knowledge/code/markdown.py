@@ -1,9 +1,8 @@
 """Links of Markdown documents: inline, by reference, images and autolinks.
 
-A small reader of ours and no full parser: it knows code fences, code spans and paragraphs, which is
-what decides whether a bracket is a link. Code is blanked out first, so that offsets stay true.
-Brackets are paired with a stack in one pass over each paragraph, and every pattern either consumes
-what it looks at or stops after a fixed number of characters: the time is linear in the text.
+No full parser: code fences, code spans and paragraphs decide whether a bracket is a link. Code is
+blanked out first, so that offsets stay valid. Brackets are paired with a stack in one pass, and
+every pattern consumes its input or stops after a fixed number of characters: the time is linear.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mycel.knowledge.code.source_facts import Link
 LINKS_MAX: Final = 10_000
 TEXT_CHARS_MAX: Final = 200
 _LABEL_CHARS_MAX: Final = 200
-"""Longer labels define and refer to nothing."""
+"""Longer labels are ignored."""
 
 _FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")
@@ -92,7 +91,7 @@ def _in_brackets(
     """The inline and reference links of a paragraph, in the order in which they end."""
     openings: list[tuple[int, int, bool]] = []
     outermost = 0
-    """How many of the openings are left by a link: links do not contain links."""
+    """The number of openings around the last link: links do not contain links."""
     at = start
     while (bracket := _BRACKET.search(text, at, end)) is not None:
         at = bracket.end()
@@ -132,7 +131,7 @@ def _without_code(text: str) -> str:
             lines[number] = " " * len(line)
         elif found is not None and not (found[1][0] == "`" and "`" in found[2]):
             fence = found[1]
-            # Not an empty line: the paragraph before ends here, and so does a code span.
+            # Spaces end the paragraph before, and its code spans.
             lines[number] = " " * len(line)
     return _without_spans("\n".join(lines))
 
@@ -188,7 +187,7 @@ def _key(label: str) -> str:
 
 
 def _plain(words: str) -> str:
-    """The words of a link as they are read: an image is its description."""
+    """The visible words of a link: those of an image are its description."""
     if "](" in words:
         words = "".join(_without_images(words))
     return " ".join(_ESCAPE.sub(r"\1", words).split())[:TEXT_CHARS_MAX]

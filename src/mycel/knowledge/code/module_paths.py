@@ -1,8 +1,7 @@
-"""Where the modules of a project are: from an import to files, by the rules of each language.
+"""From imports to files, by the rules of each language.
 
-A `Locator` knows only paths, packages and manifests. What a name inside a file refers to is found
-by `resolve` with its help. An answer is a `Unit`, the files that make up a module, or None for what
-is not in the project. Where two places fit equally there is no answer: nothing is guessed.
+A `Locator` uses only paths, packages and manifests. It returns a `Unit`, the files of a module, or
+None for a module outside the project, or one that two places match equally well.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from mycel.knowledge.code.source_facts import FileFacts, Import
 class Unit(NamedTuple):
     """The files of a module.
 
-    `folder` is where modules inside it are looked for; `rest` are the parts of the name that are no
-    module: symbols in the files.
+    `folder` holds the modules inside it; `rest` are the parts of the name that are symbols in the
+    files.
     """
 
     paths: tuple[str, ...]
@@ -30,7 +29,7 @@ class Unit(NamedTuple):
 
 
 class Files:
-    """What is known of the project: facts by path, and further paths without facts."""
+    """The files of a project: facts by path, and further paths without facts."""
 
     def __init__(self, facts: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
         self.facts = facts
@@ -50,7 +49,7 @@ class Files:
         return frozenset(found)
 
     def manifests(self, language: str) -> dict[str, FileFacts]:
-        """The manifests of a kind by their folder; of several the first that says something."""
+        """The manifests of a kind by folder; of several in one, the first with content."""
         found: dict[str, FileFacts] = {}
         for path in self.of((language,)):
             facts = self.facts[path]
@@ -60,13 +59,13 @@ class Files:
 
 
 class Locator:
-    """The rules of a language. This one finds nothing."""
+    """The rules of a language. The base class finds nothing."""
 
     class_members_visible: ClassVar[bool] = False
     """Whether a bare name in a method may be a member of the class."""
 
     attributes_are_imports: ClassVar[bool] = False
-    """Whether what a module imports can be reached through it (Python)."""
+    """Whether the imports of a module are its members (Python)."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -78,11 +77,11 @@ class Locator:
         return None
 
     def siblings(self, path: str) -> tuple[str, ...]:
-        """The other files whose names are visible in this one without an import."""
+        """The other files whose names are visible here without an import."""
         return ()
 
     def root(self, path: str, name: str) -> Unit | None:
-        """What a name is at the head of a path, without an import (`crate` of Rust)."""
+        """The module of a name at the head of a path, without an import (`crate` of Rust)."""
         return None
 
     def external(self, imported: Import) -> str:
@@ -136,7 +135,7 @@ class PythonLocator(Locator):
 
     def _absolute(self, folder: str, module: str) -> Unit | None:
         name = module.replace(".", "/")
-        # First what Python itself finds beside a script, then the roots around the file.
+        # Beside a script, as Python does, then in the roots around the file.
         if f"{folder}/__init__.py".lstrip("/") not in self._paths:
             beside = self._at(posixpath.join(folder, name), need_file=True)
             if beside is not None:
@@ -157,7 +156,7 @@ class PythonLocator(Locator):
         file = self._modules.get(base)
         if file is not None:
             return Unit((file,), base)
-        # A package without `__init__`: there is nothing in it but its modules.
+        # A package without `__init__` holds only its modules.
         return Unit((), base) if base in self._folders and not need_file and base else None
 
     def submodule(self, unit: Unit, name: str) -> Unit | None:
@@ -226,7 +225,7 @@ class JavaScriptLocator(Locator):
 
 
 class GoLocator(Locator):
-    """Folders are packages; go.mod says what they are called from outside."""
+    """Folders are packages; go.mod gives their import paths."""
 
     def __init__(self, files: Files) -> None:
         super().__init__(files)
@@ -259,7 +258,7 @@ class GoLocator(Locator):
 
 
 class JavaLocator(Locator):
-    """Packages are what files say they are; folders only repeat it."""
+    """Packages are those that the files declare."""
 
     class_members_visible = True
 
@@ -299,12 +298,12 @@ class RustLocator(Locator):
 
     def locate(self, path: str, imported: Import) -> Unit | None:
         if imported.form == "mod":
-            # A module of a module in this file lives one folder deeper; rare, and left out.
+            # The file of a module inside an inline module is one folder deeper: not supported.
             return self._child(path, imported.module) if not imported.scope else None
         parts = tuple(imported.module.split("::")) if imported.module else ()
         parts = tuple(part for part in parts if part)
         if not parts:
-            # `use a;`: the name itself is the module.
+            # `use a;` names the module itself.
             return Unit((path,))
         inner = len(imported.scope.split(".")) if imported.scope else 0
         while parts[:1] == ("super",) and inner:
@@ -315,7 +314,7 @@ class RustLocator(Locator):
         return self.descend(path, parts)
 
     def descend(self, path: str, parts: tuple[str, ...]) -> Unit | None:
-        """Along a path of names as far as it leads through files."""
+        """The file at the end of a path of names, as far as they are modules."""
         file: str | None = path
         first, rest = parts[0], parts[1:]
         match first:
@@ -380,7 +379,7 @@ class RustLocator(Locator):
         return file
 
     def _folder(self, path: str) -> str:
-        """Where the modules inside this one are."""
+        """The folder of the modules inside this one."""
         folder, name = posixpath.split(path)
         if self._is_root(path) or name == "mod.rs":
             return folder
@@ -406,7 +405,7 @@ class RustLocator(Locator):
 
 
 class CLocator(Locator):
-    """Includes: beside the file, below `include`, or the only file whose path ends so."""
+    """Includes: beside the file, in an include folder, or the only path with that end."""
 
     class_members_visible = True
     _INCLUDE_FOLDERS: ClassVar = ("", "include", "src", "inc")

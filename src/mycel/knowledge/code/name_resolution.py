@@ -1,9 +1,8 @@
-"""What names mean: from a dotted name in a place of a file to a symbol or a module.
+"""From a dotted name in a scope of a file to a symbol or a module.
 
-A name is looked up the way its language does it: in the functions around it, in the file, among the
-imports, and where the language has such a thing in the package. A dotted name is followed part by
-part: into a module, through what a module passes on, into a class and its bases. When one step has
-no answer, or more than one, there is none.
+A name is looked up by the rules of its language: in the functions around it, in the file, among the
+imports, and in the package. A dotted name is followed part by part: into a module, through its
+re-exports, into a class and its bases. A step with no result, or more than one, ends the search.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
 STEPS_MAX: Final = 24
-"""How far a name is followed through modules that pass it on, and through base classes."""
+"""Steps of one name through re-exports and base classes."""
 
 LOOKUPS_MAX: Final = 400
-"""How many steps the search for one name may take in all, whichever way it branches."""
+"""Steps of the search for one name, over all of its branches."""
 
 INCLUDES_MAX: Final = 400
-"""How many headers a file of C or C++ may see."""
+"""Headers that one file of C or C++ includes, directly or not."""
 
-# Bases that add no methods which a call could mean instead.
+# Bases without methods that a call could mean.
 _NEUTRAL_BASES: Final = frozenset(
     {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol",
      "Enum", "enum.Enum", "NamedTuple", "typing.NamedTuple", "TypedDict", "typing.TypedDict",
@@ -41,10 +40,7 @@ Meaning = Place | Unit
 
 
 class _Offers(NamedTuple):
-    """What can be had from a module that it has imported itself.
-
-    For a name, the import that brings it and the name there; "" is the module itself.
-    """
+    """The imported names that a module offers: import and name there; "" is the module itself."""
 
     names: dict[str, tuple[Import, str]]
     stars: list[Import]
@@ -60,7 +56,7 @@ class Names:
         self._locators: dict[type[Locator], Locator] = {}
         self._located: dict[str, Locator] = {}
         self._units: dict[tuple[str, int], Unit | None] = {}
-        """By the identity of the import: its hash would take longer than what is kept here."""
+        """By the identity of the import, which is cheaper than its hash."""
         self._offers: dict[str, _Offers] = {}
         self._bindings: dict[str, dict[tuple[str, str], tuple[Import, str]]] = {}
         self._included: dict[str, tuple[str, ...]] = {}
@@ -89,7 +85,7 @@ class Names:
     def base(self, owner: Place, base: str) -> Place | None:
         key = (owner, base)
         if key not in self._bases:
-            # While it is looked for it is unknown: a class may name itself as its base.
+            # Unknown during the search: a class may name itself as its base.
             self._bases[key] = None
             self._bases[key] = self._find_base(owner, base)
         return self._bases[key]
@@ -102,10 +98,10 @@ class Names:
         symbol = self.symbols[found.path].get(found.qualified)
         return found if symbol is not None and symbol.kind in CLASS_KINDS else None
 
-    # ------------------------------------------------------------------------------ names
+    # Names.
 
     def follow(self, path: str, scope: str, parts: tuple[str, ...]) -> Meaning | None:
-        """What a dotted name means in a place of a file."""
+        """The meaning of a dotted name in a scope of a file."""
         if self.facts[path].language in _C_FAMILY:
             return self._c_name(path, scope, parts)
         longest = self._dotted_import(path, scope, parts)
@@ -120,7 +116,7 @@ class Names:
     def _dotted_import(
         self, path: str, scope: str, parts: tuple[str, ...]
     ) -> tuple[Meaning | None, tuple[str, ...]] | None:
-        """`import a.b` binds `a`, and `a.b` is reached through it."""
+        """The module of the longest imported prefix (`import a.b`), and the rest of the name."""
         bindings = self.bound(path)
         for length in range(len(parts) - 1, 1, -1):
             for prefix in chain(scope):
@@ -131,7 +127,7 @@ class Names:
         return None
 
     def _look_up(self, path: str, scope: str, name: str, steps: int) -> Meaning | None:
-        """What a bare name means in a place of a file."""
+        """The meaning of a bare name in a scope of a file."""
         if self._is_spent(steps):
             return None
         symbols, bindings, locator = self.symbols[path], self.bound(path), self.locator(path)
@@ -143,8 +139,7 @@ class Names:
                     if member is not None:
                         return member
                     if name[:1].islower() and self.is_open(Place(path, prefix)):
-                        # A method may come from a base class that nobody knows here. A class
-                        # hardly does: by convention its name begins with a capital.
+                        # It may be a method of an unknown base class. (Classes have a capital.)
                         return None
                 continue
             qualified = f"{prefix}.{name}" if prefix else name
@@ -159,7 +154,7 @@ class Names:
         return self._starred(path, name, steps + 1) or locator.root(path, name)
 
     def _imported(self, path: str, imported: Import, name: str, steps: int) -> Meaning | None:
-        """What an import has brought: a member of a module, or ("" for a name) the module."""
+        """The meaning of an imported name: a member of a module, or for "" the module."""
         unit = self.unit(path, imported)
         if unit is None:
             locator = self.locator(path)
@@ -171,12 +166,12 @@ class Names:
             return self.locator(path).root(path, name)
         found = self.member(unit, name, steps + 1)
         if found is None and name == "default":
-            # What CommonJS gives is the module when it exports nothing else by that name.
+            # A module of CommonJS without an export `default` is its own default.
             return unit
         return found
 
     def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
-        """What a bare name means through the imports of everything; the only one, if any."""
+        """The only meaning of a bare name among the star imports of a file."""
         found: set[Meaning] = set()
         for imported in self.facts[path].imports:
             if ("*", "*") in imported.names and imported.form != "reexport":
@@ -195,7 +190,7 @@ class Names:
         )
 
     def member(self, meaning: Meaning | None, name: str, steps: int) -> Meaning | None:
-        """What `meaning.name` means."""
+        """The meaning of `meaning.name`."""
         if meaning is None or self._is_spent(steps):
             return None
         if isinstance(meaning, Place):
@@ -225,7 +220,7 @@ class Names:
         return self._locator_of(python).submodule(unit, name)
 
     def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
-        """What a module offers under a name that it has not defined itself."""
+        """The meaning of a name that a module re-exports."""
         facts, locator = self.facts[path], self.locator(path)
         for outside, inside in facts.exports:
             if outside == name and (inside, steps) != (name, 0):
@@ -233,7 +228,7 @@ class Names:
                 if found is not None:
                     return found
             if outside == "default" and f"{inside}.{name}" in self.symbols[path]:
-                # `module.exports = app` of JavaScript: what `app` has the module has.
+                # `module.exports = app` of JavaScript: the members of `app` are the module's.
                 return Place(path, f"{inside}.{name}")
         offers = self._offered(path, facts, locator)
         direct = offers.names.get(name)
@@ -250,7 +245,7 @@ class Names:
         return everything.pop() if len(everything) == 1 else None
 
     def _offered(self, path: str, facts: FileFacts, locator: Locator) -> _Offers:
-        """What a module passes on of what it imports. Of a name that comes twice, the first."""
+        """The re-exports of a module; of two with one name, the first."""
         found = self._offers.get(path)
         if found is None:
             found = self._offers[path] = _Offers({}, [])
@@ -267,10 +262,10 @@ class Names:
                     found.names.setdefault(imported.alias, (imported, ""))
         return found
 
-    # ------------------------------------------------------------------------------ classes
+    # Classes.
 
     def own_class(self, path: str, caller: str) -> Place | None:
-        """The class that the caller is a method of, or is inside a method of."""
+        """The class of the method that the caller is, or is inside of."""
         symbols = self.symbols[path]
         for prefix in chain(caller.rpartition(".")[0]):
             symbol = symbols.get(prefix)
@@ -279,12 +274,12 @@ class Names:
         method = symbols.get(caller)
         if method is None or method.kind != "method":
             return None
-        # Written away from its class: methods of Go, `impl` of Rust, definitions of C++.
+        # Defined outside of its class: methods of Go, `impl` of Rust, definitions of C++.
         scope, _, owner = caller.rpartition(".")[0].rpartition(".")
         found = self.follow(path, scope, (owner,))
         if isinstance(found, Place):
             return found
-        # `app.use = function` of JavaScript: the object is no symbol, its methods are.
+        # `app.use = function` of JavaScript: `app` is no symbol, its methods are.
         is_object = family(self.facts[path].language) == "javascript" and owner
         return Place(path, caller.rpartition(".")[0]) if is_object else None
 
@@ -296,7 +291,7 @@ class Names:
         return away or self.inherited(owner, name, steps + 1)
 
     def _written_away(self, owner: Place, qualified: str) -> Place | None:
-        """A method in another file than its type: Go within a package, Rust within a crate."""
+        """A method in another file than its type: in Go of the package, in Rust of the crate."""
         candidates = self._methods.get(qualified)
         if not candidates:
             return None
@@ -316,7 +311,7 @@ class Names:
         return Place(near[0], qualified) if len(near) == 1 else None
 
     def inherited(self, owner: Place, name: str, steps: int) -> Place | None:
-        """The member of the first base that has it, as far as all bases before it are known."""
+        """The member of the first base that has it, if all bases before that are known."""
         if self._is_spent(steps):
             return None
         symbol = self.symbols[owner.path].get(owner.qualified)
@@ -332,13 +327,13 @@ class Names:
         return None
 
     def is_open(self, owner: Place) -> bool:
-        """Whether a class has a base outside the project, so that its members are not all known."""
+        """Whether a class has a base outside the project, and so unknown members."""
         if owner not in self._open:
             self._open[owner] = any(place is None for place in self.all_bases(owner))
         return self._open[owner]
 
     def all_bases(self, owner: Place) -> Iterator[Place | None]:
-        """The bases of a class and theirs; None for one that is not in the project."""
+        """All bases of a class; None for each that is outside the project."""
         queue, seen = [owner], {owner}
         for place in queue:
             symbol = self.symbols[place.path].get(place.qualified)
@@ -349,10 +344,10 @@ class Names:
                     seen.add(found)
                     queue.append(found)
 
-    # ------------------------------------------------------------------------------ C and C++
+    # C and C++.
 
     def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> Place | None:
-        """A name of C or C++: from the innermost scope outwards, in all files that are seen."""
+        """The meaning of a name of C or C++: innermost scope first, in all included files."""
         files = (path, *self._includes(path))
         for prefix in chain(scope):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
@@ -368,7 +363,7 @@ class Names:
         return None
 
     def _includes(self, path: str) -> tuple[str, ...]:
-        """All files that this one includes, nearest first."""
+        """All files that this one includes, directly or not, nearest first."""
         if path not in self._included:
             found: dict[str, None] = {}
             queue = [path]
@@ -383,7 +378,7 @@ class Names:
         return self._included[path]
 
     def definition(self, declared: Place) -> Place:
-        """The definition of what a header declares, if exactly one file that sees it has one."""
+        """The definition of a symbol of a header, if exactly one including file has one."""
         facts = self.facts[declared.path]
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
             return declared
@@ -398,10 +393,10 @@ class Names:
         ]
         return Place(found[0], declared.qualified) if len(found) == 1 else declared
 
-    # ------------------------------------------------------------------------------ indexes
+    # Indexes.
 
     def _is_spent(self, steps: int) -> bool:
-        """Whether the search for a name has gone on for too long or leads in circles."""
+        """Whether the search for a name has taken too many steps."""
         self._left -= 1
         return self._left < 0 or steps > STEPS_MAX
 
@@ -424,9 +419,9 @@ class Names:
         return self._units[key]
 
     def bound(self, path: str) -> dict[tuple[str, str], tuple[Import, str]]:
-        """What imports bind: (function or "", name) to the import and the name there.
+        """The names that imports bind: (function or "", name) to the import and the name there.
 
-        A name that a place imports twice is the first: the others are for other circumstances.
+        Of two imports of one name in one scope, the first counts.
         """
         if path not in self._bindings:
             found: dict[tuple[str, str], tuple[Import, str]] = {}

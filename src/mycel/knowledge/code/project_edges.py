@@ -1,7 +1,6 @@
-"""From files to edges between files and symbols.
+"""From the facts of files to edges between files and symbols, one file at a time.
 
-`Project.edges` answers for one file at a time. What a name means is found by `names`, what an
-object is by `receivers`.
+`name_resolution` finds the meaning of names, `receivers` the classes of objects.
 """
 
 from __future__ import annotations
@@ -13,31 +12,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote
 
-from mycel.knowledge.code.edge_values import (
-    FileEdge,
-    FileEdges,
-    Place,
-    Resolved,
-    SymbolEdge,
-    family,
-)
+from mycel.knowledge.code.edge_values import FileEdge, FileEdges, Place, SymbolEdge, family
 from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
 from mycel.knowledge.code.name_resolution import Names
 from mycel.knowledge.code.receivers import Receivers
 from mycel.knowledge.code.source_facts import FileFacts, Import
 
 
-def resolve(files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> Resolved:
-    """All edges between these files.
+class Project:
+    """The facts of a project, indexed for resolving references.
 
     `paths` are further files of the project, without facts: links and imports may lead to them.
     """
-    project = Project(files, paths)
-    return Resolved({path: project.edges(path) for path in sorted(files)})
-
-
-class Project:
-    """The facts of a project, indexed for finding what files refer to."""
 
     def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
         self._facts = files
@@ -46,10 +32,10 @@ class Project:
         self._stems: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(files):
             if not files[path].is_test and files[path].language in LOCATORS:
-                self._stems[_stem(path)].append(path)
+                self._stems[posixpath.basename(path).partition(".")[0]].append(path)
 
     def edges(self, path: str) -> FileEdges:
-        """The edges that are written in this file."""
+        """The edges written in this file."""
         facts = self._facts[path]
         if facts.links:
             return self._link_edges(path, facts)
@@ -67,7 +53,7 @@ class Project:
             tests=self._tested(path, facts, imports) if facts.is_test else (),
         )
 
-    # ------------------------------------------------------------------------------ files
+    # Files.
 
     def _import_edges(
         self, path: str, facts: FileFacts
@@ -88,7 +74,7 @@ class Project:
         return edges, tuple(sorted(external))
 
     def _imported_files(self, path: str, imported: Import) -> tuple[str, ...] | None:
-        """The files that an import leads to; None when it leads out of the project."""
+        """The files of an import; None for a module outside the project."""
         unit = self._names.unit(path, imported)
         if unit is None:
             return self._crate_file(path, imported)
@@ -106,13 +92,13 @@ class Project:
             if len(unit.paths) == 1:
                 found[unit.paths[0]] = None
                 continue
-            # A package of several files: the one that has the name.
+            # Of a package of several files, those that define the name.
             top = unit.rest[0] if unit.rest else name
             found.update((p, None) for p in unit.paths if top in self._names.symbols[p])
         return tuple(found) if found or name == "*" else None
 
     def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
-        """Of a package of several files those that are used; all, when that cannot be said."""
+        """The files of a package whose names this file uses; all of them if none is known."""
         facts = self._facts[path]
         names = {c.callee[1] for c in facts.calls if c.callee[0] == alias and len(c.callee) > 1}
         bases = (base.split(".") for symbol in facts.symbols for base in symbol.bases)
@@ -121,7 +107,7 @@ class Project:
         return tuple(used) or unit.paths
 
     def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
-        """Rust names modules as it names items: `use a::b` may lead to the file of b."""
+        """The files of `use a::b` of Rust, where `b` may be a module with a file of its own."""
         locator = self._names.locator(path)
         if not isinstance(locator, RustLocator):
             return unit.paths
@@ -139,7 +125,7 @@ class Project:
         return found.paths if found is not None and not imported.module else None
 
     def _tested(self, path: str, facts: FileFacts, imports: Iterable[FileEdge]) -> tuple[str, ...]:
-        """The files that this one tests: what it imports, and what it is named after."""
+        """The files that a test imports or is named after."""
         found = {edge.target for edge in imports}
         for imported in facts.imports:
             for name, _ in imported.names:
@@ -179,7 +165,7 @@ class Project:
         return FileEdges(path, links=edges, external_links=tuple(external))
 
     def _linked(self, path: str, target: str) -> str | None:
-        """The file or folder of the project that a relative link means."""
+        """The file or folder of the project that a relative link names."""
         name = unquote(re.split(r"[#?]", target, maxsplit=1)[0])
         if not name or "\0" in name:
             return None
@@ -188,12 +174,12 @@ class Project:
         known = found in self._names.files.paths or found in self._names.files.folders
         return found if known and found != "." else None
 
-    # ------------------------------------------------------------------------------ symbols
+    # Symbols.
 
     def _call_edges(
         self, path: str, facts: FileFacts
     ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
-        """The calls whose target is known, and those that only have a name."""
+        """The calls with a known target, and those resolved by the name of the method alone."""
         sure: dict[tuple[Place, Place], int] = {}
         named: dict[tuple[Place, Place], int] = {}
         for call in facts.calls:
@@ -220,11 +206,6 @@ class Project:
                     yield SymbolEdge(source, target, symbol.line)
 
 
-def _stem(path: str) -> str:
-    name = posixpath.basename(path)
-    return name.partition(".")[0]
-
-
 _TEST_STEM: Final = re.compile(
     r"test_(?P<a>\w+)|(?P<b>\w+?)_tests?|(?P<c>[\w-]+)(?:\.(?:test|spec))|(?P<d>\w+?)(?:Tests?|IT)"
     r"|Test(?P<e>[A-Z]\w*)"
@@ -232,7 +213,7 @@ _TEST_STEM: Final = re.compile(
 
 
 def _tested_stem(path: str) -> str:
-    """The name that a test is named after; "" for none.
+    """The stem of the file that a test is named after; "" for none.
 
     >>> [_tested_stem(p) for p in ("test_a.py", "a_test.go", "a.test.tsx", "ATest.java", "a.py")]
     ['a', 'a', 'a', 'A', '']

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import shortened
-from mycel.knowledge.code.language_rules import Syntax, dotted, identifier, short_text
+from mycel.knowledge.code.language_rules import Syntax, dotted, field_text, identifier, short_text
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _EMPTY_LINE: Final = re.compile(r"\n[^\S\n]*+\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _MADE: Final = frozenset({"call", "lambda", "attribute", "subscript", "identifier"})
-"""Values that make a variable of a module a definition: objects, functions, types and aliases."""
+"""Kinds of values that make a module variable a symbol: objects, functions, types and aliases."""
 
 
 class Python(Syntax):
@@ -64,14 +64,13 @@ class Python(Syntax):
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "assignment":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            name = identifier(left, source) if left is not None else ""
+            name = identifier(left, source)
             if name.isupper():
                 return name if not name.startswith("__") else ""
             is_made = right is not None and right.type in _MADE
             return name if is_made and not name.startswith("_") else ""
         if node.type == "type_alias_statement":
-            left = node.child_by_field_name("left")
-            return dotted(short_text(left, source).partition("[")[0]) if left is not None else ""
+            return dotted(field_text(node, "left", source).partition("[")[0])
         return super().name(node, source)
 
     def kind(self, node: Node, kind: str) -> str:
@@ -90,21 +89,17 @@ class Python(Syntax):
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         return is_exported(name)
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
+    def base_nodes(self, node: Node) -> Iterator[Node]:
         arguments = node.child_by_field_name("superclasses")
-        if arguments is None:
-            return
-        for argument in arguments.named_children:
+        for argument in arguments.named_children if arguments is not None else ():
             if argument.type in ("identifier", "attribute", "subscript"):
-                base = dotted(short_text(argument, source).partition("[")[0])
-                if base:
-                    yield base
+                yield argument
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
         names = [_named(each, source) for each in node.children_by_field_name("name")]
         module = node.child_by_field_name("module_name")
         if module is None:
-            # Without an alias the first part of the name is known.
+            # Without an alias, the import binds the first part of the name.
             return [Import(there, alias=here or there) for there, here in names]
         if any(child.type == "wildcard_import" for child in node.named_children):
             names = [("*", "*")]
@@ -114,27 +109,14 @@ class Python(Syntax):
         return (Import(within, pairs, level=len(text) - len(within)),)
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
-        # What is bound stands at the beginning, but for the stars of `*a: A`.
-        of = self._type(node, source)
+        # The bound name is at the beginning, except for the stars of `*a: A`.
+        of = self.declared_type(node, source)
         return ((node.start_byte, of),) if of else ()
 
     def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is None:
-            return
-        *owner, name = short_text(left, source).split(".")
-        if not owner or (len(owner) == 1 and owner[0] in self.receivers):
-            of = self._type(node, source)
-            if not of and right is not None and right.type == "identifier":
-                of = "=" + short_text(right, source)
-            yield name, of
-
-    def _type(self, node: Node, source: bytes) -> str:
-        """The type that is written for a variable, or what makes its value."""
-        written = node.child_by_field_name("type")
-        if written is not None:
-            return self.type_name(short_text(written, source))
-        return self.value_type(node.child_by_field_name("right"), source)
+        *owner, name = field_text(node, "left", source).split(".")
+        if name and (not owner or (len(owner) == 1 and owner[0] in self.receivers)):
+            yield name, self.held_type(node, source)
 
     def parts(self, text: str) -> tuple[str, ...]:
         if text.isidentifier():
@@ -154,7 +136,7 @@ def is_exported(name: str) -> bool:
 
 
 def doc_at(source: bytes, start: int) -> str:
-    """The first paragraph of the documentation, if a body that begins there has any."""
+    """The first paragraph of the docstring of a body that begins there; "" for none."""
     opening = _STRING.match(source, start, start + 8)
     if opening is None:
         return ""
@@ -165,21 +147,18 @@ def doc_at(source: bytes, start: int) -> str:
 
 
 def _named(node: Node, source: bytes) -> tuple[str, str]:
-    """A name that is imported, and its alias or ""."""
+    """An imported name, and its alias or ""."""
     if node.type != "aliased_import":
         return _dotted(node, source), ""
-    name, alias = node.child_by_field_name("name"), node.child_by_field_name("alias")
-    return (
-        _dotted(name, source) if name is not None else "",
-        short_text(alias, source) if alias is not None else "",
-    )
+    name = node.child_by_field_name("name")
+    return _dotted(name, source) if name is not None else "", field_text(node, "alias", source)
 
 
 def _dotted(node: Node, source: bytes) -> str:
     text = short_text(node, source)
     if text.isidentifier():
         return text
-    # Spaces, comments and continued lines may stand around the dots.
+    # Spaces, comments and continued lines may surround the dots.
     return ".".join(
         short_text(part, source) for part in node.named_children if part.type == "identifier"
     )

@@ -1,9 +1,8 @@
-"""What a call means, above all one of a method: of which class its object is.
+"""The targets of calls: the class of the object decides which method is called.
 
-The class is known where the file says it: of the object whose method is running, of what a class or
-a function with a written result makes, of fields and variables that hold such objects. Then the
-method is looked up in that class. Where nothing is known of the object, all methods of that name
-are candidates, if they are few.
+The class is known for the object whose method runs, for instances of classes and results of
+functions with a written type, and for fields and variables that hold such objects. For other
+objects, all methods of the name are candidates, up to `CANDIDATES_MAX`.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
 CANDIDATES_MAX: Final = 5
-"""How many methods of one name a call may mean; of a name that more have, nothing is said."""
+"""Methods of one name that a call on an unknown object may mean; with more it has no target."""
 
 _RESULTS_MAX: Final = 6
-"""How far the result of a function is followed that is the result of another one."""
+"""Functions followed in a row, each returning the result of the next."""
 
 _OUTSIDE: Final = Place("", "")
-"""The class of an object that is known not to be of the project."""
+"""The class of an object from outside the project."""
 _OWN: Final = frozenset({"Self", "self", "this"})
 
 
 class Called(NamedTuple):
-    """The symbols that a call means; if not `is_sure`, one of them or none."""
+    """The targets of a call; if not `is_sure`, it calls one of them or none."""
 
     targets: tuple[Place, ...] = ()
     is_sure: bool = True
@@ -39,7 +38,7 @@ _NOTHING: Final = Called()
 
 
 class Receivers:
-    """The methods and fields of a project, for finding what is called."""
+    """The methods and fields of a project, indexed for finding the targets of calls."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -57,7 +56,7 @@ class Receivers:
                 self._fields[Place(path, qualified)] = of
 
     def called(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
-        """What a call in a function of a file means."""
+        """The targets of a call in a function of a file."""
         self._names.begin()
         head, method = parts[0], parts[-1]
         if head == UNKNOWN:
@@ -75,10 +74,10 @@ class Receivers:
         return _sure(target) if target is not None else self._unresolved(path, caller, parts)
 
     def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
-        """A call on the object whose method is running, or on one of its fields."""
+        """The targets of a call on the object whose method runs, or on one of its fields."""
         owner = self._names.own_class(path, caller)
         found = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
-        # A method that the class does not have may be one of its subclasses.
+        # A method that the class lacks may be defined in a subclass.
         return found if found.targets or len(parts) > 2 else self._named(path, parts[-1])
 
     def _on(self, path: str, owner: Place | None, method: str) -> Called:
@@ -89,7 +88,7 @@ class Receivers:
         return _sure(self._names.target(self._names.class_member(owner, method, 0)))
 
     def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> Called:
-        """A call of a name that leads nowhere."""
+        """The targets of a call of a name that has no meaning here."""
         if len(parts) == 1:
             return self._inherited_from_outside(path, caller, parts[0])
         first = self._names.follow(path, caller, parts[:1])
@@ -100,7 +99,7 @@ class Receivers:
         return self._named(path, parts[-1])
 
     def _inherited_from_outside(self, path: str, caller: str, name: str) -> Called:
-        """A bare name that may be a method of the class, where it has an unknown base."""
+        """The targets of a bare name that an unknown base class may define."""
         if not self._names.locator(path).class_members_visible:
             return _NOTHING
         owner = self._names.own_class(path, caller)
@@ -108,7 +107,7 @@ class Receivers:
         return self._named(path, name) if is_open else _NOTHING
 
     def _is_outside(self, path: str, scope: str, name: str) -> bool:
-        """Whether a name that means nothing here comes from outside the project."""
+        """Whether a name without a meaning here comes from outside the project."""
         bindings = self._names.bound(path)
         for prefix in chain(scope):
             bound = bindings.get((prefix, name))
@@ -117,7 +116,7 @@ class Receivers:
         return True
 
     def _named(self, path: str, method: str) -> Called:
-        """All methods of a name that a call in this file may mean; none if they are too many."""
+        """The methods of a name that a call in this file may mean; none if there are too many."""
         facts = self._names.facts
         language = family(facts[path].language)
         places = self._methods.get((language, method))
@@ -137,7 +136,7 @@ class Receivers:
     # Objects.
 
     def _through(self, owner: Place | None, fields: tuple[str, ...]) -> Place | None:
-        """The class of an object that is reached through fields."""
+        """The class of the object at the end of a path of fields."""
         for name in fields:
             if owner is None or owner == _OUTSIDE:
                 return owner
@@ -152,12 +151,12 @@ class Receivers:
         return None
 
     def _instance(self, path: str, scope: str, maker: str, steps: int = 0) -> Place | None:
-        """The class of what a class or function makes; None when it is not known."""
+        """The class of an instance of a class or the result of a function; None when not known."""
         if maker == LITERAL:
             return _OUTSIDE
         key = (path, scope, maker)
         if key not in self._instances:
-            self._instances[key] = None  # In case that it leads in circles.
+            self._instances[key] = None  # Ends cycles.
             self._instances[key] = self._find_instance(path, scope, maker, steps)
         return self._instances[key]
 
@@ -179,7 +178,7 @@ class Receivers:
                 return owner
             found = self._names.class_member(owner, parts[-1], 0)
         if found is None:
-            is_variable = len(maker) == 1 and maker.isupper()  # A type `T`, by convention.
+            is_variable = len(maker) == 1 and maker.isupper()  # A type variable `T`.
             is_outside = not is_variable and self._is_outside(path, scope, parts[0])
             return _OUTSIDE if is_outside else None
         if isinstance(found, Unit) or steps >= _RESULTS_MAX:

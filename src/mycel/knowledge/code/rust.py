@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mycel.knowledge.code.language_rules import Syntax, dotted, identifier, short_text, text_of
+from mycel.knowledge.code.language_rules import Syntax, child, dotted, field_text
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?use\s++")
 _TOKEN: Final = re.compile(r"[{},]|\bas\s++\w++|(?:r#)?[\w*]++|::")
-# A comment that is not closed goes on to the end.
+# An unclosed comment extends to the end.
 _COMMENT: Final = re.compile(r"/\*(?:.*?\*/|.*+)|//[^\n]*+", re.DOTALL)
 _USE_DEPTH_MAX: Final = 32
 _USE_PARTS_MAX: Final = 64
@@ -62,11 +62,8 @@ class Rust(Syntax):
 
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "impl_item":
-            of = node.child_by_field_name("type")
-            return dotted(short_text(of, source)).rpartition(".")[2] if of is not None else ""
-        found = node.child_by_field_name("name")
-        name = identifier(found, source) if found is not None else ""
-        # Constants inside functions and `const _` are nobody's business.
+            return dotted(field_text(node, "type", source)).rpartition(".")[2]
+        name = super().name(node, source)
         return name if name != "_" else ""
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
@@ -77,49 +74,25 @@ class Rust(Syntax):
             node.type == "macro_definition"
         )
 
-    def bases(self, node: Node, source: bytes) -> Iterator[str]:
+    def base_nodes(self, node: Node) -> Iterable[Node | None]:
         if node.type == "impl_item":
-            trait = node.child_by_field_name("trait")
-            nodes = [trait] if trait is not None else []
-        else:
-            bounds = node.child_by_field_name("bounds")
-            nodes = bounds.named_children if bounds is not None else []
-        for base in nodes:
-            name = dotted(short_text(base, source))
-            if name:
-                yield name
+            return (node.child_by_field_name("trait"),)
+        bounds = node.child_by_field_name("bounds")
+        return bounds.named_children if bounds is not None else ()
 
-    def typed(self, node: Node, source: bytes) -> Iterator[tuple[int, str]]:
-        name = node.child_by_field_name("pattern")
+    def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+        name = child(node, "pattern", "name")
         if name is not None and name.type == "mut_pattern" and name.named_child_count:
             name = name.named_children[-1]
         if name is not None:
-            yield name.start_byte, self._type(node, source)
-
-    def fields(self, node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-        name = node.child_by_field_name("name")
-        if name is not None:
-            yield short_text(name, source), self._type(node, source)
-
-    def _type(self, node: Node, source: bytes) -> str:
-        """The type that is written for a variable, or what makes its value."""
-        written = node.child_by_field_name("type")
-        if written is not None:
-            return self.type_name(short_text(written, source))
-        return self.value_type(node.child_by_field_name("value"), source)
+            yield name, self.declared_type(node, source)
 
     def maker(self, node: Node, source: bytes) -> str:
         if node.type in ("try_expression", "await_expression", "reference_expression"):
             node = node.named_children[-1] if node.named_child_count else node
-        made = node.child_by_field_name("name") if node.type == "struct_expression" else None
-        return dotted(short_text(made, source)) if made is not None else super().maker(node, source)
-
-    def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        parts = super().callee(node, source)
-        # `a.b()` is a method of a value unless `a` is `self`; `a::b()` is a path.
-        if node.type == "field_expression" and parts and parts[0].isidentifier():
-            return parts if parts[0] == "self" else (f".{parts[0]}", *parts[1:])
-        return parts
+        if node.type == "struct_expression":
+            return dotted(field_text(node, "name", source))
+        return super().maker(node, source)
 
     def imports(self, node: Node, source: bytes) -> Iterator[Import]:
         if node.type == "mod_item":
@@ -127,10 +100,11 @@ class Rust(Syntax):
             if name:
                 yield Import(name, alias=name, form="mod")
             return
-        text = _COMMENT.sub(" ", text_of(node, source))
-        is_public = text.startswith("pub")
+        start, end = node.byte_range
+        text = _COMMENT.sub(" ", source[start:end].decode("utf-8", "replace"))
+        form = "reexport" if text.startswith("pub") else ""
         for path, alias in use_paths(_USE.sub("", text).rstrip("; \n")):
-            yield _used(path, alias, "reexport" if is_public else "")
+            yield _used(path, alias, form)
 
 
 def _used(path: tuple[str, ...], alias: str, form: str) -> Import:
@@ -163,7 +137,7 @@ def use_paths(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield path, alias
             if token == "}" and prefixes:
                 prefixes.pop()
-            # After a closing brace what follows belongs to the list around it.
+            # The text after a closing brace belongs to the list around it.
             path, alias = (prefixes[-1] if prefixes else ()), ""
         elif token.startswith(("as ", "as\t")):
             alias = token.split()[-1]

@@ -1,7 +1,6 @@
-"""Definitions as intervals of a source, and what lies in them.
+"""Definitions as intervals of a source.
 
-What contains what is found by one sweep over sorted intervals: the tree is never walked, and depth
-costs nothing.
+One sweep over sorted intervals finds which contains which; the tree is never walked.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _RANGE: Final = attrgetter("byte_range")
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A definition on its way to being a symbol, and a place that contains others."""
+    """A definition before it becomes a symbol."""
 
     start: int
     end: int
@@ -42,7 +41,7 @@ class Scope:
 
 
 class Lines:
-    """The numbers of lines, for places that are asked about in the order of the text."""
+    """Line numbers of offsets that are asked for in ascending order."""
 
     def __init__(self, text: bytes, first: int) -> None:
         self._text = text
@@ -58,7 +57,7 @@ class Lines:
 def with_scopes(
     places: Iterable[PlaceT], scopes: list[Scope]
 ) -> Iterator[tuple[PlaceT, Scope | None]]:
-    """Each place with the innermost definition around it. Both must be in the order of the text."""
+    """Each place with the innermost definition around it; both are in the order of the text."""
     stack: list[Scope] = []
     next_scope = 0
     for place in places:
@@ -75,7 +74,7 @@ def with_scopes(
 
 
 def in_order(captures: Captures, *names: str) -> list[Node]:
-    """What was captured in the order of the text; the query gives no order."""
+    """Captured nodes in the order of the text; a query gives no order."""
     nodes = [node for name in names for node in captures.get(name, ())]
     nodes.sort(key=_RANGE)
     return nodes

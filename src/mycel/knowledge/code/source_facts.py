@@ -1,11 +1,8 @@
-"""What one source file says: its symbols, imports, calls and links.
+"""The facts of one source file: its symbols, imports, calls and links.
 
-Facts are values of plain strings and numbers. They can be pickled, so that worker processes can
-make them, and `encode`d to JSON, so that the facts of unchanged files need not be made again. A
-fact repeats what is written; what a name in it refers to is the business of `resolve`.
-
-There are dozens of them in a file, and making frozen dataclasses would take as long as finding what
-to put into them: the small ones are named tuples.
+Facts are plain strings and numbers: worker processes pickle them, and the cache of unchanged files
+stores them as JSON. A fact repeats what is written; `name_resolution` finds what a name refers to.
+The small ones are named tuples, because frozen dataclasses take too long to make.
 """
 
 from __future__ import annotations
@@ -18,21 +15,20 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 FORMAT: Final = 4
-"""Changes with the meaning of the facts. Whoever stores facts makes them anew when it differs."""
+"""The version of the facts; stored facts of another version are made anew."""
 
 RESULT: Final = "()"
-"""At the end of the first part of a callee: an object that is made by what stands before it."""
+"""The end of the first part of a callee that is the result of a call."""
 LITERAL: Final = "!"
 """The type of a variable or field that holds a literal."""
 UNKNOWN: Final = "?"
-"""The first part of a callee on an object of which nothing is known."""
+"""The first part of a callee on an object of unknown class."""
 
 
 class Symbol(NamedTuple):
     """A definition.
 
-    `qualified` is the path of names that leads to it within the file, joined by dots; it is unique
-    there. Lines count from 1.
+    `qualified` is the dotted path of names within the file, and unique there. Lines count from 1.
     """
 
     name: str
@@ -45,17 +41,17 @@ class Symbol(NamedTuple):
     exported: bool = True
     bases: tuple[str, ...] = ()
     returns: str = ""
-    """Of a function, the type of its result as a dotted name; "" when none is written."""
+    """The dotted type of a function's result; "" when none is written."""
 
 
 class Import(NamedTuple):
     """One module, and the names that it brings into the file.
 
-    `names` are pairs (name there, name here); `"*"` stands for all of them. `alias` is the name
-    under which the module itself is known here, if it is. `level` counts the leading dots of a
-    relative import of Python. `scope` is the function that imports, if it is not the whole file.
-    `form` says what kind of statement it was where that matters: "mod" of Rust, "system" for an
-    include in angle brackets, "reexport" for `export … from`, "require".
+    `names` are pairs (name there, name here); `"*"` means all of them. `alias` is the name of the
+    module itself here, if it has one. `level` counts the leading dots of a relative import of
+    Python. `scope` is the function that imports, "" for the file. `form` is the kind of statement
+    where it matters: "mod" of Rust, "system" for an include in angle brackets, "reexport" for
+    `export … from`, "require".
     """
 
     module: str
@@ -70,8 +66,8 @@ class Import(NamedTuple):
 class Call(NamedTuple):
     """A call, once per caller and callee.
 
-    `callee` is the dotted name in parts; `self` and `super` stand for what the language calls so,
-    `RESULT` and `UNKNOWN` mark objects: see `calls`. A caller of None is the file itself.
+    `callee` is the dotted name in parts, with `self`, `super`, `RESULT` and `UNKNOWN` as described
+    in `calls`. A caller of None is the file itself.
     """
 
     caller: str | None
@@ -92,10 +88,10 @@ class Link(NamedTuple):
 class FileFacts:
     """All facts of one file.
 
-    `package` is the name that the file gives to the place it belongs to (package of Java and Go,
-    module of go.mod, crate of Cargo.toml). `exports` are the pairs (name outside, name inside) of
-    JavaScript. `fields` are pairs of the qualified name of a field and the type of what it holds.
-    `settings` are further pairs of a manifest. `note` says what was left out and why.
+    `package` is the declared package of Java and Go, the module of go.mod, or the crate of
+    Cargo.toml. `exports` are pairs (name outside, name inside) of JavaScript. `fields` are pairs of
+    the qualified name of a field and its type. `settings` are further pairs of a manifest. `note`
+    tells what was left out and why.
     """
 
     language: str

@@ -3,8 +3,39 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from mycel.knowledge.code import FileFacts, Resolved, SymbolEdge, analyse, detect, resolve
+from mycel.knowledge.code.edge_values import FileEdges, SymbolEdge
+from mycel.knowledge.code.file_analysis import analyse
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.project_edges import Project
+from mycel.knowledge.code.source_facts import FileFacts
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The edges of a project: `calls`, `imports` and the other fields of all files together."""
+
+    files: Mapping[str, FileEdges]
+
+    def __getattr__(self, field: str) -> tuple[Any, ...]:
+        return tuple(edge for file in self.files.values() for edge in getattr(file, field))
+
+    @property
+    def external(self) -> tuple[tuple[str, str], ...]:
+        return tuple((file.path, name) for file in self.files.values() for name in file.external)
+
+    @property
+    def tested_by(self) -> tuple[tuple[str, str], ...]:
+        pairs = ((target, file.path) for file in self.files.values() for target in file.tests)
+        return tuple(sorted(pairs))
+
+
+def resolve(files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> Resolved:
+    project = Project(files, paths)
+    return Resolved({path: project.edges(path) for path in sorted(files)})
 
 
 def facts(path: str, source: str) -> FileFacts:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from mycel.knowledge.code import detect, is_binary, is_test_path
+from mycel.knowledge.code.languages import detect, is_binary
+from mycel.search.names import is_test_path
 from tests.cases import cases
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mycel.knowledge.code import Import
+from mycel.knowledge.code.source_facts import Import
 from tests.cases import cases
 from tests.unit.knowledge.code.given import calls, facts, symbols
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mycel.knowledge.code import Import
+from mycel.knowledge.code.source_facts import Import
 from tests.cases import cases
 from tests.unit.knowledge.code.given import call_edges, calls, facts, resolved, symbols
 

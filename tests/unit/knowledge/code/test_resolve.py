@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from mycel.knowledge.code import affected, resolve
+from mycel.knowledge.code.edge_values import affected
 from tests.unit.knowledge.code.given import (
     call_edges,
     extends_edges,
     facts,
     import_edges,
+    resolve,
     resolved,
 )
 

@@ -7,10 +7,11 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mycel.knowledge.code import LANGUAGES, FileFacts, analyse, decode, detect, encode, resolve
-from mycel.knowledge.code.file_analysis import SOURCE_BYTES_MAX
+from mycel.knowledge.code.file_analysis import LANGUAGES, SOURCE_BYTES_MAX, analyse
+from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from tests.cases import cases
-from tests.unit.knowledge.code.given import facts
+from tests.unit.knowledge.code.given import facts, resolve
 from tests.unit.knowledge.code.test_other_languages import (
     CPP,
     GO,
@@ -120,7 +121,7 @@ def test_bytes_that_are_no_utf8_are_replaced() -> None:
 def test_without_the_extra_symbols_are_left_out_and_a_note_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['tree_sitter'] = None\n"
-        "from mycel.knowledge.code import analyse, missing_extra\n"
+        "from mycel.knowledge.code.file_analysis import analyse, missing_extra\n"
         "found = analyse('a.py', b'def f(): ...', 'python')\n"
         "assert not found.symbols and '.[code]' in found.note, found\n"
         "assert '.[code]' in missing_extra('python')\n"
@@ -131,7 +132,7 @@ def test_without_the_extra_symbols_are_left_out_and_a_note_says_what_to_install(
 
 def test_nothing_heavy_is_imported_before_there_is_source_to_read() -> None:
     program = (
-        "import sys, mycel.knowledge.code as code\n"
+        "import sys, mycel.knowledge.code.file_analysis as code\n"
         "assert 'tree_sitter' not in sys.modules\n"
         "code.analyse('a.py', b'x = 1', 'python')\n"
         "assert 'tree_sitter_python' in sys.modules and 'tree_sitter_go' not in sys.modules\n"
