@@ -63,6 +63,11 @@ class Tokens(tokens.Tokens):
     def __init__(self, text: str) -> None:
         super().__init__(text, _TOKEN, 3)
 
+    @property
+    def next(self) -> str:
+        """The next token to read."""
+        return self.tokens[self.at]
+
 
 def read(text: object) -> Tokens:
     """The tokens of a schema.

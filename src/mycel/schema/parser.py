@@ -298,7 +298,7 @@ def _literal(tokens: Tokens, name: str) -> ast.Literal:
         return _string(tokens)
     if token[0] in "-+.0123456789":
         if NUMBER.fullmatch(token) is None or len(token) > _NUMBER_CHARACTERS_MAX:
-            raise schema_errors.bad_number(tokens, at)
+            raise schema_errors.bad_number(tokens)
     elif not is_ident(token):
         raise schema_errors.no_value(tokens, name)
     tokens.at = at + 1
@@ -409,7 +409,7 @@ def _whole(tokens: Tokens, hint: str) -> int:
     if not (token.isascii() and token.isdigit()):
         raise unexpected(tokens, "a whole number", hint)
     if token[0] == "0" and token != "0":
-        raise schema_errors.bad_number(tokens, tokens.at)
+        raise schema_errors.bad_number(tokens)
     return cast(int, _number(tokens, INTEGER_MAX))
 
 
@@ -424,7 +424,7 @@ def _number(tokens: Tokens, whole_max: int = JSON_INTEGER_MAX) -> int | float:
         )
     match = NUMBER.fullmatch(token)
     if match is None:
-        raise schema_errors.bad_number(tokens, at)
+        raise schema_errors.bad_number(tokens)
     is_whole = match.lastindex is None
     is_long = len(token) > (20 if is_whole else _NUMBER_CHARACTERS_MAX)
     value: int | float = whole_max + 1 if is_long else int(token) if is_whole else float(token)

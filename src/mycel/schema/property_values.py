@@ -1,6 +1,6 @@
-"""Values of properties: what fits a type, and the one way in which it is stored.
+"""Values of properties: their check against a type, and the spelling in which they are stored.
 
-A value in an attribute is JSON, and a type says which JSON, and which spelling of it:
+A value in an attribute is JSON; its type determines which, and how it is spelled:
 
     String              text
     enum(a, b)          one of its texts
@@ -18,10 +18,10 @@ A value in an attribute is JSON, and a type says which JSON, and which spelling 
 
 Values arrive in three ways: as JSON (`canonical`), as text in a cell or a literal (`from_text`),
 and as Python objects in a table (`from_python`). All three end in the same spelling, so that equal
-values are equal text: keys, unique tuples and indexes depend on it. None is no value: it stays None
-wherever it stands for a whole property, and is refused inside an array.
+values are equal text: keys, unique tuples and indexes depend on it. None is the absence of a value:
+it stays None for a whole property, and is refused inside an array.
 
-What does not fit is a `BadValue`, whose message goes on where "Person.age must be I32: " ends.
+A value that does not fit raises `BadValue`, whose message continues "Person.age must be I32: ".
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from math import copysign, isfinite
+from operator import is_
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -45,7 +46,7 @@ from mycel.schema.float32 import SINGLE_MAX, single, singles
 from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
-"""From a value to its canonical spelling, the same object if it has that already."""
+"""Returns a value in its canonical spelling, the same object if it is spelled so already."""
 
 RANGES: Final[dict[Scalar, tuple[int, int]]] = {
     "I32": (-(1 << 31), (1 << 31) - 1),
@@ -54,17 +55,16 @@ RANGES: Final[dict[Scalar, tuple[int, int]]] = {
     "U64": (0, (1 << 64) - 1),
 }
 BLOB_PREFIX: Final = "base64:"
-"""OmniGraph's files write it before the bytes of a Blob."""
+"""A prefix of Blobs in files of OmniGraph."""
 _EXACT_MAX: Final = float(1 << 53)
-"""Beyond this, a number with a fraction part does not say which whole number was meant."""
+"""Beyond this, a float does not determine one whole number."""
 _WHOLE_MAX: Final = float(1 << 64)
-"""From here on no type has room for it. JSON may have been read as a float because of that."""
-
+"""The least number beyond the range of every type."""
 _PLAIN_NUMBERS: Final = frozenset((int, float))
-"""Numbers that need no conversion. Vectors are long, so it is asked of all items at once."""
+"""Types of numbers that need no conversion."""
 _SHOWN_MAX: Final = 60
 _DIGITS_MAX: Final = 100
-"""No number that fits anywhere needs more; Python takes its time to read very many."""
+"""A bound for digits of a number: reading very many takes Python quadratic time."""
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
@@ -74,12 +74,12 @@ _DATE_TIME: Final = re.compile(
 
 WHOLE_SECOND_LENGTH: Final = 20
 _MARKS: Final = {WHOLE_SECOND_LENGTH: "--T::Z", 24: "--T::."}
-"""Of texts as long as "2024-01-31T12:00:00Z" and "2024-01-31T12:00:00.000Z", the marks."""
+"""The marks in "2024-01-31T12:00:00Z" and in "2024-01-31T12:00:00.000Z", by length."""
 _WHOLE_SECOND: Final = ".000Z"
 
 
 class BadValue(ValueError):  # noqa: N818 - as in `errors`: a noun that says enough
-    """A value that does not fit its type; the message says what it is instead."""
+    """A value that does not fit its type."""
 
 
 class UnknownEnumValue(BadValue):
@@ -102,24 +102,16 @@ def canonical(type_: PropertyType, value: object) -> Any:
 
 @lru_cache(1024)
 def canonical_of(type_: PropertyType) -> Canonical:
-    """`canonical` for one type, made once; it must not be asked about None."""
+    """`canonical` of one type, for values that are not None."""
     if type_.enum_values is not None:
         return _enum(type_.enum_values)
     if type_.scalar == "Vector":
         return _vector(type_.dimension or 0)
-    one = _scalar(type_.scalar)
+    one = _SCALARS[type_.scalar]
     return _list(one) if type_.is_list else one
 
 
-def _scalar(scalar: Scalar) -> Canonical:
-    if scalar in INTEGERS:
-        return _integer(*RANGES[scalar])
-    if scalar in FLOATS:
-        return _float32 if scalar == "F32" else _float64
-    return _TEXTUAL[scalar]
-
-
-# Scalars. Each takes a value of exactly Python's own type for JSON: to Python, `True` is also 1.
+# Scalars. Classes are compared exactly, because `True` is an instance of int.
 
 
 def _string(value: object) -> str:
@@ -136,15 +128,9 @@ def _bool(value: object) -> bool:
 
 def _integer(low: int, high: int) -> Canonical:
     def whole(value: Any) -> int:
-        number: int
-        if value.__class__ is int and low <= value <= high:
-            return value
-        if value.__class__ is int:
-            number = value
-        elif value.__class__ is float:
-            number = _whole(value)
-        else:
+        if value.__class__ is not int and value.__class__ is not float:
             raise BadValue(_is(value))
+        number: int = value if value.__class__ is int else _whole(value)
         if low <= number <= high:
             return number
         raise BadValue(f"{shown(number)} is not within {low}..{high}")
@@ -188,7 +174,7 @@ def _date(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
     try:
-        # Python reads other formats as well, none of which has its hyphens here.
+        # Python reads other formats too, none of which has hyphens in these places.
         if len(value) == 10 and value[4] == value[7] == "-":
             date.fromisoformat(value)
             return value
@@ -207,7 +193,9 @@ def _date_time(value: Any) -> str:
         raise BadValue(f"{shown(value)} is not written like 2024-01-31T12:00:00Z")
     day, time, fraction, zone = parts.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}T{_clock(time)}")
+        if time[:2] > "23":  # 24:00:00 is no moment of its own.
+            raise ValueError(time)
+        moment = datetime.fromisoformat(f"{day}T{time}")
         if zone is not None and zone not in "Zz":
             moment -= _offset(zone)
     except (ValueError, OverflowError):
@@ -217,10 +205,7 @@ def _date_time(value: Any) -> str:
 
 
 def is_moment(text: str) -> bool:
-    """Whether it is a moment in UTC, of a whole second or with milliseconds, spelled as usual.
-
-    Every third character is a mark; what stands between, Python takes for a time only if it is one.
-    """
+    """True for a moment in UTC, of a whole second or with milliseconds, in its usual spelling."""
     if text[4:20:3] != _MARKS.get(len(text)) or text[-1] != "Z" or text[11:13] == "24":
         return False
     try:
@@ -231,9 +216,9 @@ def is_moment(text: str) -> bool:
 
 
 def moment_to_compare(text: str) -> str:
-    """A text as it is compared with moments that are stored; what is no moment stays as it is.
+    """A text as it is compared with stored moments; other texts stay as they are.
 
-    A part of a millisecond, which none of them has, makes it come after the millisecond.
+    A part of a millisecond, which no stored moment has, sorts after the millisecond.
 
     >>> moment_to_compare("2024-01-31T13:00:00+01:00"), moment_to_compare("soon")
     ('2024-01-31T12:00:00.000Z', 'soon')
@@ -245,13 +230,6 @@ def moment_to_compare(text: str) -> str:
     parts = _DATE_TIME.fullmatch(text)
     is_finer = parts is not None and (parts[3] or "")[3:].strip("0")
     return f"{made}+" if is_finer else made
-
-
-def _clock(time: str) -> str:
-    """The time, if every day has it: 24:00:00 and leap seconds are no moments of their own."""
-    if time[:2] > "23":
-        raise ValueError(time)
-    return time
 
 
 def _offset(zone: str) -> timedelta:
@@ -275,7 +253,10 @@ def _blob(value: Any) -> str:
     return text
 
 
-_TEXTUAL: Final[dict[Scalar, Canonical]] = {
+_SCALARS: Final[dict[str, Canonical]] = {
+    **{name: _integer(*limits) for name, limits in RANGES.items()},
+    "F32": _float32,
+    "F64": _float64,
     "String": _string,
     "Bool": _bool,
     "Date": _date,
@@ -284,7 +265,7 @@ _TEXTUAL: Final[dict[Scalar, Canonical]] = {
 }
 
 
-# What is made of scalars.
+# Enums, lists and vectors.
 
 
 def _enum(values: tuple[str, ...]) -> Canonical:
@@ -305,15 +286,9 @@ def _list(one: Canonical) -> Canonical:
         if value.__class__ is not list and value.__class__ is not tuple:
             raise BadValue(_is(value))
         made = [_item(one, at, item) for at, item in enumerate(value)]
-        if value.__class__ is list and all(map(_same_object, made, value)):
-            return value
-        return made
+        return value if value.__class__ is list and all(map(is_, made, value)) else made
 
     return every
-
-
-def _same_object(one: object, other: object) -> bool:
-    return one is other
 
 
 def _item(one: Canonical, at: int, item: object) -> Any:
@@ -333,7 +308,7 @@ def _vector(dimension: int) -> Canonical:
             raise BadValue(_is(value))
         if len(value) != dimension:
             raise BadValue(f"it has {len(value)} numbers")
-        # Vectors are long, and nearly always right: a few passes of C are quicker than ours.
+        # The usual case: a few passes in C, as vectors are long.
         if (
             value.__class__ is list
             and set(map(type, value)) == {float}
@@ -354,7 +329,7 @@ def _vector(dimension: int) -> Canonical:
 
 
 def key_text(type_: PropertyType, value: object) -> str:
-    """A key value as it stands in the name of a concept.
+    """A key value as it is in the name of a concept.
 
     >>> key_text(PropertyType("Bool"), True), key_text(PropertyType("F64"), 1)
     ('true', '1.0')
@@ -374,15 +349,15 @@ def key_text(type_: PropertyType, value: object) -> str:
 
 
 def moment_in_name(made: str) -> str:
-    """A moment as a name has it, where people look it up: without a fraction that is none."""
+    """A moment as it is in a name: without milliseconds that are zero."""
     return f"{made[:19]}Z" if made.endswith(_WHOLE_SECOND) else made
 
 
 def from_key_text(type_: PropertyType, text: str) -> Any:
-    """The value of which `key_text` makes this text.
+    """The reverse of `key_text`.
 
     Raises:
-        BadValue: there is none. "007" is no I32 here: it would be another name for 7.
+        BadValue: no value has this text. "007" is no I32: it would be another name for 7.
     """
     value = from_text(type_, text)
     written = key_text(type_, value)
@@ -404,9 +379,7 @@ def parse_default(declared: Property) -> Any:
 
 
 def from_text(type_: PropertyType, text: str) -> Any:
-    """The value of a cell of a table, or of a literal. Empty text is text: a String takes it.
-
-    Arrays are JSON. Numbers may carry white space around them.
+    """The value of a cell of a table, or of a literal; arrays are JSON.
 
     Raises:
         BadValue: it does not fit.
@@ -476,7 +449,7 @@ def from_python(type_: PropertyType, value: object) -> Any:
 
 
 def _json_of(scalar: Scalar, value: object) -> Any:
-    """The JSON value that an object means where this scalar is expected."""
+    """The JSON value of an object where this scalar is expected."""
     value = _plain(value)
     match value:
         case datetime():
@@ -528,7 +501,7 @@ def _number_of(value: Decimal) -> int | float:
 
 
 def shown(value: object) -> str:
-    """A value in a message: text in single quotes, all else as JSON; cut if it is long."""
+    """A value in a message: text in single quotes, others as JSON; cut if it is long."""
     if isinstance(value, str):
         short = shorten(value, _SHOWN_MAX)
         return f"'{short}'" if short.isprintable() else repr(short)
@@ -541,7 +514,7 @@ def shown(value: object) -> str:
 
 
 def _is(value: object) -> str:
-    """What a value of the wrong kind is."""
+    """The end of a message about a value of the wrong kind."""
     if value is None or isinstance(value, (str, int, float, list, tuple, dict)):
         kind = with_article(json_type(value))
     else:

@@ -1,13 +1,14 @@
-"""What is wrong with the text of a schema, and what to write instead.
+"""Errors about the text of a schema, each with advice.
 
-The parser only says what it expected. Here, where speed no longer matters, the token it found is
-looked at: is it a word of another language, a separator that is not needed, a sign forgotten, a
-bracket left open? Every function returns the error, for the parser to raise.
+The parser only reports what it expected. Here the token that it found is looked at: a word of
+another language, a needless separator, a forgotten sign, an open bracket. Every function returns
+the error, for the parser to raise.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 from unicodedata import category
 from unicodedata import name as character_name
@@ -27,13 +28,15 @@ KEYWORDS: Final = ("node", "edge", "interface")
 CONSTRAINTS: Final = ("key", "unique", "index", "range", "check")
 
 _TYPES: Final = (
-    "String, Blob, Bool, I32, I64, U32, U64, F32, F64, Date, DateTime, Vector(n), enum(a, b) or a"
-    " list such as [String], each perhaps followed by `?`"
+    "The types are String, Blob, Bool, I32, I64, U32, U64, F32, F64, Date, DateTime, Vector(n),"
+    " enum(a, b) or a list such as [String], each perhaps followed by `?`."
 )
 _NAMES_OF_TYPES: Final = (
     "String Blob Bool I32 I64 U32 U64 F32 F64 Date DateTime Vector enum".split()  # noqa: SIM905
 )
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+_ARGUMENTS: Final = {"range": "0..100", "check": '"pattern"'}
+_PROPERTY_UNQUOTED: Final = "Write names of properties without quotes."
 
 
 def fail(
@@ -41,21 +44,27 @@ def fail(
 ) -> SchemaError:
     """An error at the next token, or at `length` tokens from `at` on."""
     first = tokens.at if at is None else at
-    span = Span(tokens.starts[first], tokens.ends[first + length - 1])
+    start, end = tokens.starts[first], tokens.ends[first + length - 1]
     # A place for the caret even at the end of the text.
-    span = Span(span.start, max(span.end, span.start + 1))
-    return locate(SchemaError, message, tokens.text, span, hint)
+    return locate(SchemaError, message, tokens.text, Span(start, max(end, start + 1)), hint)
 
 
-def unexpected(tokens: Tokens, expected: str, hint: str | None = None) -> SchemaError:
-    """The next token is not what was expected; `hint` is what the parser has to say about it."""
-    token = tokens.tokens[tokens.at]
-    if token[0] == '"' and is_broken(token):
+def unexpected(
+    tokens: Tokens, expected: str, hint: str | None = None, hints: Mapping[str, str] | None = None
+) -> SchemaError:
+    """The next token is not what was expected; `hints` are for certain tokens, `hint` for others.
+
+    A character that has no meaning in a schema gets its own hint.
+    """
+    token = tokens.next
+    if _is_string(token, broken=True):
         return broken_string(tokens, tokens.at)
     if token.startswith("/*"):
         return fail(tokens, "The comment is not closed.", "Close it with `*/`.")
-    advice = _about_character(tokens, token) or hint or _about_end(tokens, token)
-    return fail(tokens, f"Expected {expected}, found {shown(token)}.", advice)
+    hint = _about_character(tokens, token) or (hints or {}).get(token, hint)
+    return fail(
+        tokens, f"Expected {expected}, found {shown(token)}.", hint or _about_end(tokens, token)
+    )
 
 
 def shown(token: str) -> str:
@@ -65,14 +74,18 @@ def shown(token: str) -> str:
     return shorten(token, 40) if token[0] == '"' else f"`{shorten(token, 40)}`"
 
 
+def _is_string(token: str, *, broken: bool = False) -> bool:
+    return token[0] == '"' and is_broken(token) == broken
+
+
 def _about_character(tokens: Tokens, token: str) -> str | None:
-    """A sign that means nothing in a schema."""
+    """Advice about a sign that has no meaning in a schema."""
     if tokens.text.startswith("```", tokens.starts[tokens.at]):
         return "Remove the Markdown fence."
     if token == "#" or token.startswith("--"):
-        return "Comments start with `//` and end with the line, or stand between `/*` and `*/`."
+        return "Comments start with `//` and end with the line, or are between `/*` and `*/`."
     if token == "'":
-        return 'Strings stand in double quotes: "…".'
+        return 'Write strings in double quotes: "…".'
     if len(token) == 1 and not token.isascii() and category(token)[0] in "CZ":
         label = character_name(token, "no character")
         return f"U+{ord(token):04X} ({label}) is no white space here; remove it."
@@ -80,23 +93,25 @@ def _about_character(tokens: Tokens, token: str) -> str | None:
 
 
 def _about_end(tokens: Tokens, token: str) -> str | None:
-    """A bracket that is still open where the text ends, or where another one closes."""
+    """Advice about a bracket that is open where the text ends, or where another one closes."""
     if token != END and token not in _CLOSING.values():
         return None
     bracket_at = _open_bracket(tokens)
     if bracket_at is None:
         return "There is no bracket left to close; remove it." if token != END else None
+    is_its_own = token == _CLOSING[tokens.tokens[bracket_at]]
+    return None if is_its_own else _close_first(tokens, bracket_at)
+
+
+def _close_first(tokens: Tokens, bracket_at: int) -> str:
     bracket = tokens.tokens[bracket_at]
-    if token == _CLOSING[bracket]:
-        return None
     line, column = Source(tokens.text).position(tokens.starts[bracket_at])
-    return (
-        f"Close the `{bracket}` of line {line}, column {column} with `{_CLOSING[bracket]}` first."
-    )
+    closing = _CLOSING[bracket]
+    return f"Close the `{bracket}` of line {line}, column {column} with `{closing}` first."
 
 
 def _open_bracket(tokens: Tokens) -> int | None:
-    """Where the bracket stands that is open at the next token."""
+    """The place of the bracket that is open at the next token."""
     open_at: list[int] = []
     for at, each in enumerate(tokens.tokens[: tokens.at]):
         if each in _CLOSING:
@@ -106,151 +121,144 @@ def _open_bracket(tokens: Tokens) -> int | None:
     return open_at[-1] if open_at else None
 
 
+# Names.
+
+
+def is_ident(token: str) -> bool:
+    """True if a token is a name for a property or an annotation."""
+    return (
+        (token[0] == "_" or "a" <= token[0] <= "z")
+        and token.isascii()
+        and token.isidentifier()
+        and not too_long(token)
+    )
+
+
+def too_long(token: str) -> bool:
+    """True if a name is longer than names may be."""
+    return len(token) > IDENTIFIER_BYTES_MAX
+
+
+def name_too_long(tokens: Tokens) -> SchemaError:
+    message = f"The name is longer than {IDENTIFIER_BYTES_MAX} characters."
+    return fail(tokens, message, "Choose a shorter one.")
+
+
+def _no_name(tokens: Tokens, what: str, better: str, start: str, *, is_better: bool) -> SchemaError:
+    """The next token is a word, and no name for a type or a property."""
+    if too_long(tokens.next):
+        return name_too_long(tokens)
+    return fail(
+        tokens,
+        f"`{shorten(tokens.next, 40)}` is no name for a {what}.",
+        (f"Write {better}. " if is_better else "")
+        + f"Names of {what.replace('property', 'propertie')}s start with {start}, then letters,"
+        " digits or underscores.",
+    )
+
+
 # Declarations.
 
 
 def no_declaration(tokens: Tokens) -> SchemaError:
     """A declaration should start here."""
-    token = tokens.tokens[tokens.at]
-    word = token.lower()
-    expected = "`node`, `edge` or `interface`"
+    token, word = tokens.next, tokens.next.lower()
     before = tokens.tokens[tokens.at - 1] if tokens.at else ""
     hint = None
     if token in {",", ";"}:
-        hint = "Nothing stands between declarations; remove it."
+        hint = "Nothing separates declarations; remove it."
     elif token != word and word in KEYWORDS:
         hint = f"Keywords are in lower case: write `{word}`."
     elif word in DECLARATIONS:
         hint = f"Write `{DECLARATIONS[word]}` instead of `{token}`."
-    elif word in OPENINGS:
-        hint = OPENINGS[word]
     elif token == "@" and before == "}":
-        hint = "Annotations of a type stand before its body."
+        hint = "Write annotations of a type before its body."
     elif token == "@" and before:
-        hint = "After `@name` or `@name(value)` of an edge stands its body or the next declaration."
+        hint = "After `@name` or `@name(value)` of an edge comes its body or the next declaration."
     elif token[0].isalpha():
-        hint = did_you_mean(token, list(KEYWORDS)) or None
-    return unexpected(tokens, expected, hint)
+        hint = OPENINGS.get(word) or did_you_mean(token, list(KEYWORDS)) or None
+    return unexpected(tokens, "`node`, `edge` or `interface`", hint)
 
 
 def no_type_name(tokens: Tokens, what: str) -> SchemaError:
-    """The name of a type should stand here."""
-    token = tokens.tokens[tokens.at]
-    if not (token[0].isalpha() or token[0] in "_$" or token[0].isdigit()):
-        if token[0] == '"' and not is_broken(token):
-            return unexpected(tokens, what, "Names stand without quotes.")
+    """The name of a type should be here."""
+    token = tokens.next
+    if not (token[0].isalnum() or token[0] in "_$"):
         hint = "Names of types start with a capital letter, such as Person."
+        if _is_string(token):
+            hint = "Write names without quotes."
         return unexpected(tokens, what, None if token == END else hint)
-    if too_long(token):
-        return name_too_long(tokens)
     better = token[0].upper() + token[1:]
-    is_right = better.isascii() and better.isidentifier() and better[0].isalpha()
-    hint = f"Write {better}. " if is_right else ""
-    return fail(
-        tokens,
-        f"`{shorten(token, 40)}` is no name for a type.",
-        f"{hint}Names of types start with a capital letter (A to Z), then letters, digits or"
-        " underscores.",
-    )
-
-
-def too_long(token: str) -> bool:
-    """Whether a name is longer than names may be."""
-    return len(token) > IDENTIFIER_BYTES_MAX
-
-
-def name_too_long(tokens: Tokens, at: int | None = None) -> SchemaError:
-    """A name is longer than names may be."""
-    return fail(
-        tokens,
-        f"The name is longer than {IDENTIFIER_BYTES_MAX} characters.",
-        "Choose a shorter one.",
-        at=at,
-    )
+    is_better = better.isascii() and better.isidentifier() and better[0].isalpha()
+    return _no_name(tokens, "type", better, "a capital letter (A to Z)", is_better=is_better)
 
 
 def no_body(tokens: Tokens, kind: str, name: str, *, implements: bool) -> SchemaError:
     """The body of a node or an interface should start here."""
-    token = tokens.tokens[tokens.at]
+    token = tokens.next
     expected = "`{`" if kind == "interface" or implements else "`implements` or `{`"
-    hint: str | None = f"Every {kind} has a body, if only an empty one: {kind} {name} {{}}."
+    hint = f"Every {kind} has a body, even if it is empty: {kind} {name} {{}}."
     if kind == "interface" and token in {*EXTENDING, "implements", ":"}:
         hint = "An interface implements no other; a node may implement several."
     elif token == "@":
-        hint = "Annotations of a node stand before `implements`."
+        hint = "Write annotations of a node before `implements`."
     elif token in EXTENDING or token in {":", "<"}:
         hint = f"Write `node {name} implements Interface {{`."
     elif implements and token[:1].isupper():
         hint = "Put a comma between the interfaces."
     elif token == "(":
-        hint = f"The properties stand in braces: {kind} {name} {{ … }}."
+        hint = f"Write the properties in braces: {kind} {name} {{ … }}."
     return unexpected(tokens, expected, hint)
 
 
 def no_edge_colon(tokens: Tokens, name: str) -> SchemaError:
-    """A colon should stand after the name of an edge."""
-    token = tokens.tokens[tokens.at]
+    """A colon should follow the name of an edge."""
     hint = f"An edge is written `edge {name}: From -> To`."
-    if token == "@":
-        hint += " Its annotations stand behind the types."
-    return unexpected(tokens, "`:`", hint)
+    return unexpected(tokens, "`:`", hint, {"@": f"{hint} Its annotations come after the types."})
 
 
 def no_arrow(tokens: Tokens, name: str, from_type: str) -> SchemaError:
-    """An arrow should stand between the types of an edge."""
-    token = tokens.tokens[tokens.at]
-    to_type = token if token[:1].isupper() else "To"
+    """An arrow should be between the types of an edge."""
+    to_type = tokens.next if tokens.next[:1].isupper() else "To"
+    one_way = f"An edge goes one way, from left to right: `edge {name}: To -> {from_type}`."
     hint = f"Write `edge {name}: {from_type} -> {to_type}`."
-    if token == "<":
-        hint = f"An edge goes one way, from left to right: `edge {name}: To -> {from_type}`."
-    return unexpected(tokens, "`->`", hint)
+    return unexpected(tokens, "`->`", hint, {"<": one_way})
 
 
 # Members of bodies.
 
 
 def no_member(tokens: Tokens, kind: str) -> SchemaError:
-    """A property, a constraint or the end of a body should stand here."""
-    at = tokens.at
-    token, following = tokens.tokens[at], tokens.tokens[at + 1]
+    """A property, a constraint or the end of a body should be here."""
+    token, following = tokens.next, tokens.tokens[tokens.at + 1]
     expected = "a property or `}`" if kind == "interface" else "a property, a constraint or `}`"
-    if token[0] == '"' and following == ":" and not is_broken(token):
-        return unexpected(tokens, expected, "Names of properties stand without quotes.")
+    if _is_string(token) and following == ":":
+        return unexpected(tokens, expected, _PROPERTY_UNQUOTED)
     if not (token[0].isalnum() or token[0] in "_$-"):
         return unexpected(tokens, expected, _about_sign(tokens, token))
     if is_ident(token):
         return _after_name(tokens, token, following)
-    if too_long(token):
-        return name_too_long(tokens)
     better = token[0].lower() + token[1:]
-    hint = f"Write {better}. " if is_ident(better) else ""
-    return fail(
-        tokens,
-        f"`{shorten(token, 40)}` is no name for a property.",
-        f"{hint}Names of properties start with a small letter or an underscore, then letters,"
-        " digits or underscores.",
-    )
+    start = "a small letter or an underscore"
+    return _no_name(tokens, "property", better, start, is_better=is_ident(better))
 
 
 def _about_sign(tokens: Tokens, token: str) -> str | None:
     before = tokens.tokens[tokens.at - 1]
-    if token in {",", ";"}:
-        return "Nothing stands between properties but white space; remove it."
     if token == "?" and before == "?":
         return "One `?` is enough."
     if token == "?" and is_ident(tokens.tokens[tokens.at + 1]):
-        return "A `?` stands behind the type of a property that may be absent: `age: I32?`."
-    if token == "!":
-        return "Without `?` a property is required already; remove the `!`."
-    if token == "=":
-        return "A default is an annotation: `@default(…)`."
-    if token == "|":
-        return "A property that may be absent has a `?` behind its type: `age: I32?`."
-    if token == "[":
-        return f"A list is written with its scalar inside: [{before}]."
-    if token == "(":
-        return "No argument stands behind this type."
-    return None
+        return "The `?` of a property that may be absent comes after its type: `age: I32?`."
+    separator = "Only white space separates properties; remove it."
+    return {
+        ",": separator,
+        ";": separator,
+        "!": "Without `?` a property is required already; remove the `!`.",
+        "=": "A default is an annotation: `@default(…)`.",
+        "|": "A property that may be absent has a `?` after its type: `age: I32?`.",
+        "[": f"A list is written with its scalar inside: [{before}].",
+        "(": "This type has no argument.",
+    }.get(token)
 
 
 def _after_name(tokens: Tokens, name: str, following: str) -> SchemaError:
@@ -260,86 +268,66 @@ def _after_name(tokens: Tokens, name: str, following: str) -> SchemaError:
     tokens.at += 1
     hint = f"A property is written `{name}: Type`."
     if name in KEYWORDS and following[:1].isupper() and after in {"{", ":", "@", "implements"}:
-        line, column = Source(tokens.text).position(tokens.starts[opened or 0])
-        hint = f"Close the `{{` of line {line}, column {column} with `}}` first."
+        hint = _close_first(tokens, opened or 0)
     elif following == "?" and after == ":":
-        hint = f"The `?` stands behind the type: `{name}: Type?`."
+        hint = f"The `?` comes after the type: `{name}: Type?`."
     elif name in MODIFIERS and is_ident(following):
-        hint = "Nothing stands before the name: `?` behind the type says that it may be absent,"
-        hint += " and `@key`, `@unique`, `@index` stand behind that."
+        hint = "Write nothing before the name: `?` after the type marks what may be absent, and"
+        hint += " `@key`, `@unique`, `@index` come after that."
     elif following[:1].isupper() or following in {"[", "enum"}:
         hint = f"A colon is missing: put `:` before {shown(following)}."
     elif name == "implements":
-        hint = "`implements` stands before the `{` of the node."
+        hint = "Write `implements` before the `{` of the node."
     return unexpected(tokens, "`:`", hint)
-
-
-def is_ident(token: str) -> bool:
-    """Whether a token is a name for a property or an annotation."""
-    return (
-        (token[0] == "_" or "a" <= token[0] <= "z")
-        and token.isascii()
-        and token.isidentifier()
-        and len(token) <= IDENTIFIER_BYTES_MAX
-    )
 
 
 # Types of values.
 
 
 def no_type(tokens: Tokens, *, in_list: bool = False) -> SchemaError:
-    """The type of a property should stand here."""
-    token, following = tokens.tokens[tokens.at], tokens.tokens[tokens.at + 1]
+    """The type of a property should be here."""
+    token, following = tokens.next, tokens.tokens[tokens.at + 1]
     if not token[0].isalpha():
-        hint: str | None = f"The types are {_TYPES}."
-        if token == "?":
-            hint = "The `?` stands behind the type: `age: I32?`."
-        elif token[0] == '"' and not is_broken(token):
-            hint = "A type stands without quotes."
-        elif token == "[" and in_list:
-            hint = "A list holds scalars, and no lists."
-        return unexpected(tokens, "a scalar" if in_list else "a type", hint)
+        hints = {"?": "The `?` comes after the type: `age: I32?`."}
+        if in_list:
+            hints["["] = "A list holds scalars, and no lists."
+        hint = "Write a type without quotes." if _is_string(token) else _TYPES
+        return unexpected(tokens, "a scalar" if in_list else "a type", hint, hints)
     if in_list and token in {"Blob", "Vector", "enum"}:
-        return fail(
-            tokens,
-            f"There are no lists of {token}.",
-            "A list holds String, Bool, I32, I64, U32, U64, F32, F64, Date or DateTime.",
-        )
-    name = shorten(token, 40)
-    meant = SCALARS.get(token.lower())
+        hint = "A list holds String, Bool, I32, I64, U32, U64, F32, F64, Date or DateTime."
+        return fail(tokens, f"There are no lists of {token}.", hint)
+    name, meant = shorten(token, 40), SCALARS.get(token.lower())
     if following == "<":
         hint = "A list is written [String], a vector Vector(768)."
     elif meant is not None:
         hint = f"Write {meant}."
     elif close := did_you_mean(token, list(_NAMES_OF_TYPES)):
-        hint = f"{close} The types are {_TYPES}."
+        hint = f"{close} {_TYPES}"
     else:
-        hint = f"The types are {_TYPES}."
-        if token[0].isupper():
-            hint += f" A link to another node is an edge: edge Name: From -> {name}."
+        is_node = token[0].isupper()
+        edge = f" A link to another node is an edge: edge Name: From -> {name}." if is_node else ""
+        hint = f"{_TYPES}{edge}"
     return fail(tokens, f"`{name}` is no type of values.", hint)
 
 
 def no_list_end(tokens: Tokens, scalar: str) -> SchemaError:
     """The bracket of a list should close here."""
-    token = tokens.tokens[tokens.at]
-    hint = None
-    if token == "?":
-        hint = f"The items of a list are never absent, the list itself may be: [{scalar}]?."
-    elif token == ",":
-        hint = "A list has one type of items."
-    return unexpected(tokens, "`]`", hint)
+    hints = {
+        "?": f"The items of a list are never absent, the list itself may be: [{scalar}]?.",
+        ",": "A list has one type of items.",
+    }
+    return unexpected(tokens, "`]`", None, hints)
 
 
 def no_enum_value(tokens: Tokens) -> SchemaError:
-    """A value of an enum should stand here."""
-    token = tokens.tokens[tokens.at]
+    """A value of an enum should be here."""
+    token = tokens.next
     values = "Values are letters, digits, `_` and `-`, without quotes"
     hint = f"{values}: enum(open, in-progress)."
     if token == ")":
-        before = tokens.tokens[tokens.at - 1]
-        hint = "Remove the last comma." if before == "," else "An enum has at least one value."
-    elif token[0] == '"' and not is_broken(token):
+        is_last = tokens.tokens[tokens.at - 1] == ","
+        hint = "Remove the last comma." if is_last else "An enum has at least one value."
+    elif _is_string(token):
         hint = f"{values}: write {shorten(token[1:-1], 40)}."
         if not re.fullmatch(r"[A-Za-z0-9_-]+", token[1:-1]):
             hint = f"{values}; make the property a String with @check for other texts."
@@ -347,10 +335,10 @@ def no_enum_value(tokens: Tokens) -> SchemaError:
 
 
 def no_separator(tokens: Tokens, what: str) -> SchemaError:
-    """A comma or a closing parenthesis should stand here."""
-    token = tokens.tokens[tokens.at]
+    """A comma or a closing parenthesis should be here."""
+    token = tokens.next
     hint = None
-    if token not in {END, "}", "@"} and (token[0].isalnum() or token[0] == "_"):
+    if token != END and (token[0].isalnum() or token[0] == "_"):
         hint = f"A comma is missing: put `,` before {shown(token)}."
     elif token == "?" and what == "column":
         hint = "Constraints name properties alone; `?` belongs to their types."
@@ -361,124 +349,109 @@ def no_separator(tokens: Tokens, what: str) -> SchemaError:
 
 
 def no_annotation(tokens: Tokens) -> SchemaError:
-    """The name of an annotation should stand here."""
-    token = tokens.tokens[tokens.at]
+    """The name of an annotation should be here."""
     hint = "An annotation is written @name or @name(value)."
-    if token[:1].isalpha():
+    if tokens.next[:1].isalpha():
+        if too_long(tokens.next):
+            return name_too_long(tokens)
         hint = "Names of annotations start with a small letter or an underscore, then letters,"
         hint += " digits or underscores."
-        if too_long(token):
-            return name_too_long(tokens)
     return unexpected(tokens, "the name of an annotation", hint)
 
 
 def no_value(tokens: Tokens, name: str) -> SchemaError:
-    """The value of an annotation should stand here."""
-    token = tokens.tokens[tokens.at]
+    """The value of an annotation should be here."""
+    token = tokens.next
     hint = f'The value is a string in double quotes, a number or a name: @{name}("…").'
-    if token == ")":
-        hint = f"Without a value, leave out the parentheses: @{name}."
-    elif token[:1].isalpha():
+    if token[:1].isalpha():
         hint = f'Put text into double quotes: @{name}("{shorten(token, 40)}").'
-    elif token == "[":
-        hint = "Lists have no default, and no annotation takes a list."
-    return unexpected(tokens, "a value", hint)
+    hints = {
+        ")": f"Without a value, leave out the parentheses: @{name}.",
+        "[": "Lists have no default, and no annotation takes a list.",
+    }
+    return unexpected(tokens, "a value", hint, hints)
 
 
 def misplaced_constraint(tokens: Tokens, name: str, kind: str) -> SchemaError:
-    """A constraint stands among the annotations of a type."""
-    said = f"@{name}"
+    """A constraint is among the annotations of a type."""
     if name == "card":
         return misplaced_card(tokens, kind)
-    return fail(
-        tokens,
-        f"{said} is a constraint, and no annotation of a type.",
-        f"Put it into the body: {said}({_arguments(name)})."
-        if kind == "node" or (kind == "edge" and name in {"unique", "index"})
-        else "Edges take @unique and @index only, in their body."
-        if kind == "edge"
-        else constraint_hint(name),
-        length=2,
-    )
+    if kind == "interface":
+        hint = _interface_hint(name)
+    elif kind == "node" or name in {"unique", "index"}:
+        hint = f"Put it into the body: {_example(name)}."
+    else:
+        hint = "Edges take @unique and @index only, in their body."
+    return fail(tokens, f"@{name} is a constraint, and no annotation of a type.", hint, length=2)
 
 
-def _arguments(name: str) -> str:
-    return {"range": "property, 0..100", "check": 'property, "pattern"'}.get(name, "property")
+def _example(name: str, property_: str = "property") -> str:
+    """A constraint as it is written in a body."""
+    rest = f", {_ARGUMENTS[name]}" if name in _ARGUMENTS else ""
+    return f"@{name}({property_}{rest})"
 
 
 def misplaced_card(tokens: Tokens, kind: str) -> SchemaError:
-    """`@card` stands where it cannot; the next token is its `@`."""
+    """`@card` is in a wrong place; the next token is its `@`."""
+    message, hint = "@card is for edges only.", "It says how many edges leave one source:"
     if kind == "edge":
-        message = "@card does not stand here."
-        hint = "It stands once, right behind the target: edge Name: From -> To @card(0..1)."
-    else:
-        message = "@card is for edges only."
-        hint = "It says how many edges leave one source: edge Name: From -> To @card(0..1)."
-    return fail(tokens, message, hint, length=2)
+        message, hint = "@card cannot be here.", "Write it once, right after the target:"
+    return fail(tokens, message, f"{hint} edge Name: From -> To @card(0..1).", length=2)
 
 
 def constraint_in_interface(tokens: Tokens, name: str) -> SchemaError:
-    """A constraint stands in the body of an interface."""
+    """A constraint is in the body of an interface."""
     message = "The body of an interface holds properties only."
-    return fail(tokens, message, constraint_hint(name), length=2)
+    return fail(tokens, message, _interface_hint(name), length=2)
 
 
-def constraint_hint(name: str) -> str:
-    """The place for a constraint that an interface is to bring along."""
-    if name in {"key", "unique", "index"}:
-        return f"Put @{name} behind one of its properties: `name: String @{name}`."
-    return "Put it into the nodes that implement the interface."
+def _interface_hint(name: str) -> str:
+    if name in _ARGUMENTS:
+        return "Put it into the nodes that implement the interface."
+    return f"Put @{name} after one of its properties: `name: String @{name}`."
 
 
 def no_constraint(tokens: Tokens, kind: str) -> SchemaError:
-    """An `@` in a body, behind which no constraint stands."""
+    """An `@` in a body is not followed by a constraint."""
     name = tokens.tokens[tokens.at + 1]
     if name == "card":
         return misplaced_card(tokens, kind)
     if name in CONSTRAINTS:
         tokens.at += 2
-        return unexpected(tokens, "`(`", f"In a body, write @{name}({_arguments(name)}).")
+        return unexpected(tokens, "`(`", f"In a body, write {_example(name)}.")
     expected = "@unique or @index" if kind == "edge" else "@key, @unique, @index, @range or @check"
-    hint = f"Here stands {expected}. Annotations of the {kind} stand before its body, those of a"
-    hint += " property behind its type."
     close = did_you_mean(name, list(CONSTRAINTS)) if name[0].isalpha() else ""
-    return fail(
-        tokens,
-        f"@{shorten(name.strip(), 40)} is no constraint.",
-        f"{close} {hint}".strip(),
-        length=2,
+    hint = (
+        f"{close} Write {expected}. Annotations of the {kind} come before its body, those of a"
+        " property after its type."
     )
+    message = f"@{shorten(name.strip(), 40)} is no constraint."
+    return fail(tokens, message, hint.strip(), length=2)
 
 
 def edge_constraint(tokens: Tokens, name: str) -> SchemaError:
-    """A constraint that only nodes may have stands in the body of an edge."""
-    return fail(
-        tokens,
-        f"@{name} is for nodes only.",
-        "Edges take @unique and @index, over their properties, `src` and `dst`.",
-        length=2,
-    )
+    """A constraint that only nodes may have is in the body of an edge."""
+    hint = "Edges take @unique and @index, over their properties, `src` and `dst`."
+    return fail(tokens, f"@{name} is for nodes only.", hint, length=2)
 
 
 def no_column(tokens: Tokens, name: str) -> SchemaError:
-    """The name of a property should stand in a constraint."""
-    token = tokens.tokens[tokens.at]
-    hint: str | None = f"Write @{name}({_arguments(name)})."
+    """The name of a property should be in a constraint."""
+    token = tokens.next
+    hint = f"Write {_example(name)}."
     if token == ")":
-        before = tokens.tokens[tokens.at - 1]
-        hint = "Remove the last comma." if before == "," else hint
-    elif name in {"range", "check"} and (property_ := _property_before(tokens)):
-        rest = "0..100" if name == "range" else '"pattern"'
-        hint = f"Name the property first: @{name}({property_}, {rest})."
-    elif token[0] == '"' and not is_broken(token):
-        hint = "Names of properties stand without quotes."
+        hint = "Remove the last comma." if tokens.tokens[tokens.at - 1] == "," else hint
+    elif name in _ARGUMENTS and (property_ := _property_before(tokens)):
+        hint = f"Name the property first: {_example(name, property_)}."
+    elif _is_string(token):
+        hint = _PROPERTY_UNQUOTED
     elif token == "[":
         hint = f"Name the properties without brackets: @{name}(a, b)."
     return unexpected(tokens, "the name of a property", hint)
 
 
 def _property_before(tokens: Tokens) -> str | None:
-    """The property behind which a constraint stands that should have named it."""
+    """The property before a constraint that should have named it."""
     for at in range(tokens.at - 1, 0, -1):
         if tokens.tokens[at] in {"{", "}"}:
             return None
@@ -489,20 +462,16 @@ def _property_before(tokens: Tokens) -> str | None:
 
 def no_comma(tokens: Tokens, name: str) -> SchemaError:
     """The second argument of `@range` or `@check` is missing."""
-    property_ = tokens.tokens[tokens.at - 1]
-    rest = "0..100" if name == "range" else '"pattern"'
-    return unexpected(tokens, "`,`", f"Write @{name}({property_}, {rest}).")
+    return unexpected(tokens, "`,`", f"Write {_example(name, tokens.tokens[tokens.at - 1])}.")
 
 
 def no_bounds(tokens: Tokens, name: str, example: str) -> SchemaError:
-    """The bounds of `@range` or `@card` should stand here."""
-    token = tokens.tokens[tokens.at]
-    hint = f"Write @{name}({example})."
-    if token == ".." and name == "card":
-        hint = "A minimum stands before the dots: @card(0..1)."
-    elif token == "-":
-        hint = "Bounds are joined by two dots: 0..100."
-    return unexpected(tokens, "a whole number" if name == "card" else "a number or `..`", hint)
+    """The bounds of `@range` or `@card` should be here."""
+    hints = {"-": "Bounds are joined by two dots: 0..100."}
+    if name == "card":
+        hints[".."] = "A minimum comes before the dots: @card(0..1)."
+    expected = "a whole number" if name == "card" else "a number or `..`"
+    return unexpected(tokens, expected, f"Write @{name}({example}).", hints)
 
 
 def no_dots(tokens: Tokens, name: str, said: str) -> SchemaError:
@@ -516,17 +485,16 @@ def no_dots(tokens: Tokens, name: str, said: str) -> SchemaError:
 # Strings and numbers.
 
 
-def bad_number(tokens: Tokens, at: int) -> SchemaError:
-    """A token that wants to be a number and is none."""
+def bad_number(tokens: Tokens) -> SchemaError:
+    """The next token looks like a number and is none."""
     return fail(
         tokens,
-        f"{shown(tokens.tokens[at])} is no number.",
+        f"{shown(tokens.next)} is no number.",
         "Numbers look like 5, -3, 0.25 or 1e-9: no leading zeros, no plus sign, digits on both"
-        " sides of a dot. Other texts stand in double quotes.",
-        at=at,
+        " sides of a dot. Write other texts in double quotes.",
     )
 
 
 def broken_string(tokens: Tokens, at: int) -> SchemaError:
-    """The string token at a place is no JSON string: say where it breaks."""
+    """The string token at a place is no JSON string."""
     return strings.broken_string(SchemaError, tokens, at)
