@@ -1,6 +1,6 @@
 """Arrow and Parquet to rows: tables of one type each, read a batch at a time.
 
-pyarrow is an extra, imported when somebody brings a table. A null in a column is no value.
+pyarrow is an extra, imported with the first table. A null in a column is no value.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from typing import Any, Final
 
 from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.arrow import pyarrow
-from mycel.schema.model import PropertyType
+from mycel.schema.model import PropertyType, Scalar
 from mycel.schema.property_values import BadValue, from_python
 from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
-from mycel.transfer.load_errors import Refused, Unit, placed_once, refuse
+from mycel.transfer.load_errors import Refused
 from mycel.transfer.load_targets import Target, Targets
-from mycel.transfer.source_rows import Row
+from mycel.transfer.source_rows import Row, Source
 from mycel.transfer.streams import Stream
 
 BATCH_ROWS: Final = 8192
+_SCALARS: Final[dict[type, Scalar]] = {
+    datetime: "DateTime",  # Before date, of which it is a subclass.
+    date: "Date",
+    bytes: "Blob",
+    Decimal: "F64",
+}
 
 
-class Columnar:
+class Columnar(Source):
     """A table: in a file, or in memory."""
-
-    unit: Unit = "row"
 
     def __init__(
         self,
@@ -38,37 +42,28 @@ class Columnar:
         stream: Stream | None = None,
         can_reread: bool = True,
     ) -> None:
+        super().__init__(stream, type_name, can_reread=can_reread)
+        self._name: Final = type_name
         self._batches: Final = batches
-        self.type_name: Final = type_name
-        self._stream: Final = stream
-        self.name: Final = None if stream is None else stream.name
-        self.can_reread: Final = can_reread
-        self.total: Final = None if stream is None else stream.total
-
-    @property
-    def position(self) -> int | None:
-        return None if self._stream is None else self._stream.position
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
-        """Every row of the table."""
-        at = 0
+        count = 0
+
+        def read(at: int, values: tuple[Any, ...]) -> Row:
+            return flat(at, target, _cells(target, names, values), targets)
+
         try:
             with _translated(), closing(self._batches()) as batches:
                 for batch in _slices(batches):
                     names = batch.schema.names
-                    target = targets.named(self.type_name, names)
+                    target = targets.named(self._name, names)
                     check_columns(target, names)
-                    columns = list(map(_values, names, batch.columns))
-                    for values in zip(*columns, strict=True):
-                        at += 1
-                        try:
-                            row = flat(at, target, _cells(target, names, values), targets)
-                        except MycelError as error:
-                            refuse(error, refused, self.name, "row", at)
-                        else:
-                            yield row
+                    columns = map(_values, names, batch.columns)
+                    numbered = enumerate(zip(*columns, strict=True), count + 1)
+                    count += batch.num_rows
+                    yield from self._each(numbered, read, refused)
         except MycelError as error:
-            raise placed_once(error, self.name, "row", at) from None
+            raise self._placed_once(error, count) from None
 
 
 def _cells(target: Target, names: list[str], values: tuple[Any, ...]) -> dict[str, Any]:
@@ -85,25 +80,17 @@ def _cells(target: Target, names: list[str], values: tuple[Any, ...]) -> dict[st
 
 
 def _untyped(value: object) -> Any:
-    """A value about which no schema says anything, as the JSON that comes nearest."""
-    match value:
-        case datetime():
-            return from_python(PropertyType("DateTime"), value)
-        case date():
-            return from_python(PropertyType("Date"), value)
-        case bytes():
-            return from_python(PropertyType("Blob"), value)
-        case Decimal():
-            return from_python(PropertyType("F64"), value)
-        case list():
-            return [_untyped(item) for item in value]
-        case dict():
-            return {str(key): _untyped(item) for key, item in value.items()}
-    return value
+    """A value without a declared type, as the nearest JSON."""
+    if isinstance(value, list):
+        return [_untyped(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _untyped(item) for key, item in value.items()}
+    scalar = next((name for kind, name in _SCALARS.items() if isinstance(value, kind)), None)
+    return value if scalar is None else from_python(PropertyType(scalar), value)
 
 
 def _values(name: str, column: Any) -> list[Any]:
-    """A column as Python objects; moments as such, whatever unit they are counted in."""
+    """A column as Python objects; moments as such, whatever their unit."""
     plain = _plain_type(column.type)
     try:
         if plain != column.type:
@@ -119,7 +106,7 @@ def _values(name: str, column: Any) -> list[Any]:
 
 
 def _plain_type(type_: Any) -> Any:
-    """The type as which a column becomes objects that say all that it says, and no more."""
+    """The type to which a column is cast, so that its Python objects are exact."""
     pa = pyarrow()
     if pa.types.is_date64(type_):  # As objects, they would lose the time of day.
         return pa.timestamp("ms")
@@ -137,7 +124,7 @@ def _plain_type(type_: Any) -> Any:
 
 
 def _slices(batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches that are never large: whoever made a file may have put all of it into one."""
+    """Batches of at most `BATCH_ROWS`: a file may consist of a single one."""
     for batch in batches:
         for at in range(0, max(batch.num_rows, 1), BATCH_ROWS):
             yield batch.slice(at, BATCH_ROWS)
@@ -145,7 +132,7 @@ def _slices(batches: Iterable[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """What pyarrow says about a file that is none of its own, as an error of ours."""
+    """Turns errors of pyarrow about a damaged file into errors of ours."""
     pa = pyarrow()
     try:
         yield
@@ -177,7 +164,7 @@ def file_batches(stream: Stream, *, is_parquet: bool) -> Generator[Any, None, No
 
 
 def _ipc_batches(pa: Any, file: Any) -> Iterator[Any]:
-    """Arrow's own format comes as a file, which Feather is too, or as a stream."""
+    """The batches of Arrow's own format: a file, such as Feather, or a stream."""
     start = file.tell()
     try:
         reader = pa.ipc.open_file(file)
@@ -190,24 +177,24 @@ def _ipc_batches(pa: Any, file: Any) -> Iterator[Any]:
 
 
 def table_batches(table: Any) -> tuple[Callable[[], Generator[Any, None, None]], bool] | None:
-    """The batches of a table in memory, and whether they can be read twice; None if it is none.
+    """The batches of a table in memory, and True if they can be read twice; None if it is none.
 
-    Tables are those of pyarrow and pandas, and whatever else speaks Arrow's C stream interface.
+    Tables are those of pyarrow and pandas, and others with Arrow's C stream interface.
     """
     kind = type(table)
     if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame":
         pa = pyarrow()
         made = pa.Table.from_pandas(table, preserve_index=False)
-        return lambda: _each(made.to_batches(BATCH_ROWS)), True
+        return lambda: _generator(made.to_batches(BATCH_ROWS)), True
     if not hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__arrow_c_array__"):
         return None
     pa = pyarrow()
     if isinstance(table, pa.RecordBatch):
-        return lambda: _each((table,)), True
+        return lambda: _generator((table,)), True
     if isinstance(table, pa.Table):
-        return lambda: _each(table.to_batches(BATCH_ROWS)), True
-    return lambda: _each(pa.RecordBatchReader.from_stream(table)), False
+        return lambda: _generator(table.to_batches(BATCH_ROWS)), True
+    return lambda: _generator(pa.RecordBatchReader.from_stream(table)), False
 
 
-def _each(batches: Iterable[Any]) -> Generator[Any, None, None]:
+def _generator(batches: Iterable[Any]) -> Generator[Any, None, None]:
     yield from batches

@@ -15,10 +15,10 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, Resourc
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.schema.property_values import BadValue, from_text
 from mycel.transfer.jsonl import flat
-from mycel.transfer.load_errors import Refused, placed, placed_once, refuse
+from mycel.transfer.load_errors import Refused
 from mycel.transfer.load_targets import EdgeTarget, Target, Targets
-from mycel.transfer.source_rows import Row
-from mycel.transfer.streams import LineSource, Stream
+from mycel.transfer.source_rows import Row, Source
+from mycel.transfer.streams import Stream
 
 _DELIMITERS: Final = ";\t|,"
 _IDENTITY: Final = ("id", "src", "dst", "from", "to")
@@ -26,55 +26,55 @@ _IDENTITY: Final = ("id", "src", "dst", "from", "to")
 Cell = Callable[[str], Any]
 
 
-class Delimited(LineSource):
+class Delimited(Source):
     """A file of delimited cells, the first line of which names the columns."""
 
+    unit = "line"
+
     def __init__(self, stream: Stream, type_name: str, delimiter: str) -> None:
-        super().__init__(stream)
-        self.type_name: Final = type_name
+        super().__init__(stream, type_name)
+        self._name: Final = type_name
+        self._open: Final = stream.lines
         self._delimiter: Final = delimiter
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """Every record below the header as a row; empty lines are left out."""
         # The limit is the whole process's, so it is only ever made larger.
         csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_MAX))
-        # Closed here, and with it the file, however long an error keeps its traceback.
-        with closing(self._lines()) as lines:
-            yield from self._records(lines, targets, refused)
-
-    def _records(
-        self, lines: Iterator[str], targets: Targets, refused: Refused | None
-    ) -> Generator[Row, None, None]:
-        reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
         line = 1
-        try:
-            header = [name.strip() for name in next(reader, ())]
-            target = targets.named(self.type_name, header)
-            columns = [(name, _cell(target, name)) for name in _checked(header, target)]
-            line = reader.line_num + 1
+
+        def records() -> Iterator[tuple[int, list[str]]]:
+            nonlocal line
             for record in reader:
                 at, line = line, reader.line_num + 1
-                if not record:
-                    continue
-                try:
-                    row = flat(at, target, _cells(record, columns, target), targets)
-                except MycelError as error:
-                    refuse(error, refused, self.name, "line", at)
-                else:
-                    yield row
-        except csv.Error as error:
-            raise placed(_no_csv(error), self.name, "line", line) from None
-        except MycelError as error:
-            raise placed_once(error, self.name, "line", line) from None
+                if record:
+                    yield at, record
+
+        def read(at: int, record: list[str]) -> Row:
+            return flat(at, target, _cells(record, columns, target), targets)
+
+        # Closed here, and with it the file, however long an error keeps its traceback.
+        with closing(self._lines()) as lines:
+            reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
+            try:
+                header = [name.strip() for name in next(reader, ())]
+                target = targets.named(self._name, header)
+                columns = [(name, _cell(target, name)) for name in _checked(header, target)]
+                line = reader.line_num + 1
+                yield from self._each(records(), read, refused)
+            except csv.Error as error:
+                raise self.placed(_no_csv(error), line) from None
+            except MycelError as error:
+                raise self._placed_once(error, line) from None
 
     def _lines(self) -> Generator[str, None, None]:
-        with closing(self._stream.lines()) as lines:
+        with closing(self._open()) as lines:
             for number, line in lines:
                 try:
                     yield line if isinstance(line, str) else line.decode()
                 except UnicodeDecodeError as error:
                     bad = InvalidSyntax(f"It is no UTF-8: {error}.", hint="Save the file as UTF-8.")
-                    raise placed(bad, self.name, "line", number) from None
+                    raise self.placed(bad, number) from None
 
 
 def _checked(header: list[str], target: Target) -> list[str]:
@@ -91,13 +91,7 @@ def _checked(header: list[str], target: Target) -> list[str]:
 
 
 def check_columns(target: Target, names: Sequence[str]) -> None:
-    """Refuse columns that have no name of their own, or that no row of this type can have.
-
-    Raises:
-        InvalidSyntax: one has no name, or two have the same.
-        ConstraintViolation: one is neither a property, nor part of what identifies a row, nor
-            what stands beside.
-    """
+    """Refuse columns without a name of their own, or that no row of this type can have."""
     for at, name in enumerate(names):
         if not name or name in names[:at]:
             what = f"Two columns are called {name!r}" if name else f"Column {at + 1} has no name"
@@ -109,16 +103,16 @@ def check_columns(target: Target, names: Sequence[str]) -> None:
 
 
 def _other_delimiter(header: list[str], target: Target) -> str | None:
-    """What to do about a header whose one column holds the names of several."""
+    """The hint about a header whose only column holds the names of several."""
     for each in _DELIMITERS if len(header) == 1 else "":
         names = {name.strip() for name in header[0].split(each)}
         if len(names) > 1 and names & {*target.properties, *target.beside, *_IDENTITY}:
-            return f"Cells seem to be parted by {each!r}: say so with `delimiter`."
+            return f"Cells seem to be separated by {each!r}: name it with `delimiter`."
     return None
 
 
 def _cell(target: Target, name: str) -> Cell:
-    """What makes a value of a cell."""
+    """A function from the text of a cell to its value."""
     type_ = target.properties.get(name)
     if type_ is None:
         return _number if target.beside.get(name) == "weight" else str
@@ -131,7 +125,7 @@ def _number(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        return text  # Whoever looks at weights says what is wrong with it.
+        return text  # It is refused with the other weights.
 
 
 def _cells(record: list[str], columns: list[tuple[str, Cell]], target: Target) -> dict[str, Any]:

@@ -29,8 +29,7 @@ from mycel.store.write.transaction import DEFAULT_WEIGHT
 from mycel.transfer import tables
 from mycel.transfer.formats import DELIMITERS, Format, checked_format, format_of, is_gzip
 from mycel.transfer.graph_rows import Edge, Node, Unloading
-from mycel.transfer.load import ReadCatalog
-from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, ReadCatalog, Target, Targets
 from mycel.transfer.tables import Lost
 
 

@@ -26,7 +26,6 @@ from mycel.errors import (
     ConstraintViolation,
     InvalidSyntax,
     InvalidValueType,
-    MycelError,
     SelfEdgeError,
     did_you_mean,
 )
@@ -34,10 +33,10 @@ from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.property_values import BadValue, from_python, shown
-from mycel.transfer.load_errors import Refused, Unit, refuse
+from mycel.transfer.load_errors import Refused
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets, wire
-from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, end_shown
-from mycel.transfer.streams import LineSource, Stream
+from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, Source, end_shown
+from mycel.transfer.streams import Stream
 
 _NODE_KEYS: Final = frozenset(("type", "data", "id", "name", "metadata"))
 _EDGE_KEYS: Final = frozenset(("edge", "from", "to", "data", "id", "metadata", "weight"))
@@ -57,117 +56,91 @@ _LOOSE_ENDS: Final = _ENDS | set(END_TYPES)
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
-class JsonLines(LineSource):
-    """A file with a JSON object on each line."""
+class JsonLines(Source):
+    """A file with a JSON object on each line; empty lines are left out."""
+
+    unit = "line"
 
     def __init__(self, stream: Stream, type_name: str | None) -> None:
-        super().__init__(stream)
-        self.type_name: Final = type_name
+        super().__init__(stream, type_name)
+        self._lines: Final = stream.lines
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
-        """Every line as a row; empty lines are left out."""
-        type_name = self.type_name
-        read = tagged if type_name is None else untagged
-        # Closed here, and with it the file, however long an error keeps its traceback. What the
-        # stream says of itself has its place already.
-        with closing(self._stream.lines()) as lines:
-            for line, text in lines:
-                try:
-                    try:
-                        said = read_json(text)
-                    except JSONDecodeError as error:
-                        if not text.strip():
-                            continue
-                        raise _no_json(error) from None
-                    row = read(line, said, targets, type_name)
-                except MycelError as error:
-                    refuse(error, refused, self.name, "line", line)
-                else:
-                    yield row
+        def read(line: int, text: bytes | str) -> Row | None:
+            try:
+                said = read_json(text)
+            except JSONDecodeError as error:
+                if not text.strip():
+                    return None
+                raise _no_json(error) from None
+            return row_of(line, said, targets, self.type_name)
+
+        # Closed here, and with it the file, however long an error keeps its traceback.
+        with closing(self._lines()) as lines:
+            yield from self._each(lines, read, refused)
 
 
-class Mappings:
+class Mappings(Source):
     """Dictionaries of the same shape that Python made; their values need not be JSON."""
 
-    unit: Unit = "row"
-    name = None
-    total = None
-    position = None
-
     def __init__(self, source: Iterable[Any], type_name: str | None) -> None:
+        super().__init__(None, type_name, can_reread=iter(source) is not source)
         self._source: Final = source
-        self.type_name: Final = type_name
-        self.can_reread: Final = iter(source) is not source
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
-        """Every dictionary as a row."""
-        type_name = self.type_name
-        read = tagged if type_name is None else untagged
-        for at, said in enumerate(self._source, 1):
-            try:
-                given = dict(said) if isinstance(said, Mapping) else said
-                row = read(at, given, targets, type_name, _as_json)
-            except MycelError as error:
-                refuse(error, refused, None, "row", at)
-            else:
-                yield row
+        def read(line: int, said: Any) -> Row:
+            given = dict(said) if isinstance(said, Mapping) else said
+            return row_of(line, given, targets, self.type_name, _as_json)
+
+        return self._each(enumerate(self._source, 1), read, refused)
 
 
 def _is_json(_: Target, data: JsonObject) -> JsonObject:
     return data
 
 
-def tagged(
-    line: int,
-    said: Any,
-    targets: Targets,
-    _: str | None = None,
-    as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
-) -> Row:
-    """A row that says what it is; `as_json` makes its properties JSON before they are looked at.
-
-    Raises:
-        MycelError: it is none; without its place.
-    """
-    if said.__class__ is not dict:
-        raise InvalidSyntax(f"{shown(said)} is no row.", hint=_ROW_HINT)
-    if "type" in said:
-        if not said.keys() <= _NODE_KEYS:
-            raise _unknown_key(said, _NODE_KEYS)
-        target = targets.node(said["type"])
-        given = _one_id(target, said.get("id"), said.get("name"))
-        data = as_json(target, _object(said, "data") or {})
-        return _node(line, target, given, data, said, targets)
-    if "edge" in said:
-        if not said.keys() <= _EDGE_KEYS:
-            raise _unknown_key(said, _EDGE_KEYS)
-        edge = targets.edge(said["edge"])
-        ends = _ends(said, edge, targets)
-        data = as_json(edge, _object(said, "data") or {})
-        return _edge(line, edge, ends, data, said, said.get("id"))
-    raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
-
-
-def untagged(
+def row_of(
     line: int,
     said: Any,
     targets: Targets,
     type_name: str | None,
     as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
 ) -> Row:
-    """A row of a source whose rows are all of one type.
+    """A row that names its type, or one of a source whose rows are all of one type.
+
+    `as_json` makes its properties JSON.
 
     Raises:
-        MycelError: it is none; without its place.
+        MycelError: it is no row; without its place.
     """
     if said.__class__ is not dict:
-        raise InvalidSyntax(f"{shown(said)} is no row.", hint="A row is an object: {…}.")
-    target = targets.named(type_name or "", said)
-    return flat(line, target, as_json(target, said), targets)
+        hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
+        raise InvalidSyntax(f"{shown(said)} is no row.", hint=hint)
+    if type_name is not None:
+        target = targets.named(type_name, said)
+        return flat(line, target, as_json(target, said), targets)
+    if "type" in said:
+        if not said.keys() <= _NODE_KEYS:
+            raise _unknown_key(said, _NODE_KEYS)
+        node = targets.node(said["type"])
+        given = _one_id(node, said.get("id"), said.get("name"))
+        data = as_json(node, _object(said, "data") or {})
+        return _node(line, node, given, data, said, targets)
+    if "edge" in said:
+        if not said.keys() <= _EDGE_KEYS:
+            raise _unknown_key(said, _EDGE_KEYS)
+        edge = targets.edge(said["edge"])
+        ends = (
+            end_of(said.get("from"), edge, edge.subject, "from", targets),
+            end_of(said.get("to"), edge, edge.object, "to", targets),
+        )
+        data = as_json(edge, _object(said, "data") or {})
+        return _edge(line, edge, ends, data, said, said.get("id"))
+    raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
 
 
 def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
-    """A row whose keys are columns: properties, what identifies it, and what stands beside."""
+    """A row whose keys are columns: properties, the identity, metadata and weight."""
     beside = {name: cells[column] for column, name in target.beside.items() if column in cells}
     if isinstance(beside.get("metadata"), str):
         beside["metadata"] = _metadata(beside["metadata"])
@@ -193,7 +166,7 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Row:
 
 
 def _typed(end: object, cells: JsonObject, which: str) -> object:
-    """An end with its type, if a column says that; a link about which an edge is, is JSON."""
+    """An end with its type, if a column has that; an end that is a proposition is JSON."""
     type_name = cells.get(f"{which}_type")
     if type_name is not None:
         return {"type": type_name, "name": end}
@@ -201,10 +174,10 @@ def _typed(end: object, cells: JsonObject, which: str) -> object:
 
 
 def _data(target: Target, cells: JsonObject, named: AbstractSet[str]) -> JsonObject:
-    """The cells that are properties; `named` are those that identify the row."""
+    """The cells that are properties, not part of its identity (`named`)."""
     if not target.is_typed and ATTRIBUTES in cells and cells.keys() <= _EXPORTED:
         opened = _json_object(cells[ATTRIBUTES])
-        if opened is not None:  # As `tables` writes a type without a schema.
+        if opened is not None:  # `tables` writes a type without a schema like this.
             return opened
     if named.isdisjoint(cells) and target.beside.keys().isdisjoint(cells):
         return cells
@@ -224,7 +197,7 @@ def _metadata(cell: str) -> JsonObject:
 
 
 def _json_object(cell: object) -> JsonObject | None:
-    """The object that a cell holds as text."""
+    """The object in a cell of text."""
     if isinstance(cell, str):
         with suppress(JSONDecodeError):
             made = read_json(cell)
@@ -268,11 +241,7 @@ def _node(
 
 
 def _one_id(target: Target, one: object, other: object) -> object:
-    """The id of a row that may say it in two places.
-
-    Raises:
-        ConstraintViolation: it says two.
-    """
+    """The id of a row that may have it in two places."""
     if one is None or other is None or one == other:
         return other if one is None else one
     raise ConstraintViolation(
@@ -321,13 +290,6 @@ def _object(said: JsonObject, key: str) -> JsonObject | None:
     )
 
 
-def _ends(said: JsonObject, target: EdgeTarget, targets: Targets) -> tuple[End, End]:
-    return (
-        end_of(said.get("from"), target, target.subject, "from", targets),
-        end_of(said.get("to"), target, target.object, "to", targets),
-    )
-
-
 def end_of(
     said: object,
     edge: EdgeTarget,
@@ -336,7 +298,7 @@ def end_of(
     targets: Targets,
     depth: int = 0,
 ) -> End:
-    """What an edge joins, from a key or from an object that says what it is.
+    """The end of an edge, from a key or from an object that names its type.
 
     Raises:
         MycelError: it names nothing.

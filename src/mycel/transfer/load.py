@@ -1,18 +1,18 @@
-"""Loading: from whatever brings rows to one transaction that holds all of them, or none.
+"""Loading: rows of sources become one transaction that holds all of them, or none.
 
     sources -> rows -> chunks -> graph
 
-Nodes are written as they come. Edges are written when both of their ends are there; those that
-come before their ends wait in a spool, and with them, in the mode "overwrite", all others, since
-what they join may still be removed. When everything has been read, what waits is written; an end
-that is missing then is an error. Memory is bounded by the size of a chunk. What an embedder has to
-make is made before the transaction begins (`ahead`).
+Nodes are written as they come. Edges are written when both of their ends exist; those that come
+before their ends wait in a spool. In the mode "overwrite" all edges wait, because their ends may
+still be removed. When everything has been read, the waiting edges are written; an end that is then
+missing is an error. Memory is bounded by the size of a chunk. Vectors are made before the
+transaction begins (`pre_embed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice, repeat
 from secrets import randbits
@@ -20,58 +20,46 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias, get_arg
 
 from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, together
-from mycel.errors import (
-    ConstraintViolation,
-    InvalidSyntax,
-    InvalidValueType,
-    MycelError,
-    NotFound,
-    did_you_mean,
-)
+from mycel.errors import InvalidValueType, MycelError, NotFound, did_you_mean
 from mycel.model.names import shorten, shown
-from mycel.schema.catalog import Catalog
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store
-from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
-from mycel.transfer import error_locations
 from mycel.transfer.edge_ends import Ends
-from mycel.transfer.error_locations import Spot
+from mycel.transfer.error_locations import ErrorLocator, Spot, name_other
 from mycel.transfer.formats import Format
-from mycel.transfer.load_errors import placed
-from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets, wire
+from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets, wire
 from mycel.transfer.pre_embed import Ahead, unhurried, wants_vectors
 from mycel.transfer.row_spool import UNNAMED, Spool
 from mycel.transfer.row_vectors import Vectors
-from mycel.transfer.row_writer import Joined, Mode, RowError, Writer, exists
-from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, end_shown
-from mycel.transfer.sources import Source, sources_of
+from mycel.transfer.row_writer import Joined, Mode, Writer, exists
+from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, Source, end_shown
+from mycel.transfer.sources import sources_of
 from mycel.transfer.ulid import ulids
 
 CHUNK_ROWS: Final = 4000
 WARNINGS_MAX: Final = 20
-"""How many warnings of one load are told; guards may have one for every row."""
-
-ReadCatalog: TypeAlias = Callable[[Reader], Catalog]
+"""The number of warnings of one load that are listed; guards may have one for every row."""
 
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _NAMES_SHOWN: Final = 3
-_OF_ROWS: Final = (ConstraintViolation, InvalidSyntax, InvalidValueType)
-"""Errors about a row alone, of which there may be others like it."""
 
 
 class Progress(NamedTuple):
-    """How far a load has come."""
+    """The progress of a load."""
 
     rows: int
-    """How many rows have been read."""
+    """The number of rows that have been read."""
     bytes_read: int | None
-    """How many bytes of all files have been read, where they are files."""
+    """The number of bytes of all files that have been read, where they are files."""
     bytes_total: int | None
 
 
+ReportProgress: TypeAlias = Callable[[Progress], object]
+
+
 class LoadedType(NamedTuple):
-    """What a load did with the rows of one node or edge."""
+    """The outcome of a load for one node or edge."""
 
     name: str
     kind: Literal["node", "edge"]
@@ -87,44 +75,44 @@ class LoadedType(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load did."""
+    """The outcome of a load."""
 
     types: tuple[LoadedType, ...]
-    """Each node and then each edge that was loaded, in the order in which they came."""
+    """Each node and then each edge that was loaded, in the order of their first rows."""
     warnings: tuple[str, ...] = ()
 
     @property
     def concepts(self) -> int:
-        """How many rows of nodes there were."""
+        """The number of rows of nodes."""
         return sum(each.rows for each in self.types if each.kind == "node")
 
     @property
     def links(self) -> int:
-        """How many rows of edges there were."""
+        """The number of rows of edges."""
         return sum(each.rows for each in self.types if each.kind == "edge")
 
     @property
     def created(self) -> int:
-        """How many elements are new."""
+        """The number of new elements."""
         return sum(each.created for each in self.types)
 
     @property
     def updated(self) -> int:
-        """How many were there and have changed."""
+        """The number of existing elements that changed."""
         return sum(each.updated for each in self.types)
 
     @property
     def unchanged(self) -> int:
-        """How many were there just so."""
+        """The number of existing elements that equal their rows."""
         return sum(each.unchanged for each in self.types)
 
     @property
     def removed(self) -> int:
-        """How many were removed, because they were not among the rows."""
+        """The number of elements removed because they were not among the rows."""
         return sum(each.removed for each in self.types)
 
     def to_dict(self) -> dict[str, Any]:
-        """The wire form."""
+        """The outcome for JSON."""
         totals = ("concepts", "links", "created", "updated", "unchanged", "removed")
         return {
             **{name: getattr(self, name) for name in totals},
@@ -144,7 +132,7 @@ def load(
     mode: Mode = "append",
     delimiter: str | None = None,
     embedder: Embedder | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Loaded:
     """Load rows as one transaction: all of them, or none.
 
@@ -153,12 +141,9 @@ def load(
             as they are known. Nothing was written.
     """
     if mode not in _MODES:
-        raise InvalidValueType(
-            f"{shown(mode)} is no mode.",
-            hint=(
-                f"{did_you_mean(str(mode), list(_MODES))} The modes are {', '.join(_MODES)}."
-            ).strip(),
-        )
+        close = did_you_mean(str(mode), list(_MODES))
+        hint = f"{close} The modes are {', '.join(_MODES)}.".strip()
+        raise InvalidValueType(f"{shown(mode)} is no mode.", hint=hint)
     sources = sources_of(source, format=format, type_name=type, delimiter=delimiter)
     load_ = _Load(store, read_catalog, actor, mode, Vectors(embedder))
     if embedder is None or not load_.wants_vectors():
@@ -168,69 +153,67 @@ def load(
         return load_.write(ahead.sources, None)
 
 
+@dataclass(frozen=True, slots=True)
 class _Load:
     """One load: perhaps its vectors first, and then its transaction."""
 
-    def __init__(
-        self, store: Store, read_catalog: ReadCatalog, actor: str, mode: Mode, vectors: Vectors
-    ) -> None:
-        self._store: Final = store
-        self._read_catalog: Final = read_catalog
-        self._actor: Final = actor
-        self._mode: Final[Mode] = mode
-        self.vectors: Final = vectors
+    store: Store
+    read_catalog: ReadCatalog
+    actor: str
+    mode: Mode
+    vectors: Vectors
 
     def wants_vectors(self) -> bool:
-        if self._store.location.readonly:
+        if self.store.location.readonly:
             return False  # Nothing will be written anyway.
-        with self._store.reading() as reader:
-            return wants_vectors(self._read_catalog(reader))
+        with self.store.reading() as reader:
+            return wants_vectors(self.read_catalog(reader))
 
     def embed(
-        self,
-        ahead: Ahead,
-        sources: Sequence[Source],
-        progress: Callable[[Progress], object] | None,
+        self, ahead: Ahead, sources: Sequence[Source], progress: ReportProgress | None
     ) -> None:
         """Read all rows and make their vectors, while others can write."""
         try:
-            with unhurried(self._store) as reader:
-                catalog = self._read_catalog(reader)
-                targets = Targets(reader, catalog, repeat(UNNAMED))
+            with unhurried(self.store) as reader:
+                targets = Targets(reader, self.read_catalog(reader), repeat(UNNAMED))
                 for rows in ahead.read(reader, targets):
                     if progress is not None:
                         progress(_progress(sources, ahead.at, rows))
-        except RowError as bad:
-            again = self._again(sources)
-            raise again.with_others(again.placed(bad, sources[ahead.at])) from None
-        except MycelError as error:
-            raise self._again(sources).with_others(error) from None
+        except (RowError, MycelError) as error:
+            raise self._located(error, sources, ahead.at) from None
 
-    def write(
-        self, sources: Sequence[Source], progress: Callable[[Progress], object] | None
-    ) -> Loaded:
+    def write(self, sources: Sequence[Source], progress: ReportProgress | None) -> Loaded:
         """Write all rows in one transaction."""
+        run: _Run | None = None
         try:
-            with self._store.transaction(actor=self._actor, message=_message(sources)) as tx:
+            with self.store.transaction(actor=self.actor, message=_message(sources)) as tx:
                 tx.memo[LOADING] = True
-                now_ms = tx.time_us // 1000
-                new_ids = ulids(lambda: now_ms, randbits)
-                targets = Targets(tx.reader, self._read_catalog(tx.reader), new_ids)
-                writer = Writer(tx, self._mode, self.vectors)
-                with closing(_Run(tx, targets, sources, writer, self._mode, progress)) as run:
+                new_ids = ulids(tx.time_us // 1000, randbits)
+                targets = Targets(tx.reader, self.read_catalog(tx.reader), new_ids)
+                writer = Writer(tx, self.mode, self.vectors)
+                with closing(_Run(tx, targets, sources, writer, self.mode, progress)) as run:
                     run.load()
-        except RowError as bad:
-            again = self._again(sources)
-            raise again.with_others(again.placed(bad, sources[run.at])) from None
-        except MycelError as error:
-            again = self._again(sources)
-            raise again.with_others(again.found(error)) from None
-        done = [_loaded(target, count) for target, count in writer.counts.items()]
+        except (RowError, MycelError) as error:
+            raise self._located(error, sources, 0 if run is None else run.at) from None
+        done = [
+            LoadedType(
+                target.label,
+                "node" if isinstance(target, NodeTarget) else "edge",
+                *(count[each] for each in ("created", "updated", "unchanged", "removed")),
+            )
+            for target, count in writer.counts.items()
+        ]
         done.sort(key=lambda each: each.kind == "edge")
-        return Loaded(tuple(done), _told([*self.vectors.warnings(), *tx.warnings]))
+        warnings = [*self.vectors.warnings(), *tx.warnings]
+        if more := len(warnings) - WARNINGS_MAX if len(warnings) > WARNINGS_MAX else 0:
+            warnings[WARNINGS_MAX:] = [f"There are {more} more warnings of this kind."]
+        return Loaded(tuple(done), tuple(warnings))
 
-    def _again(self, sources: Sequence[Source]) -> _Again:
-        return _Again(self._store, self._read_catalog, sources, self._mode)
+    def _located(
+        self, error: RowError | MycelError, sources: Sequence[Source], at: int
+    ) -> MycelError:
+        is_whole = self.mode != "merge"
+        return ErrorLocator(self.store, self.read_catalog, sources, is_whole).located(error, at)
 
 
 class _Run:
@@ -243,7 +226,7 @@ class _Run:
         sources: Sequence[Source],
         writer: Writer,
         mode: Mode,
-        progress: Callable[[Progress], object] | None,
+        progress: ReportProgress | None,
     ) -> None:
         self._ends: Final = Ends(tx)
         self._targets: Final = targets
@@ -252,14 +235,14 @@ class _Run:
         self._mode: Final = mode
         self._progress: Final = progress
         self.at = 0
-        """Which source is being read, or which one a row that is being written comes from."""
+        """The index of the source that is being read, or whose rows are being written."""
         self._rows = 0
-        self._nodes: Final[dict[tuple[NodeTarget, str], NodeRow]] = {}
-        self._edges: Final[dict[tuple[EdgeTarget, End, End], EdgeRow]] = {}
+        self._nodes: Final[dict[Any, NodeRow]] = {}
+        self._edges: Final[dict[Any, EdgeRow]] = {}
         self._spool = Spool()
 
     def close(self) -> None:
-        """Let go of what waits."""
+        """Discard the rows that wait."""
         self._spool.close()
 
     def load(self) -> None:
@@ -274,7 +257,7 @@ class _Run:
             self.at = at
             self._read(source)
             if is_whole and source.type_name is not None:
-                # A table without rows says that there are none.
+                # A table without rows removes all of its type.
                 self._writer.count(self._targets.named(source.type_name, ()))
         if is_whole:
             self._writer.remove_other_nodes()
@@ -292,27 +275,21 @@ class _Run:
         self._write()
 
     def _gather(self, row: Row) -> bool:
-        """Add a row to the chunk. Returns whether that is full."""
+        """Add a row to the chunk, and return True if that is full."""
         self._rows += 1
-        if isinstance(row, NodeRow):
-            key = (row.target, row.name)
-            if key in self._nodes:
-                self._meet_again(row, self._nodes[key])
-            self._nodes[key] = row
-            return len(self._nodes) >= CHUNK_ROWS
-        place = (row.target, row.subject, row.object)
-        if place in self._edges:
-            self._meet_again(row, self._edges[place])
-        self._edges[place] = row
-        return len(self._edges) >= CHUNK_ROWS
+        chunk: dict[Any, Any] = self._nodes if isinstance(row, NodeRow) else self._edges
+        identity = row.identity
+        if identity in chunk:
+            if self._mode != "merge":
+                raise self._repeated(row, chunk[identity])
+            self._write()
+        chunk[identity] = row
+        return len(chunk) >= CHUNK_ROWS
 
-    def _meet_again(self, row: Row, before: Row) -> None:
-        """A row that the chunk has already: the one before it is written first, if it may be."""
-        if self._mode != "merge":
-            error = exists(row, repeated=True)
-            error_locations.name_other(error, Spot(self._sources[self.at], before.line))
-            raise RowError(error, row)
-        self._write()
+    def _repeated(self, row: Row, before: Row) -> RowError:
+        error = exists(row, repeated=True)
+        name_other(error, Spot(self._sources[self.at], before.line))
+        return RowError(error, row)
 
     def _write(self) -> None:
         """Write the chunk."""
@@ -324,36 +301,26 @@ class _Run:
             self._edges.clear()
             if self._mode == "overwrite":
                 for row in edges:
-                    self._wait(row)
+                    self._spool.add(self.at, row)
             else:
                 self._join(edges)
         self._tell()
 
     def _join(self, rows: Sequence[EdgeRow]) -> None:
-        """Write those edges whose ends are there; the others wait."""
+        """Write the edges whose ends exist; the others wait."""
         known = self._ends.ids(end for row in rows for end in (row.subject, row.object))
         joined: list[Joined] = []
         for row in rows:
             subject, object_ = known.get(row.subject), known.get(row.object)
             if subject is None or object_ is None:
-                self._wait(row)
+                self._spool.add(self.at, row)
             else:
                 joined.append((row, subject, object_))
         if joined:
             self._writer.edges(joined)
 
-    def _wait(self, row: EdgeRow) -> None:
-        try:
-            self._spool.add(self.at, row)
-        except TypeError as error:
-            bad = InvalidValueType(f"It holds what is no JSON value: {error}.")
-            raise RowError(bad, row) from None
-
     def _write_waiting(self) -> None:
-        """Write the edges that wait, as long as some of them find their ends.
-
-        One pass is enough unless an edge joins other edges that wait as well.
-        """
+        """Write the edges that wait, in one pass unless edges are ends of other edges."""
         while self._spool.count:
             waiting, self._spool = self._spool, Spool()
             with closing(waiting):
@@ -365,48 +332,44 @@ class _Run:
 
     def _chunks(self, waiting: Spool) -> Iterator[list[EdgeRow]]:
         """Edges that wait, in chunks of one source without repetition."""
-        chunk: dict[tuple[EdgeTarget, End, End], EdgeRow] = {}
+        chunk: dict[Any, EdgeRow] = {}
         for source, row in waiting.edges(self._targets):
-            place = (row.target, row.subject, row.object)
-            if chunk and (source != self.at or len(chunk) >= CHUNK_ROWS or place in chunk):
-                if place in chunk and self._mode != "merge":
-                    first = Spot(self._sources[self.at], chunk[place].line)
-                    error = exists(row, repeated=True)
-                    error_locations.name_other(error, first)
+            is_repeated = row.identity in chunk
+            if chunk and (source != self.at or len(chunk) >= CHUNK_ROWS or is_repeated):
+                if is_repeated and self._mode != "merge":
+                    error = self._repeated(row, chunk[row.identity])
                     self.at = source
-                    raise RowError(error, row)
+                    raise error
                 yield list(chunk.values())
                 chunk = {}
             self.at = source
-            chunk[place] = row
+            chunk[row.identity] = row
         if chunk:
             yield list(chunk.values())
 
     def _refuse_missing(self) -> NoReturn:
-        """Complain of the edges that wait in vain, the first of them."""
+        """Raise an error about the first of the edges whose ends are missing."""
         found = []
         for at, row in islice(self._spool.edges(self._targets), LISTED_MAX):
-            source = self._sources[at]
-            found.append(placed(self._missing_end(row), source.name, source.unit, row.line))
+            found.append(self._sources[at].placed(self._missing_end(row), row.line))
         raise together(found, has_more=self._spool.count > LISTED_MAX)
 
     def _missing_end(self, row: EdgeRow) -> NotFound:
         known = self._ends.ids((row.subject, row.object))
         which, end = ("from", row.subject) if row.subject not in known else ("to", row.object)
         return NotFound(
-            f"{row.target.label} leads {which} {end_shown(end)}, which is not there.",
+            f"{row.target.label} leads {which} {end_shown(end)}, which does not exist.",
             hint="Load the nodes as well, in this load or before it; check the key.",
             data={"type": row.target.label, "property": which, "value": wire(end[1])},
         )
 
     def _tell(self) -> None:
-        if self._progress is None:
-            return
-        self._progress(_progress(self._sources, self.at, self._rows))
+        if self._progress is not None:
+            self._progress(_progress(self._sources, self.at, self._rows))
 
 
 def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
-    """How far a load has come that is reading one of its sources."""
+    """The progress of a load that is reading the source `at`."""
     totals = [each.total for each in sources]
     known = [total for total in totals if total is not None]
     total = sum(known) if len(known) == len(totals) else None
@@ -417,70 +380,8 @@ def _progress(sources: Sequence[Source], at: int, rows: int) -> Progress:
     return Progress(rows, read, total)
 
 
-class _Again:
-    """A second look through the sources, after the transaction has been rolled back."""
-
-    def __init__(
-        self, store: Store, read_catalog: ReadCatalog, sources: Sequence[Source], mode: Mode
-    ) -> None:
-        self._store: Final = store
-        self._read_catalog: Final = read_catalog
-        self._sources: Final = sources
-        self._mode: Final = mode
-
-    def with_others(self, error: MycelError) -> MycelError:
-        """An error about one row, with what is wrong with others."""
-        is_of_row = error.data.keys() & {"line", "row"} and "violations" not in error.data
-        if not is_of_row or not isinstance(error, _OF_ROWS):
-            return error
-        with self._targets() as targets:
-            whole = self._mode != "merge"
-            return error_locations.with_others(error, self._sources, targets, whole=whole)
-
-    def placed(self, bad: RowError, source: Source) -> MycelError:
-        """The error about a row, with its place."""
-        error, row = bad.error, bad.row
-        if "max" in error.data:
-            # Of rows that are written together, the first edge too many may be an earlier one.
-            self.found(error)
-        if error.data.pop("repeated", False) and not any(
-            key.startswith("other_") for key in error.data
-        ):
-            with self._targets() as targets:
-                error_locations.with_first_line(error, row, self._sources, targets)
-        if source.unit in error.data:
-            return error
-        more = {} if "type" in error.data else {"type": row.target.label}
-        return placed(error, source.name, source.unit, row.line, **more)
-
-    def found(self, error: MycelError) -> MycelError:
-        """An error that no row was known to cause, with the lines that it is about."""
-        if {"file", "line", "row"} & error.data.keys() or "type" not in error.data:
-            return error
-        with self._targets() as targets:
-            return error_locations.with_lines(error, self._sources, targets)
-
-    @contextmanager
-    def _targets(self) -> Iterator[Targets]:
-        with self._store.reading() as reader:
-            yield Targets(reader, self._read_catalog(reader), repeat(""))
-
-
-def _loaded(target: Target, count: Mapping[str, int]) -> LoadedType:
-    kind: Literal["node", "edge"] = "node" if isinstance(target, NodeTarget) else "edge"
-    done = (count.get(each, 0) for each in ("created", "updated", "unchanged", "removed"))
-    return LoadedType(target.label, kind, *done)
-
-
 def _message(sources: Sequence[Source]) -> str:
     names = [each.name for each in sources if each.name is not None]
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     said = ", ".join(shorten(name, 200) for name in names[:_NAMES_SHOWN])
     return f"load {said}{more}".strip()
-
-
-def _told(warnings: list[str]) -> tuple[str, ...]:
-    if len(warnings) <= WARNINGS_MAX:
-        return tuple(warnings)
-    more = len(warnings) - WARNINGS_MAX
-    return (*warnings[:WARNINGS_MAX], f"There are {more} more warnings of this kind.")

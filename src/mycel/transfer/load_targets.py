@@ -6,7 +6,7 @@ cells mean. A *flexible* one has none: its rows bring a name, and values are tak
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -40,6 +40,9 @@ from mycel.schema.row_rules import row_rules
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.query.reader import Reader
+
+ReadCatalog: TypeAlias = Callable[[Reader], Catalog]
+"""Reads the schema of a state; `migration` has it, which is a neighbour of this package."""
 
 _META: Final = (CONCEPT_TYPE, PROPOSITION_TYPE)
 _STRING: Final = PropertyType("String")

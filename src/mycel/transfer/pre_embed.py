@@ -17,35 +17,35 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Final
 
-from mycel.errors import InvalidValueType, MycelError
+from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 from mycel.schema.catalog import Catalog
 from mycel.store.database import Store
 from mycel.store.file.connections import translated
 from mycel.store.query.reader import Reader
-from mycel.transfer.load_errors import Refused, Unit
+from mycel.transfer.load_errors import Refused
 from mycel.transfer.load_targets import NodeTarget, Targets
 from mycel.transfer.row_spool import Spool
 from mycel.transfer.row_vectors import Vectors
-from mycel.transfer.row_writer import Mode, RowError
-from mycel.transfer.source_rows import NodeRow, Row
-from mycel.transfer.sources import Source
+from mycel.transfer.row_writer import Mode
+from mycel.transfer.source_rows import NodeRow, Row, RowError, Source
 
 CHUNK_ROWS: Final = 4000
 
 
-class Spooled:
+class Spooled(Source):
     """A source whose rows have been read, and wait with their vectors."""
 
-    can_reread = True
-
     def __init__(self, source: Source) -> None:
+        super().__init__(None, source.type_name)
         self.spool: Final = Spool()
-        self.name: Final = source.name
-        self.type_name: Final = source.type_name
-        self.unit: Final[Unit] = source.unit
-        self.total: Final = source.total
-        self.position: Final = source.total
+        self.unit = source.unit
+        self.name = source.name
+        self.total = source.total
+
+    @property
+    def position(self) -> int | None:
+        return self.total
 
     def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
         """All rows. They have been read, so none is refused."""
@@ -84,7 +84,7 @@ class Ahead:
             with closing(source.rows(targets)) as rows:
                 while chunk := list(islice(rows, CHUNK_ROWS)):
                     for row in self._filled(reader, chunk):
-                        self._keep(row)
+                        self.sources[at].spool.add(at, row)
                     count += len(chunk)
                     yield count
 
@@ -112,13 +112,6 @@ class Ahead:
             if there is not None:
                 found[row.target, row.name] = there.attributes
         return found
-
-    def _keep(self, row: Row) -> None:
-        try:
-            self.sources[self.at].spool.add(self.at, row)
-        except TypeError as error:
-            bad = InvalidValueType(f"It holds what is no JSON value: {error}.")
-            raise RowError(bad, row) from None
 
 
 def wants_vectors(catalog: Catalog) -> bool:

@@ -1,13 +1,11 @@
-"""Rows that wait: kept in memory while they are few, in a file beyond that.
+"""The spool: rows that wait, in memory while they are few, in a file beyond that.
 
-A file may name edges before the nodes that they join. All nodes have to be written before one can
-say that an end is missing, and neither the edges nor the nodes of a large file fit into memory.
-Reading the source a second time would do as well, but not every source can be read twice, and the
-whole of it would have to be parsed again for what are usually a few edges. And where vectors are
-made ahead of a load, all of its rows wait for its transaction.
+A file may have edges before the nodes that they join. Only when all nodes are written is it known
+that an end is missing, and neither the edges nor the nodes of a large file fit into memory. Reading
+the source a second time is not always possible, and parses all of it for usually a few edges. Where
+vectors are made before a load, all of its rows wait for its transaction.
 
-What is kept comes back as it was, be it JSON or not, so that a row is judged the same whether it
-has waited or not.
+Rows come back exactly as they were, JSON or not, so that waiting does not change their check.
 """
 
 from __future__ import annotations
@@ -17,8 +15,9 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Final
 
+from mycel.errors import InvalidValueType
 from mycel.transfer.load_targets import Targets
-from mycel.transfer.source_rows import EdgeRow, NodeRow, Row
+from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError
 
 MEMORY_BYTES_MAX: Final = 16 << 20
 UNNAMED: Final = "".join(("(", "unnamed", ")"))
@@ -41,7 +40,7 @@ class Spool:
         """Keep a row.
 
         Raises:
-            TypeError: it holds what cannot be kept, which is no JSON either.
+            RowError: it has a value that cannot be kept, which is no JSON either.
         """
         line, target, *rest = row
         is_node = isinstance(row, NodeRow)
@@ -50,8 +49,9 @@ class Spool:
         kept = (is_node, source, line, target.label, rest)
         try:
             self._file.write(pickle.dumps(kept, pickle.HIGHEST_PROTOCOL))
-        except (pickle.PicklingError, AttributeError, RecursionError) as error:
-            raise TypeError(str(error)) from None
+        except (pickle.PicklingError, AttributeError, RecursionError, TypeError) as error:
+            bad = InvalidValueType(f"It has a value that is no JSON: {error}.")
+            raise RowError(bad, row) from None
         self.count += 1
 
     def take(self, targets: Targets) -> Iterator[tuple[int, Row]]:

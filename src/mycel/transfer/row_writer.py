@@ -35,7 +35,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import DEFAULT_WEIGHT, Transaction
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, without_nulls
 from mycel.transfer.row_vectors import Vectors
-from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, end_shown
+from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, end_shown
 
 Mode: TypeAlias = Literal["append", "merge", "overwrite"]
 
@@ -44,15 +44,6 @@ REASON: Final = "not among the rows that were loaded"
 
 Joined: TypeAlias = tuple[EdgeRow, str, str]
 """An edge with the ids of its ends."""
-
-
-class RowError(Exception):
-    """An error about one row; whoever knows the source says where that is."""
-
-    def __init__(self, error: MycelError, row: Row) -> None:
-        super().__init__()
-        self.error: Final = error
-        self.row: Final = row
 
 
 class Writer:

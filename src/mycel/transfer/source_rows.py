@@ -1,14 +1,20 @@
-"""What every source becomes: rows for nodes, and rows for edges."""
+"""Rows for nodes and rows for edges, and the sources that give them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from mycel.errors import MycelError
 from mycel.model.values import JsonObject
-from mycel.transfer.load_targets import EdgeTarget, NodeTarget
+from mycel.transfer.load_errors import Refused, Unit, placed
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Targets
+from mycel.transfer.streams import Stream
 
 End: TypeAlias = tuple[str, str] | tuple[str, "End", "End"]
-"""What an edge joins, by identity: type and name of a concept, or predicate and ends of a link."""
+"""An end of an edge: type and name of a concept, or predicate and ends of a proposition."""
+
+Said = TypeVar("Said")
 
 
 class NodeRow(NamedTuple):
@@ -20,9 +26,13 @@ class NodeRow(NamedTuple):
     attributes: JsonObject
     metadata: JsonObject | None = None
 
+    @property
+    def identity(self) -> tuple[NodeTarget, str]:
+        return self.target, self.name
+
 
 class EdgeRow(NamedTuple):
-    """A link to load."""
+    """A proposition to load."""
 
     line: int
     target: EdgeTarget
@@ -32,8 +42,21 @@ class EdgeRow(NamedTuple):
     metadata: JsonObject | None = None
     weight: float | None = None
 
+    @property
+    def identity(self) -> tuple[EdgeTarget, End, End]:
+        return self.target, self.subject, self.object
+
 
 Row: TypeAlias = NodeRow | EdgeRow
+
+
+class RowError(Exception):
+    """An error about one row, without its place."""
+
+    def __init__(self, error: MycelError, row: Row) -> None:
+        super().__init__()
+        self.error: Final = error
+        self.row: Final = row
 
 
 def end_shown(end: End) -> str:
@@ -45,3 +68,62 @@ def end_shown(end: End) -> str:
     if len(end) == 2:
         return f"{end[0]} {end[1]!r}"
     return f"the link {end[0]!r} from {end_shown(end[1])} to {end_shown(end[2])}"
+
+
+class Source:
+    """Something that gives rows: a file, a table, dictionaries."""
+
+    unit: Unit = "row"
+
+    def __init__(
+        self, stream: Stream | None, type_name: str | None, *, can_reread: bool = True
+    ) -> None:
+        self._stream: Final = stream
+        self.type_name: Final = type_name
+        """The type of all rows, if they do not name it themselves."""
+        self.name = None if stream is None else stream.name
+        self.total = None if stream is None else stream.total
+        """The number of bytes, where it is known."""
+        self.can_reread: Final = can_reread if stream is None else stream.can_reread
+
+    @property
+    def position(self) -> int | None:
+        """The number of bytes that have been read, where it is known."""
+        return None if self._stream is None else self._stream.position
+
+    def rows(self, targets: Targets, refused: Refused | None = None) -> Generator[Row, None, None]:
+        """All rows, from the first.
+
+        Raises:
+            MycelError: a row cannot be read or does not fit; with its place. With `refused`, that
+                is called with the error instead, and the next row follows, if there can be one.
+        """
+        raise NotImplementedError
+
+    def placed(self, error: MycelError, line: int | None, **more: Any) -> MycelError:
+        """The error with its place in this source."""
+        return placed(error, self.name, self.unit, line, **more)
+
+    def _placed_once(self, error: MycelError, line: int) -> MycelError:
+        """The error with its place, unless it has one; before the first line, only the file."""
+        has_place = self.unit in error.data or "file" in error.data
+        return error if has_place else self.placed(error, line or None)
+
+    def _each(
+        self,
+        numbered: Iterable[tuple[int, Said]],
+        read: Callable[[int, Said], Row | None],
+        refused: Refused | None,
+    ) -> Generator[Row, None, None]:
+        """The rows that `read` makes of numbered lines; None is left out."""
+        for line, said in numbered:
+            try:
+                row = read(line, said)
+            except MycelError as error:
+                complaint = self._placed_once(error, line)
+                if refused is None:
+                    raise complaint from None
+                refused(complaint)
+            else:
+                if row is not None:
+                    yield row

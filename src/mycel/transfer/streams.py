@@ -1,7 +1,7 @@
-"""Bytes and lines, bounded, that can be read once more if their source can.
+"""Streams: the bytes or lines of a file, which can be read again if the file can.
 
-A line is bounded, so that neither a file without line ends nor a few kilobytes that unpack to
-gigabytes can fill the memory.
+The length of a line is bounded, so that neither a file without line ends nor a few kilobytes that
+unpack to gigabytes can fill the memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 from mycel.errors import DatabaseError, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.transfer.formats import GZIP, is_gzip
-from mycel.transfer.load_errors import Unit, placed
+from mycel.transfer.load_errors import placed
 
 _MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -32,14 +32,10 @@ class Stream:
         self._path: Final = source if isinstance(source, Path) else None
         self._file: Final = None if isinstance(source, Path) else source
         self.name: Final = str(source) if isinstance(source, Path) else _name_of(source)
-        self._start = self._place()
+        self._start = _start_of(self._file)
         self._open: IO[bytes] | None = None
         self.total: Final = self._size()
-        """How many bytes there are, as far as that is known."""
-
-    @property
-    def path(self) -> Path | None:
-        return self._path
+        """The number of bytes, where it is known."""
 
     @property
     def can_reread(self) -> bool:
@@ -47,12 +43,12 @@ class Stream:
 
     @property
     def position(self) -> int | None:
-        """How many bytes of the file have been read; what is compressed counts as it is."""
+        """The number of bytes of the file that have been read, before unpacking."""
         return None if self._open is None or self._open.closed else self._open.tell()
 
     @contextmanager
     def binary(self) -> Iterator[IO[Any]]:
-        """The file from its start, for somebody who reads bytes."""
+        """The file from its start, as bytes."""
         if self._file is not None:
             if self._start is not None:
                 self._file.seek(self._start)
@@ -66,7 +62,7 @@ class Stream:
 
         Raises:
             ResourceExhausted: a line is too long.
-            InvalidSyntax: it says that it is compressed, and is not.
+            InvalidSyntax: the file is damaged, or no gzip file as its name says.
         """
         with self.binary() as file:
             reader = self._unpacked(file)
@@ -75,42 +71,23 @@ class Stream:
                 while line := reader.readline(LINE_BYTES_MAX + 1):
                     number += 1
                     if len(line) > LINE_BYTES_MAX:
-                        raise self._too_long(number)
-                    yield number, _without_mark(line) if number == 1 else line
+                        raise placed(_too_long(), self.name, "line", number)
+                    if number == 1:
+                        line = line.removeprefix("\ufeff" if isinstance(line, str) else _BOM)
+                    yield number, line
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise self._no_gzip(error) from None
+                # The line is unknown, because of reading ahead.
+                raise placed(_no_gzip(error), self.name, "line", None) from None
             except UnicodeDecodeError as error:
-                raise self._at(InvalidSyntax(f"It is no UTF-8: {error}."), number + 1) from None
+                bad = InvalidSyntax(f"It is no UTF-8: {error}.")
+                raise placed(bad, self.name, "line", number + 1) from None
 
     def _unpacked(self, file: Any) -> Any:
-        # What is unpacked already may still have the name of the file that it comes from.
+        # An unpacked file may still have the name of the packed one.
         is_plain = isinstance(file, (io.TextIOBase, gzip.GzipFile))
         if is_plain or not (is_gzip(self.name or "") or _looks_packed(file)):
             return file
         return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER_BYTES)
-
-    def _no_gzip(self, error: Exception) -> MycelError:
-        """Complains of a file that does not unpack; on which line, reading ahead has hidden."""
-        hint = (
-            f"If it is not compressed, rename it: only what is has a name that ends with {GZIP}."
-            if isinstance(error, gzip.BadGzipFile)
-            else "It is damaged, or was cut short on its way: get it once more."
-        )
-        bad = InvalidSyntax(f"It is no whole gzip file: {error}.", hint=hint)
-        return placed(bad, self.name, "line", None)
-
-    def _too_long(self, number: int) -> MycelError:
-        return self._at(
-            ResourceExhausted(
-                f"It has more than {LINE_BYTES_MAX} bytes.",
-                hint="Every row stands on a line of its own. Keep large content outside the graph"
-                " and store a reference to it.",
-            ),
-            number,
-        )
-
-    def _at(self, error: MycelError, line: int) -> MycelError:
-        return placed(error, self.name, "line", line)
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
@@ -139,14 +116,6 @@ class Stream:
     def _data(self) -> dict[str, Any]:
         return {} if self.name is None else {"file": self.name}
 
-    def _place(self) -> Any:
-        """Where an open file stands, if one can come back to it."""
-        file = self._file
-        try:
-            return file.tell() if file is not None and file.seekable() else None
-        except (AttributeError, OSError, ValueError):
-            return None
-
     def _size(self) -> int | None:
         try:
             return None if self._path is None else os.stat(self._path).st_size  # noqa: PTH116
@@ -154,24 +123,16 @@ class Stream:
             return None
 
 
-class LineSource:
-    """What all sources have in common whose rows are lines of a stream."""
-
-    unit: Unit = "line"
-
-    def __init__(self, stream: Stream) -> None:
-        self._stream: Final = stream
-        self.name: Final = stream.name
-        self.can_reread: Final = stream.can_reread
-        self.total: Final = stream.total
-
-    @property
-    def position(self) -> int | None:
-        return self._stream.position
+def _start_of(file: IO[Any] | None) -> int | None:
+    """The position of an open file that can be returned to."""
+    try:
+        return file.tell() if file is not None and file.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _looks_packed(file: Any) -> bool:
-    """Whether a file begins as gzip does, and as no text can."""
+    """True if a file begins as gzip does, and as no text can."""
     return isinstance(file, io.BufferedReader) and file.peek(2)[:2] == _MAGIC
 
 
@@ -180,7 +141,18 @@ def _name_of(file: Any) -> str | None:
     return name if isinstance(name, str) and not name.startswith("<") else None
 
 
-def _without_mark(line: bytes | str) -> bytes | str:
-    if isinstance(line, str):
-        return line.removeprefix("\ufeff")
-    return line.removeprefix(_BOM)
+def _too_long() -> MycelError:
+    return ResourceExhausted(
+        f"It has more than {LINE_BYTES_MAX} bytes.",
+        hint="Write each row on its own line. Keep large content outside the graph and store a"
+        " reference to it.",
+    )
+
+
+def _no_gzip(error: Exception) -> MycelError:
+    hint = (
+        f"If it is not compressed, rename it: only names of compressed files end with {GZIP}."
+        if isinstance(error, gzip.BadGzipFile)
+        else "It is damaged, or was cut short on its way: get it once more."
+    )
+    return InvalidSyntax(f"It is no whole gzip file: {error}.", hint=hint)

@@ -173,7 +173,7 @@ def test_line_ends_of_another_age_are_told(db: mycel.Nexus, write: Write) -> Non
 def test_another_delimiter_is_suggested(db: mycel.Nexus, write: Write) -> None:
     for each in ";|\t":
         error = refused(db, write("Person.csv", f"email{each}name\na{each}A\n"))
-        assert error.hint == f"Cells seem to be parted by {each!r}: say so with `delimiter`."
+        assert error.hint == f"Cells seem to be separated by {each!r}: name it with `delimiter`."
     assert "delimiter" not in refused(db, write("Person.csv", "mail\na\n")).hint
 
 

@@ -313,7 +313,11 @@ WRONG: list[tuple[Any, type[MycelError], str]] = [
     ('{"type":"Note","id":"","data":{"text":"a"}}', ConstraintViolation, "must not be empty"),
     ('{"edge":"Knows","from":"a","to":"a"}', SelfEdgeError, "Person 'a' to itself"),
     ('{"edge":"Knows","from":"a","to":"b","weight":"x"}', InvalidValueType, "no number"),
-    ('{"edge":"Knows","from":"ok","to":"nobody"}', NotFound, "Person 'nobody', which is not"),
+    (
+        '{"edge":"Knows","from":"ok","to":"nobody"}',
+        NotFound,
+        "'nobody', which does not",
+    ),
     ('{"type":"Person","data":{"name":"a"}}', ConstraintViolation, "Person.email is required"),
     ('{"type":"Person","data":{"email":"a"}}', ConstraintViolation, "Person.name is required"),
     ('{"type":"Person","data":{"email":"a","nam":"A"}}', ConstraintViolation, "property 'nam'"),
