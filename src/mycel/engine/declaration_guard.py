@@ -1,7 +1,6 @@
 """Rules on definitions that a schema wrote: KIP neither changes nor removes them.
 
-A definition that KIP makes under the name of a hidden type remembers that type, so that it can
-still be restored.
+A definition that KIP writes under the name of a hidden type keeps that type, for restoring.
 """
 
 from __future__ import annotations
@@ -30,11 +29,7 @@ _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `myce
 
 
 def check_removal(concept: Concept) -> None:
-    """Refuse to remove what a schema declares.
-
-    The guard says the same, but only after the store has refused to remove a definition that is in
-    use. Whoever removes concepts for a caller asks here first, so that the caller does not set out
-    to remove every use of it.
+    """Refuse to remove a definition that a schema declares; asked before its uses are counted.
 
     Raises:
         ImmutableTarget: a schema declares it.
@@ -45,7 +40,7 @@ def check_removal(concept: Concept) -> None:
 
 
 def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
-    """Refuse to say of a flexible type what only applying a schema says."""
+    """Refuse attributes of a flexible type that only applying a schema writes."""
     for key in (PG, PG_DROPPED):
         is_said = change.attributes.get(key) is not None or remembered({key: before.get(key)})
         if is_said and not is_unchanged(key, change.attributes, before):
@@ -57,13 +52,12 @@ def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
 
 
 def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject | None:
-    """Refuse to change what a schema says of a type, or to say it without a schema.
+    """Refuse a change of what a schema says of a type.
 
-    Returns the attributes to be written instead, for a definition that takes the name of a hidden
-    type: it remembers that type.
+    Returns the attributes to write instead for a definition that takes the name of a hidden type.
 
     Raises:
-        ImmutableTarget: it does.
+        ImmutableTarget: a schema says it.
     """
     meta_type = change.type_or_predicate
     before = {} if change.before is None else change.before.attributes
@@ -87,7 +81,7 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
 
 
 def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | None:
-    """What the tombstone of a definition remembers of a hidden type."""
+    """The hidden type in the tombstone of a definition."""
     left = tx.get_concept(meta_type, name, tombstoned=True)
     if left is None:
         return None

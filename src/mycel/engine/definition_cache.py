@@ -1,8 +1,7 @@
-"""Definitions as guards read them: from the graph as it is, parsed once for each text.
+"""Definitions as guards use them: read from the graph, parsed once for each text.
 
-Reading takes one look-up by name in the transaction that asks. So there is nothing to invalidate:
-not after a rollback, and not when another process has written. Only the parsing, the dear part, is
-remembered, by the text that was parsed.
+Parsed definitions are kept by their text, across transactions: there is nothing to invalidate after
+a rollback or a write of another process. A transaction reads each definition once, until `refresh`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Definition = TypeVar("Definition")
 
 
 class Definitions(Generic[Definition]):
-    """The definitions of one meta-type, each as what a guard makes of it."""
+    """The definitions of one meta-type, each as the value that a guard makes of it."""
 
     def __init__(
         self, meta_type: int, parse: Callable[[str, Mapping[str, Any]], Definition | None]
@@ -29,12 +28,19 @@ class Definitions(Generic[Definition]):
         self._parsed: dict[tuple[str, str], Definition | None] = {}
 
     def read(self, tx: Transaction, name: str) -> Definition | None:
-        """What a definition says; None if there is none, or if it says nothing to this guard."""
+        """A definition as it was when the transaction first read it, or last refreshed it."""
+        known: dict[str, Definition | None] = tx.memo.get(self) or tx.memo.setdefault(self, {})
+        return known[name] if name in known else self.refresh(tx, name)
+
+    def refresh(self, tx: Transaction, name: str) -> Definition | None:
+        """A definition as it is now; None if there is none, or if it means nothing to the guard."""
         text = tx.definition(self._meta_type, name)
-        if text is None:
-            return None
-        if (name, text) not in self._parsed:
-            if len(self._parsed) >= _PARSED_MAX:
-                self._parsed.clear()
-            self._parsed[name, text] = self._parse(name, parse_object(text))
-        return self._parsed[name, text]
+        found = None
+        if text is not None:
+            if (name, text) not in self._parsed:
+                if len(self._parsed) >= _PARSED_MAX:
+                    self._parsed.clear()
+                self._parsed[name, text] = self._parse(name, parse_object(text))
+            found = self._parsed[name, text]
+        tx.memo.setdefault(self, {})[name] = found
+        return found

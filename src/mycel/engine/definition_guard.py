@@ -1,4 +1,4 @@
-"""The schema as a rule on every write, whatever door it came through.
+"""The guard of flexible definitions: rules on every write, whatever door it came through.
 
     a value of another JSON type than `instance_schema` says     KIP_2003, at the change
     an end outside `subject_types` or `object_types`             KIP_2002, at the change
@@ -6,16 +6,12 @@
     an `enum`                                                    KIP_2002 where the rules are strict
     a definition with parts that mean nothing                    a warning, at the commit
 
-What is missing is looked at when the transaction is about to end, so that an element may be built
-in several steps. Strict is the whole nexus, or a type that says so.
+Missing attributes are checked at the commit, so that an element may be built in several steps.
+Strict is the whole nexus, or a type that says so. A list of types admits concepts by the name of
+their type, and links by the name of their predicate; `*` admits all.
 
-A list of types admits concepts by the name of their type, and links by the name of their predicate;
-`*` admits all of both. Changing a definition says nothing about what was written before: an element
-is held against the definition of the moment when it changes, and values that do not change stay.
-
-Definitions are read from the graph once in a transaction for each type or predicate that it uses,
-and again when one changes within it. Those that a schema declares are left alone: `typed` holds
-their instances to more than this.
+An element is held against a definition when it changes; values that do not change stay valid.
+Types that a schema declares are left to `schema_guard`, which demands more.
 """
 
 from __future__ import annotations
@@ -52,32 +48,30 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 LINKS_COMPARED: Final = 10_000
-"""How many links of a predicate are held against a definition that admits less than before."""
+"""The most links of a predicate that are held against a definition that admits less."""
 KINDS_SHOWN: Final = 3
 
 WARNINGS_MAX: Final = 20
-"""How many incomplete elements of one transaction are named; the others are counted."""
+"""The most incomplete elements of a transaction that are named; the others are counted."""
 
 
 class _Scope:
-    """What one transaction knows: the definitions it uses, and what it left incomplete."""
+    """The elements that one transaction left incomplete, and the definitions that it wrote."""
 
     def __init__(self) -> None:
-        self.types: Final[dict[str, ConceptDefinition | None]] = {}
-        self.predicates: Final[dict[str, PredicateDefinition | None]] = {}
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
         self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
-        """The definitions that it has written, by meta-type and name, each as it was before."""
+        """By meta-type and name, each as it was before."""
 
 
 class _Complaint(NamedTuple):
-    """What is wrong with an element, in words and as data."""
+    """A fault of an element, in words and as data."""
 
     message: str
     data: JsonObject
 
 
-class SchemaGuard:
+class DefinitionGuard:
     """Holds every change against the definitions in the graph."""
 
     in_bulk = True  # A concept is held against its type alone, a link's ends are written.
@@ -90,18 +84,12 @@ class SchemaGuard:
     # What the store asks.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether the definition of this type or predicate demands anything.
+        """True if the definition of this type or predicate demands anything.
 
-        The store asks again after each change of a definition; this is when it is read anew.
+        The store asks again after each change of a definition, so it is read again here.
         """
-        scope = self._scope(tx)
         definition: ConceptDefinition | PredicateDefinition | None
-        if link:
-            definition = self._predicates.read(tx, type_or_predicate)
-            scope.predicates[type_or_predicate] = definition
-        else:
-            definition = self._types.read(tx, type_or_predicate)
-            scope.types[type_or_predicate] = definition
+        definition = (self._predicates if link else self._types).refresh(tx, type_or_predicate)
         if not link and type_or_predicate in META_TYPES:
             return True
         return definition is not None and not definition.takes_anything
@@ -114,22 +102,22 @@ class SchemaGuard:
         """
         if change.kind == "retire":
             return
-        scope = self._scope(tx)
+        scope: _Scope = tx.memo.get(self) or tx.memo.setdefault(self, _Scope())
         if isinstance(change.name_or_ends, str):
             if change.type_or_predicate in META_TYPES:
                 before = change.before if isinstance(change.before, Concept) else None
                 named = change.type_or_predicate, change.name_or_ends
                 scope.definitions.setdefault(named, before)
-            definition = scope.types.get(change.type_or_predicate)
+            definition = self._types.read(tx, change.type_or_predicate)
             if definition is not None:
                 self._check_concept(scope, definition, change, change.name_or_ends)
             return
-        predicate = scope.predicates.get(change.type_or_predicate)
+        predicate = self._predicates.read(tx, change.type_or_predicate)
         if predicate is not None and not _keeps_its_kinds(tx, change, change.name_or_ends):
             _check_ends(tx, predicate, *change.name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Warn about what is incomplete in the end, or refuse it.
+        """Warn about elements that are incomplete, or refuse them.
 
         Raises:
             ConstraintViolation: it is incomplete, and the rules are strict.
@@ -172,24 +160,18 @@ class SchemaGuard:
         self, tx: Transaction, scope: _Scope
     ) -> Iterator[tuple[ConceptDefinition, _Complaint]]:
         for type_name, name in scope.incomplete:
-            definition = self._types.read(tx, type_name)
+            definition = self._types.refresh(tx, type_name)
             element = tx.get_concept(type_name, name) if definition is not None else None
             if definition is None or element is None:
                 continue
             for complaint in _shortcomings(definition, element):
                 yield definition, complaint
 
-    def _scope(self, tx: Transaction) -> _Scope:
-        scope: _Scope | None = tx.memo.get(self)
-        if scope is None:
-            scope = tx.memo[self] = _Scope()
-        return scope
-
 
 def _flexible(
     parse: Callable[[str, Mapping[str, Any]], Definition],
 ) -> Callable[[str, Mapping[str, Any]], Definition | None]:
-    """Reads only what no schema declares."""
+    """A parser of definitions that returns None for those that a schema declares."""
 
     def flexible(name: str, attributes: Mapping[str, Any]) -> Definition | None:
         return None if PG in attributes else parse(name, attributes)
@@ -198,7 +180,7 @@ def _flexible(
 
 
 def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
-    """What means nothing in the definitions that a transaction has written."""
+    """Warnings about the definitions that a transaction has written."""
     defined: set[str] = set()
     for (meta_type, name), before in scope.definitions.items():
         definition = tx.get_concept(meta_type, name)
@@ -215,7 +197,7 @@ def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
 
 
 def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Iterator[str]:
-    """The stored links at whose ends a predicate no longer admits what is there."""
+    """Warnings about stored links with ends that their predicate no longer admits."""
     was = predicate_definition(before.name, before.attributes)
     ends: tuple[Literal["subject", "object"], ...] = ("subject", "object")
     for end in ends:
@@ -237,12 +219,12 @@ def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Ite
 
 
 def _defined(tx: Transaction) -> set[str]:
-    """The names of all types, and of all predicates: a link may stand at an end as well."""
+    """The names of all types, and of all predicates: an end may be a link."""
     return {*tx.defined_types(), *tx.defined_predicates()}
 
 
 def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:
-    """Everything that a concept should have and has not."""
+    """Attributes that a concept lacks, or that are outside their `enum`."""
     what = f"{definition.name} {quoted(element.name)}"
     data: JsonObject = {"type": definition.name, "name": element.name}
     attributes = element.attributes
@@ -265,9 +247,9 @@ def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_
 
 
 def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> bool:
-    """Whether a link leads where it led before, or is pointed to elements of the same kinds.
+    """True if a link keeps its ends, or gets others of the same kinds.
 
-    Then it is as right as it was, even if its predicate has been redefined in the meantime.
+    It is then as valid as before, even if its predicate has been redefined since.
     """
     before = change.before
     if not isinstance(before, Proposition) or before.predicate != change.type_or_predicate:
@@ -288,7 +270,7 @@ def _check_ends(
 def wrong_ends(
     tx: Transaction, definition: PredicateDefinition, subject: str, object_: str
 ) -> ConstraintViolation:
-    """The error that says why a predicate cannot lead from the one to the other."""
+    """The error for a link whose subject or object has a type that its predicate excludes."""
     subject_types, object_types = definition.subject_types, definition.object_types
     wrong = [
         f"its {place} must be {' or '.join(allowed)}, not {kind_at(tx, end)}"
@@ -319,7 +301,7 @@ def _admits(tx: Transaction, allowed: tuple[str, ...], end: str) -> bool:
 
 
 def kind_at(tx: Transaction, end: str) -> str:
-    """The type of a concept, or the predicate of a link, which stands in its id."""
+    """The type of a concept, or the predicate of a link."""
     number = ids.parse_id(end)
     if not ids.is_concept(number):
         return end.split(":", 2)[2]

@@ -1,4 +1,4 @@
-"""The guards of every graph, in the order in which they are asked."""
+"""The guards of every graph, in the order in which a transaction asks them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from mycel.store.write.guards import Guard
 
 
 class GraphGuards(Sequence[Guard]):
-    """The guards of the engine, then those of the caller; made when a transaction first asks.
+    """The guards of the engine, then those of the caller.
 
-    A process that only reads never imports them: they and the model of schemas are a quarter of
-    what there is to import for a first answer.
+    They are imported by the first transaction: a process that only reads starts faster without.
     """
 
     def __init__(self, own: Sequence[Guard] = (), *, strict: bool = False) -> None:
@@ -22,17 +21,16 @@ class GraphGuards(Sequence[Guard]):
 
     @cached_property
     def _all(self) -> tuple[Guard, ...]:
-        # Imported here so that reading starts quickly.
-        from mycel.engine.definition_guard import SchemaGuard  # noqa: PLC0415
+        from mycel.engine.definition_guard import DefinitionGuard  # noqa: PLC0415
         from mycel.engine.missing_concepts import HealingGuard  # noqa: PLC0415
         from mycel.engine.protection_guard import ProtectionGuard  # noqa: PLC0415
-        from mycel.engine.schema_guard import TypedGuard  # noqa: PLC0415
+        from mycel.engine.schema_guard import SchemaGuard  # noqa: PLC0415
 
         return (
             HealingGuard(),  # Before those that look at what the transaction leaves behind.
             ProtectionGuard(),
-            TypedGuard(),
-            SchemaGuard(strict=self._strict),
+            SchemaGuard(),
+            DefinitionGuard(strict=self._strict),
             *self._own,
         )
 

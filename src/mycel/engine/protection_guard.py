@@ -1,4 +1,4 @@
-"""What must not change, whoever asks: the foundation of the graph and its two actors (KIP_3004).
+"""The guard of the foundation of the graph and its two actors (KIP_3004).
 
     $ConceptType, $PropositionType, Domain,    never removed or renamed; changed only by `$system`,
     belongs_to_domain, CoreSchema              who may develop them further (KIP §2.9.1)
@@ -9,8 +9,8 @@
     core_directives                            set when the actor is created, or later once by
                                                `$system`; from then on they stay
 
-A change that changes nothing is no change: applying genesis again succeeds. And attaching a concept
-to CoreSchema does not change CoreSchema.
+Applying genesis again changes nothing and succeeds. Attaching a concept to CoreSchema does not
+change CoreSchema.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ _SYSTEM_ALONE: Final = (
 class ProtectionGuard:
     """Refuses every change of what must not change."""
 
-    in_bulk = True  # What is new changes nothing that is there.
+    in_bulk = True  # New elements change nothing that exists.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether anything of this type, or a link with this predicate, is protected."""
+        """True if something of this type, or a link with this predicate, is protected."""
         return type_or_predicate == MEMBERSHIP if link else type_or_predicate in _TYPES
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Refuse the removal, or a forbidden change, of what is protected.
+        """Refuse the removal, or a forbidden change, of a protected element.
 
         Raises:
-            ImmutableTarget: it is.
+            ImmutableTarget: it is protected.
         """
         if isinstance(change.before, Proposition):
             _check_link(tx, change, change.before)
@@ -78,18 +78,17 @@ class ProtectionGuard:
             _check_concept(tx, change, change.before)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Nothing: what is forbidden was refused at once."""
+        """Nothing: forbidden changes were refused at once."""
 
 
 def check_removal(concept: Concept) -> None:
-    """Refuse to remove what is protected.
+    """Refuse to remove a protected concept.
 
-    The guard says the same, but only after the store has refused to remove a definition that is in
-    use. Whoever removes concepts for a caller asks here first, so that the caller does not set out
-    to remove every use of it.
+    DELETE asks this before the store counts the uses of a definition: the caller should not begin
+    to remove them.
 
     Raises:
-        ImmutableTarget: it is.
+        ImmutableTarget: it is protected.
     """
     identity = concept.type, concept.name
     if identity in FOUNDATION:
@@ -99,10 +98,10 @@ def check_removal(concept: Concept) -> None:
 
 
 def check_merge(source: Concept, target: Concept) -> None:
-    """Refuse to merge what is protected, into anything or with anything.
+    """Refuse to merge a protected concept.
 
     Raises:
-        ImmutableTarget: one of the two is.
+        ImmutableTarget: one of the two is protected.
     """
     for concept in (source, target):
         if (concept.type, concept.name) in FOUNDATION | ACTORS:
@@ -142,7 +141,7 @@ def _check_directives(tx: Transaction, change: Change, before: Concept) -> None:
     if old.get(DIRECTIVES) is None and tx.actor == SYSTEM_ACTOR:
         return
     raise ImmutableTarget(
-        f"The {DIRECTIVES} of {before.name!r} are set for good.",
+        f"The {DIRECTIVES} of {before.name!r} are set and cannot be changed.",
         hint=f"Leave {DIRECTIVES} out. Other attributes, such as persona, values or growth_log,"
         " may be changed.",
         data={"type": before.type, "name": before.name, "attribute": DIRECTIVES},

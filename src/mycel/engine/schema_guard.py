@@ -1,20 +1,16 @@
-"""What a schema declares, as a rule on every write, whatever door it came through.
+"""The guard of what a schema declares: rules on every write, whatever door it came through.
 
     undeclared names, kinds of values, enums, ranges, patterns,      at the change
     keys, the types at both ends of a link, more edges than `@card`
     required properties, `@unique`, fewer edges than `@card`,        at the commit
-    what a bulk put did to the number of edges
+    the number of edges after a bulk put
 
-`schema.rows` decides what concerns one element alone, and also says how it is stored: defaults and
-keys are filled in, values get their one spelling. Here is what takes a look at others. Whatever can
-be made whole in several steps is looked at in the end, and only for what the transaction touched:
-an index finds who holds a unique tuple, or how many edges leave a source.
+`schema.row_rules` decides about one element alone: it fills in defaults and keys, and gives values
+their stored form. This module checks what concerns other elements. Rules that several steps may
+satisfy are checked at the commit, for the elements that the transaction touched.
 
-The declaration belongs to the schema. Its attributes on the definition change when a schema is
-applied, and not otherwise; who applies one says so in the memo of the transaction, and has this
-guard silent, because rows in between satisfy neither the old schema nor the new one.
-
-The two actors, `$self` and `$system`, are outside every schema.
+A transaction that applies a schema sets `APPLYING`, and this guard is silent: rows in between
+satisfy neither the old schema nor the new one. `$self` and `$system` are outside every schema.
 """
 
 from __future__ import annotations
@@ -62,9 +58,9 @@ LOADING: Final = "mycel.engine.schema_guard.LOADING"
 """In the memo of a transaction: edges come and go in it, and are counted at its end."""
 
 KINDS_MAX: Final = 1 << 17
-"""How many ends of links are remembered with their types, subjects and objects each."""
+"""The most subjects, and objects, whose types are kept."""
 AHEAD_MAX: Final = 1024
-"""How many of them are looked up at once."""
+"""The most of them that are looked up at once."""
 PROBED_MAX: Final = 100_000
 """Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
@@ -76,14 +72,14 @@ _Identity = tuple[str, str | tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """A type or predicate that a schema declares, made ready."""
+    """A type or predicate that a schema declares, with its rules."""
 
     kip_name: str
     declared: SchemaType
     rules: RowRules | None
     """None for an interface."""
     predicate: PredicateDefinition | None = None
-    """Of an edge: what stands at its ends, by the names that KIP has for it."""
+    """Of an edge: the types at its ends."""
     subject_type: str = ""
     object_type: str = ""
     card: Cardinality | None = None
@@ -112,8 +108,8 @@ def _typed(name: str, attributes: Mapping[str, Any]) -> _Typed | None:
 class _Kinds:
     """The types of the concepts at one end of links, by outer id.
 
-    A load tends to go through concepts in the order in which they were made. So each look that
-    follows on the one before it takes twice as many concepts.
+    A load often goes through concepts in the order of their numbers: a look-up that follows on the
+    one before it reads twice as many.
     """
 
     __slots__ = ("_known", "_next", "_span")
@@ -124,12 +120,12 @@ class _Kinds:
         self._span = 1
 
     def kind(self, tx: Transaction, end: str) -> str:
-        """The type of a concept; for a link, nothing that a type could be called."""
+        """The type of a concept; empty for a link."""
         known = self._known.get(end)
         return known if known is not None else self._look(tx, end)
 
     def forget(self, number: int) -> None:
-        """A concept gets another type."""
+        """Forget a concept that gets another type."""
         self._known.pop(ids.concept_id(number), None)
 
     def _look(self, tx: Transaction, end: str) -> str:
@@ -146,25 +142,23 @@ class _Kinds:
 
 
 class _Scope:
-    """What one transaction knows, and what it has to look at in the end."""
+    """What one transaction has to check at its commit."""
 
     def __init__(self) -> None:
-        self.types: Final[dict[str, _Typed | None]] = {}
-        self.predicates: Final[dict[str, _Typed | None]] = {}
         self.subjects: Final = _Kinds()
         self.objects: Final = _Kinds()
         self.incomplete: Final[dict[_Identity, None]] = {}
         self.moved: Final[dict[int, None]] = {}
         """Concepts that have another type now."""
         self.sources: Final[dict[str, dict[str, None]]] = {}
-        """For each predicate with a cardinality, who got more edges."""
+        """For each predicate with a cardinality, the sources that got edges."""
         self.losers: Final[dict[str, dict[str, None]]] = {}
-        """And who got fewer."""
+        """And the sources that lost some."""
         self.counted_at = -1
-        """The position of the journal when edges were last counted before a change."""
+        """The position of the journal at the last change that counted edges."""
 
 
-class TypedGuard:
+class SchemaGuard:
     """Holds every change against the schema."""
 
     in_bulk = True
@@ -176,11 +170,11 @@ class TypedGuard:
     # What the store asks.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether a schema declares this type or predicate; and definitions always."""
+        """True for a type or predicate that a schema declares, and for definitions."""
         if not link and type_or_predicate in META_TYPES:
             return True
         definitions = self._predicates if link else self._types
-        return definitions.read(tx, type_or_predicate) is not None
+        return definitions.refresh(tx, type_or_predicate) is not None
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
         """Refuse what the schema does not allow; return the attributes as they are stored.
@@ -204,33 +198,23 @@ class TypedGuard:
         return self._check_concept(tx, scope, change, name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Refuse a transaction that leaves anything incomplete, repeated, or in wrong numbers.
+        """Refuse a transaction that breaks the rules which hold at the commit.
 
         Raises:
-            ConstraintViolation: it does.
+            ConstraintViolation: it does; `violations` in the data lists several.
         """
         scope: _Scope | None = tx.memo.get(self)
         if scope is None or APPLYING in tx.memo:
             return
-        found = list(islice(self._complaints(tx, scope), LISTED_MAX + 1))
+        found = list(islice(self._violations(tx, scope), LISTED_MAX + 1))
         if found:
             raise together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
 
-    def _complaints(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+    def _violations(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         yield from self._missing(tx, scope)
         yield from self._misled(tx, scope)
         yield from self._repeated(tx, scope)
         yield from self._miscounted(tx, scope)
-
-    def _type(self, tx: Transaction, scope: _Scope, name: str) -> _Typed | None:
-        if name not in scope.types:
-            scope.types[name] = self._types.read(tx, name)
-        return scope.types[name]
-
-    def _predicate(self, tx: Transaction, scope: _Scope, name: str) -> _Typed | None:
-        if name not in scope.predicates:
-            scope.predicates[name] = self._predicates.read(tx, name)
-        return scope.predicates[name]
 
     # Concepts.
 
@@ -245,7 +229,7 @@ class TypedGuard:
             scope.subjects.forget(number)
             scope.objects.forget(number)
             scope.moved[number] = None
-        typed = scope.types.get(type_name) or self._type(tx, scope, type_name)
+        typed = self._types.read(tx, type_name)
         if typed is None:  # It was moved out of the schema.
             return None
         rules = typed.rules
@@ -270,7 +254,7 @@ class TypedGuard:
         leaves = was is not None and (was.predicate, was.subject) != (predicate, subject)
         if was is not None and (leaves or kind == "retire"):
             self._loses(tx, scope, was)
-        typed = scope.predicates.get(predicate) or self._predicate(tx, scope, predicate)
+        typed = self._predicates.read(tx, predicate)
         if typed is None or typed.rules is None or kind == "retire":
             return None
         if was is None or leaves or was.object != object_:
@@ -302,13 +286,13 @@ class TypedGuard:
     def _gains(
         self, tx: Transaction, scope: _Scope, typed: _Typed, source: str, *, alone: bool
     ) -> None:
-        """A source is about to have one edge more."""
+        """Note a source that gets an edge, and count its edges unless the commit does."""
         sources = scope.sources.get(typed.kip_name)
         if sources is None:
             sources = scope.sources[typed.kip_name] = {}
         sources[source] = None
-        # Two changes at one position of the journal: a bulk put asks about rows of which none is
-        # written yet. Counting says little then, and the commit counts anyway.
+        # A bulk put asks about rows before it writes them, so that two changes are at one position
+        # of the journal; the commit counts those.
         at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
         is_load = LOADING in tx.memo
@@ -319,14 +303,14 @@ class TypedGuard:
             raise card_violation(tx, typed.name, typed.card, ids.parse_id(source), count)
 
     def _loses(self, tx: Transaction, scope: _Scope, link: Proposition) -> None:
-        """A source is about to have one edge less."""
-        typed = self._predicate(tx, scope, link.predicate)
+        """Note a source that loses an edge."""
+        typed = self._predicates.read(tx, link.predicate)
         if typed is not None and typed.card is not None and typed.card.minimum:
             scope.losers.setdefault(typed.kip_name, {})[link.subject] = None
 
     def _miscounted(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         for predicate in scope.sources | scope.losers:
-            typed = self._predicate(tx, scope, predicate)
+            typed = self._predicates.read(tx, predicate)
             if typed is None or typed.card is None:
                 continue
             gained, lost = scope.sources.get(predicate, {}), scope.losers.get(predicate, {})
@@ -349,14 +333,14 @@ class TypedGuard:
     # At the commit.
 
     def _missing(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Elements that lack what is required, if they are still there."""
+        """Violations: live elements that lack a required property."""
         for type_or_predicate, name_or_ends in scope.incomplete:
             element: Concept | Proposition | None
             if isinstance(name_or_ends, str):
-                typed = self._type(tx, scope, type_or_predicate)
+                typed = self._types.read(tx, type_or_predicate)
                 element = tx.get_concept(type_or_predicate, name_or_ends)
             else:
-                typed = self._predicate(tx, scope, type_or_predicate)
+                typed = self._predicates.read(tx, type_or_predicate)
                 subject, object_ = name_or_ends
                 element = tx.get_edge(subject, type_or_predicate, object_)
             if typed is None or typed.rules is None or element is None:
@@ -366,12 +350,12 @@ class TypedGuard:
                 yield _lacks(tx, typed, element, missing)
 
     def _misled(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Links whose ends have moved to a type where the links do not lead."""
+        """Violations: links whose ends have moved to a type that their predicate excludes."""
         reader = tx.reader
         for number in scope.moved:
             for each in reader.touching(number):
                 link = reader.proposition(each)
-                typed = link and self._predicate(tx, scope, link.predicate)
+                typed = link and self._predicates.read(tx, link.predicate)
                 if link is None or typed is None or typed.predicate is None:
                     continue
                 kinds = kind_at(tx, link.subject), kind_at(tx, link.object)
@@ -379,21 +363,21 @@ class TypedGuard:
                     yield _wrong_ends(tx, typed, link.subject, link.object)
 
     def _repeated(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Tuples that must be unique, and are held by several."""
+        """Violations: unique tuples that several elements hold."""
         reader = tx.reader
         for conflict in tx.conflicts(CONFLICTS_MAX):
             slot = conflict.slot
             if slot.is_link:
-                typed = self._predicate(tx, scope, reader.predicate_name(slot.owner))
+                typed = self._predicates.read(tx, reader.predicate_name(slot.owner))
             else:
-                typed = self._type(tx, scope, reader.type_name(slot.owner))
+                typed = self._types.read(tx, reader.type_name(slot.owner))
             holders = [each for each in conflict.elements if not is_actor(tx, each)]
             if typed is not None and len(holders) > 1:
                 yield unique_violation(tx, typed.name, conflict, holders)
 
 
 def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bool:
-    """Whether concepts of a type may have this attribute; without a schema, they may have any."""
+    """True if concepts of a type may have this attribute; without a schema they may have any."""
     typed = Definitions(CONCEPT_TYPE_NUMBER, _typed).read(tx, type_name)
     if typed is None or typed.rules is None:
         return True
@@ -404,7 +388,7 @@ def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bo
     return True
 
 
-# Complaints.
+# Violations.
 
 
 def _no_instances(typed: _Typed) -> ConstraintViolation:
@@ -426,7 +410,7 @@ def _wrong_ends(tx: Transaction, typed: _Typed, subject: str, object_: str) -> M
 
 
 def _of_link(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
-    """A complaint about what a link says, with its ends, which are what it is known by."""
+    """A violation by a link, with its ends."""
     ends = _ends(tx, subject, object_)
     error.data |= ends
     leads = f"from {shown(ends['subject'])} to {shown(ends['object'])}"
@@ -460,7 +444,7 @@ def _lacks(
 def unique_violation(
     tx: Transaction, type_name: str, conflict: Conflict, holders: list[int]
 ) -> ConstraintViolation:
-    """Complains of values that several elements of a type hold."""
+    """The error for values that several elements of a type hold."""
     columns = conflict.slot.columns
     values = [
         _name_of(tx, value) if conflict.slot.is_link and column in ENDS else value
@@ -487,7 +471,7 @@ def unique_violation(
 def card_violation(
     tx: Transaction, edge_name: str, card: Cardinality, source: int, count: int
 ) -> ConstraintViolation:
-    """Complains of a source that has too many edges, or too few."""
+    """The error for a source that has too many edges, or too few."""
     too_few = count < card.minimum
     bound = f"min {card.minimum}" if too_few else f"max {card.maximum}"
     return ConstraintViolation(
@@ -503,7 +487,7 @@ def card_violation(
 
 
 def shown_element(tx: Transaction, number: int) -> str:
-    """An element as people know it: a concept by its name, a link by those of its ends."""
+    """An element for people: a concept by its name, a link by the names of its ends."""
     link = None if ids.is_concept(number) else tx.reader.proposition(number)
     if link is None:
         return shown(_name_of(tx, number))
@@ -523,7 +507,7 @@ def _plain(value: object) -> str:
 
 
 def is_actor(tx: Transaction, number: int) -> bool:
-    """Whether it is one of the two that are outside every schema."""
+    """True for `$self` and `$system`, which are outside every schema."""
     concept = tx.reader.concept(number) if ids.is_concept(number) else None
     return concept is not None and (concept.type, concept.name) in ACTORS
 

@@ -8,7 +8,7 @@ import pytest
 import mycel
 from mycel import capsules
 from mycel.engine.bootstrap import Applied, apply, bootstrap
-from mycel.engine.definition_guard import SchemaGuard
+from mycel.engine.definition_guard import DefinitionGuard
 from mycel.engine.protection_guard import ProtectionGuard
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
@@ -19,7 +19,7 @@ from mycel.store.database import Store
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    guards = [ProtectionGuard(), SchemaGuard(strict=True)]
+    guards = [ProtectionGuard(), DefinitionGuard(strict=True)]
     store = Store(tmp_path / "graph.db", durability="off", guards=guards)
     yield store
     store.close()

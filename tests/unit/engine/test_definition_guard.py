@@ -8,7 +8,7 @@ import pytest
 
 import mycel
 from mycel.engine.bootstrap import apply
-from mycel.engine.definition_guard import WARNINGS_MAX, SchemaGuard
+from mycel.engine.definition_guard import WARNINGS_MAX, DefinitionGuard
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
 
@@ -28,7 +28,7 @@ def reopen(tmp_path: Path) -> Iterator[Open]:
     opened: list[mycel.Nexus] = []
 
     def opening(*, strict: bool = False) -> mycel.Nexus:
-        guards = [SchemaGuard(strict=strict)]
+        guards = [DefinitionGuard(strict=strict)]
         db = mycel.Nexus(Store(tmp_path / "graph.db", durability="off", guards=guards))
         opened.append(db)
         return db
@@ -414,7 +414,7 @@ def test_not_more_slips_are_told_than_anybody_reads(db: mycel.Nexus) -> None:
 
 
 def test_the_shipped_capsules_say_nothing_in_vain() -> None:
-    store = Store(":memory:", guards=[SchemaGuard()])
+    store = Store(":memory:", guards=[DefinitionGuard()])
     with store.transaction(actor="$system", message="") as tx:
         assert apply(tx).concepts_created > 0
     store.close()
