@@ -1,37 +1,36 @@
-"""What an UPSERT puts, gathered so that it can be written together.
+"""Puts of an UPSERT, queued so that they are written in bulk.
 
-A capsule says its concepts and links in turn, and a bulk write wants many of one kind. So puts are
-queued: first come all concepts of the queue, then all links, each kind in its order. That gives
-what writing one by one would give, because whoever queues sees to it that no put of the queue
-depends on another one, except a link on its ends.
+A queue is written as all its concepts, then all its links, each kind in its order. This gives the
+result of writing one by one, because no put of a queue depends on another one, except a link on its
+ends.
 
-It holds for errors too. When a write fails, the queue is put once more, one by one and in the
-order of the command, in the transaction that is lost anyway: the first put that fails is the one
-that would have failed, and it knows its block.
+When a bulk write fails, the queue is put once more, one by one in the order of the command, in the
+transaction that is lost anyway: the put that fails first is the one to report.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError
+from mycel.errors import (
+    DiskFull,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+    UnknownReference,
+)
+from mycel.kip import ast
 from mycel.model import ids
 from mycel.store.query import lookup
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 _TOGETHER_MIN: Final = 8
-"""Fewer than these are put one by one: looking for them first would cost more."""
+"""Smaller queues are put one by one: looking for existing elements first would cost more."""
 
 _Keys: TypeAlias = Mapping[str, Any] | None
-
-
-class Place(Protocol):
-    """Where in a capsule a put was said."""
-
-    def named(self, error: MycelError) -> MycelError:
-        """The error, saying which place it is about."""
 
 
 def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tuple[str, str], str]:
@@ -48,13 +47,58 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
     return found
 
 
+Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
+
+
+class BlockPlace:
+    """The position of a block in its capsule, for errors."""
+
+    __slots__ = ("_at", "_block", "_ordinal", "_statement")
+
+    def __init__(self, statement: ast.Upsert, ordinal: int | None, at: int, block: Block) -> None:
+        self._statement = statement
+        self._ordinal = ordinal
+        self._at = at
+        self._block = block
+
+    def named(self, error: MycelError) -> MycelError:
+        """The error, saying which block it is about."""
+        kind = "CONCEPT" if isinstance(self._block, ast.ConceptBlock) else "PROPOSITION"
+        handle = "" if self._block.handle is None else f" (?{self._block.handle.name})"
+        statement = "" if self._ordinal is None else f"UPSERT {self._ordinal}: "
+        error.message = f"{statement}Block {self._at}, {kind}{handle}: {error.message}"
+        error.args = (error.message,)
+        error.data["block"] = self._at
+        if self._ordinal is not None:
+            error.data["upsert"] = self._ordinal
+        return located(error, self._block.span)
+
+    def undefined(self, name: str) -> UnknownReference:
+        """The error for a handle that no block before this one defines."""
+        later = [
+            at
+            for at, block in enumerate(self._statement.blocks, 1)
+            if block.handle is not None and block.handle.name == name
+        ]
+        if later and later[0] == self._at:
+            hint = "A block cannot refer to its own handle."
+        elif later:
+            hint = f"Block {later[0]} defines it; move that block before this one."
+        else:
+            hint = f"Define it with a block CONCEPT ?{name} {{ … }} before this one."
+        return UnknownReference(
+            f"The handle ?{name} is not defined yet.",
+            hint=f"{hint} Handles live within one UPSERT, from the end of their block on.",
+        )
+
+
 class ConceptPut:
     """A concept to create or to merge keys into. It has an id once it exists."""
 
     __slots__ = ("attributes", "id", "metadata", "name", "place", "type")
 
     def __init__(
-        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, place: Place
+        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, place: BlockPlace
     ) -> None:
         self.type: Final = type_
         self.name: Final = name
@@ -79,7 +123,7 @@ class LinkPut:
         object_: str | ConceptPut,
         attributes: _Keys,
         metadata: _Keys,
-        place: Place,
+        place: BlockPlace,
     ) -> None:
         self.subject: Final = subject
         self.predicate: Final = predicate
@@ -91,7 +135,7 @@ class LinkPut:
 
     def ends(self) -> tuple[str, str]:
         """The ids of both ends, which are written by now."""
-        return _id(self.subject), _id(self.object)
+        return written_id(self.subject), written_id(self.object)
 
     def put(self, tx: Transaction) -> None:
         subject, object_ = self.ends()
@@ -102,10 +146,11 @@ class LinkPut:
 
 Put: TypeAlias = ConceptPut | LinkPut
 End: TypeAlias = str | ConceptPut | LinkPut
-"""An element that a link can have as its end: one with an id, or one that waits to be written."""
+"""An end of a link: an id, or an element that waits to be written."""
 
 
-def _id(end: End) -> str:
+def written_id(end: End) -> str:
+    """The id of an element that is written by now."""
     return end if isinstance(end, str) else str(end.id)
 
 
@@ -127,7 +172,7 @@ class Batch:
         return self._links.get((subject, predicate, object_))
 
     def put_concept(self, put: ConceptPut) -> None:
-        """Queue a concept. One that waits already is written first: a second put may change it."""
+        """Queue a concept; one that waits is written first, since this put may change it."""
         key = (put.type, put.name)
         if key in self._concepts:
             self.write()
@@ -172,7 +217,7 @@ class Batch:
                 raise put.place.named(error) from None
 
     def _write_concepts(self, puts: list[ConceptPut]) -> set[str]:
-        """Write concepts; those that exist one by one. Returns the ids of the others."""
+        """Write concepts, existing ones one by one; returns the ids of the new ones."""
         fresh = []
         for put in puts:
             if put.id is None:
@@ -186,7 +231,7 @@ class Batch:
         return set(made)
 
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
-        """Write links; those that exist one by one."""
+        """Write links, existing ones one by one."""
         ends = [put.ends() for put in puts]
         there = self._links_there(puts, ends, created)
         fresh, rows = [], []
@@ -211,7 +256,7 @@ class Batch:
     def _links_there(
         self, puts: list[LinkPut], ends: list[tuple[str, str]], created: set[str]
     ) -> set[tuple[str, str, str]]:
-        """Which of the links exist. Those of a concept that was just created cannot."""
+        """The links that exist. Those of a concept that was just created cannot."""
         reader = self._tx.reader
         places = {
             (ids.parse_id(subject), reader.predicate_number(put.predicate), ids.parse_id(object_))

@@ -1,13 +1,9 @@
-"""What a new graph knows from its first moment: applying the capsules that are shipped.
+"""Applies the shipped capsules: they add, and never overwrite.
 
-The rule is: add, never overwrite. A concept or link that is missing is created. One that is there
-only gets the attributes that it does not have: what has evolved stays, and what a later version of
-a capsule adds arrives. Metadata says where an element comes from, so it is given to what is created
-here, and to definitions that were still bare. Applying the capsules a second time changes nothing,
-and nothing is journaled.
-
-That is why this is not `upsert`, which would set attributes back to what the capsule says. On an
-empty graph both come to the same.
+A missing concept or link is created. An existing concept gets only the attributes that it lacks, so
+that later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes
+back. Metadata is given to what is created here, and to definitions that were bare. Applying the
+capsules again changes nothing and journals nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ Identity = tuple[str, str]
 
 
 class Applied(NamedTuple):
-    """What applying capsules has changed."""
+    """The number of changes that applying capsules made."""
 
     concepts_created: int = 0
     concepts_filled: int = 0
@@ -54,7 +50,7 @@ class _Link(NamedTuple):
 
 
 def bootstrap(store: Store) -> Applied:
-    """Give a graph the core capsules that it lacks, in one transaction of the actor `$system`."""
+    """Apply the core capsules in one transaction of the actor `$system`."""
     return store.run(apply, actor=SYSTEM_ACTOR, message="bootstrap")
 
 
@@ -130,7 +126,7 @@ class _Run:
 
 
 def _is_bare(concept: Concept) -> bool:
-    """Whether nobody has said anything about it: the store defines its predicates like that."""
+    """True for a concept without content: the store defines its predicates like that."""
     return concept.attributes_json == concept.metadata_json == "{}"
 
 
@@ -155,7 +151,7 @@ def shipped_links() -> frozenset[tuple[Identity, str, Identity]]:
 
 @cache
 def _steps(name: str) -> tuple[_Concept | _Link, ...]:
-    """What a capsule says, in order. Parsed once in a process: parsing is the dear part."""
+    """The steps of a capsule, in order; parsed once in a process."""
     capsule = parse(read(name))
     if not isinstance(capsule, ast.Capsule):
         raise InternalError(f"The capsule {name!r} is no capsule.")

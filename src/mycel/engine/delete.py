@@ -1,8 +1,7 @@
-"""DELETE: keys of elements, links, and concepts with all that hangs on them (KIP §4.2).
+"""DELETE: keys of elements, links, and concepts with their links (KIP §4.2).
 
-Targets are numbers from WHERE to the end; an element is read when its turn comes, and forgotten
-after it. A target that WHERE names outright and that does not exist is an error; a pattern that
-matches nothing deletes nothing.
+A target that WHERE names outright and that does not exist is an error; a pattern that matches
+nothing deletes nothing.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def _retired(tx: Transaction, concept: Concept) -> Retired:
 
 
 def _definitions_last(tx: Transaction, numbers: list[int]) -> list[int]:
-    """What a definition defines goes before it, so that both can go in one command."""
+    """The numbers with definitions last: their instances are deleted before them."""
     definitions = lookup.definitions(tx.reader)
     return sorted(numbers, key=lambda number: number in definitions)
 

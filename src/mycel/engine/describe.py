@@ -1,9 +1,7 @@
-"""DESCRIBE: what there is in the graph (KIP §5.1).
+"""DESCRIBE: the types and predicates of the graph (KIP §5.1).
 
-A type is described by its definition as it was written, and by what is seen in the graph itself:
-how many there are, which attributes they have, how they are linked. The second is what a model
-needs most when the first says little. Of a type that a schema declares, both views are shown: the
-attributes that KIP knows, and the declaration.
+A type is described by its definition, and by a sample of its instances: their number, attributes
+and links. Of a type that a schema declares, the declaration is shown as well.
 """
 
 from __future__ import annotations
@@ -31,22 +29,22 @@ from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 
 TYPES_PAGE: Final = 1_000
-"""How many names DESCRIBE … TYPES gives at once, whatever LIMIT asks for."""
+"""The most names of a page of DESCRIBE … TYPES."""
 
 COUNT_MAX: Final = 1_000_000
-"""How far instances or links are counted (about 40 ms)."""
+"""Instances and links are counted up to here (about 40 ms)."""
 
 SAMPLED_ELEMENTS: Final = 200
-"""How many instances or links of a type are looked at to tell what they are like."""
+"""Instances or links of a type in a sample."""
 
 SAMPLED_LINKS: Final = 20
-"""How many links of such an instance, in each direction."""
+"""Links of a sampled instance, in each direction."""
 
 SHOWN: Final = 10
-"""How many of each: instances, relationships."""
+"""Instances, and relationships."""
 
 TYPES_SHOWN: Final = 5
-"""How many types at the end of a link, or of one attribute."""
+"""Types at an end of a link, or of one attribute."""
 
 ATTRIBUTES_SHOWN: Final = 30
 SAMPLE_LINKS_SHOWN: Final = 5
@@ -109,7 +107,7 @@ def _definition(reader: Reader, kind: ast.ElementKind, name: str) -> Concept:
 
 
 def _defined(definition: Concept) -> JsonObject:
-    """A definition, and if a schema declares it, the declaration as text, interfaces included."""
+    """A definition, with the text of its declaration if a schema declares it."""
     said = definition.to_dict()
     declared = declaration(said["attributes"])
     if declared is None:
@@ -144,7 +142,7 @@ def _concept_type(reader: Reader, name: str) -> JsonObject:
 def _sample_instances(
     reader: Reader, definition: Concept, number: int, seen: list[summary.Instance]
 ) -> list[str]:
-    """Names: those that the definition calls key instances first, then the most linked ones."""
+    """Names of instances: the key instances of the definition first, then the most linked ones."""
     named = definition.attributes.get("key_instances")
     keys = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
     live = [each for each in keys[:SHOWN] if each and reader.concept_named(number, each)]
@@ -235,7 +233,7 @@ def _end(reader: Reader, number: int, type_number: int | None, name: str | None)
 
 
 def _end_type(reader: Reader, type_number: int | None) -> str:
-    """The type at an end of a link; a link there has none, and is called what it is."""
+    """The type at an end of a link; an end that is a link has none."""
     if type_number is None:
         return "PropositionLink"
     return reader.type_name(type_number)
@@ -246,7 +244,7 @@ def _at_least(count: int, key: str) -> JsonObject:
 
 
 def _attributes_seen(texts: Iterable[str]) -> list[JsonObject]:
-    """Which attributes elements really have, the most frequent first, with their JSON types."""
+    """The attributes of sampled elements, the most frequent first, with their JSON types."""
     counts: Counter[str] = Counter()
     kinds: dict[str, Counter[str]] = {}
     for text in texts:

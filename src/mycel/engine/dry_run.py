@@ -1,8 +1,7 @@
-"""A dry run of several commands: each sees what those before it would have written.
+"""A dry run of several commands: each sees the writes of those before it.
 
-All of them run in one transaction that is rolled back at the end. Reading commands are only
-checked, against the state that the transaction shows. Nothing is remembered: definitions that were
-only rehearsed must not be found in a plan later.
+They run in one transaction that is rolled back at the end. Reads are only checked. No plan is kept:
+it could hold definitions that are rolled back.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Why a FIND may have found nothing, or only nulls: what its text says against the graph.
+"""Hints for a FIND that found nothing, or only nulls.
 
-An empty answer is believed, and often it only says that a name was misspelled. So when there are no
-rows, and only then, the command is held against the graph once more: names that nobody has,
-attributes that a type does not declare, comparisons that its schema rules out, links that lead the
-other way. All of these are facts whatever the reason; what is never guessed is that a row is there.
+An empty answer often means a misspelled name. When there are no rows, the command is compared with
+the graph: names that do not exist, attributes that a type does not declare, comparisons that its
+schema rules out, links in the wrong direction. Each hint is a fact whatever the reason.
 
-Only patterns that have to hold are looked at: what is in NOT or OPTIONAL empties no answer. It
-takes a few look-ups by index, a bounded list of names, and nothing is kept.
+Patterns in NOT and OPTIONAL are ignored, since they empty no answer. The cost is a few look-ups by
+index and a bounded list of names.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from mycel.store.query.reader import Reader
 
 ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
-"""How many names and definitions one command has looked up."""
+"""The most names and definitions that one command looks up."""
 INSTANCES_COMPARED: Final = 20
-"""How many instances of a type are looked at for an attribute."""
+"""Instances of a type that are read for an attribute."""
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]
-"""Of each variable whose type a clause says, that type."""
+"""The types of variables, as clauses say them."""
 
 
 def advice(
@@ -59,7 +58,7 @@ def advice(
 
 
 class _Adviser:
-    """Holds one command against the graph."""
+    """Compares one command with the graph."""
 
     def __init__(self, reader: Reader, values: Values) -> None:
         self._reader: Final = reader
@@ -113,7 +112,7 @@ class _Adviser:
         yield _with_others(lacks, path.fields[1], list(known), "there are")
 
     def _said(self, block: ast.Block) -> Iterator[tuple[str, str]]:
-        """Which variables have a type that is said."""
+        """Variables whose type a clause says, with the type."""
         for clause in block:
             if isinstance(clause, ast.Optional):
                 yield from self._said(clause.block)
@@ -190,7 +189,7 @@ class _Adviser:
         types: _Types,
         function: str | None = None,
     ) -> Iterator[str]:
-        """Whether the type of a variable declares an attribute, and as one of these JSON types."""
+        """Hints if the type of a variable has no such attribute, or none of these JSON types."""
         type_name = types.get(path.variable.name)
         if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":
             return
@@ -289,7 +288,7 @@ def _key(name: str) -> str:
 
 
 def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:
-    """Whether a value that keeps to its rule can be of one of these JSON types; absent is null."""
+    """True if the rule admits one of these JSON types; an absent value is null."""
     if not rule.types or "null" in kinds:
         return True
     allowed = rule.types | {"number"} if "integer" in rule.types else rule.types
@@ -299,7 +298,7 @@ def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:
 def _against(
     definition: PredicateDefinition, subject: str | None, object_: str | None
 ) -> Iterator[str]:
-    """What is wrong with the ends of a pattern, if their types cannot be linked like this."""
+    """Hints if the predicate does not admit the types of these ends."""
     subjects, objects = definition.subject_types, definition.object_types
 
     def fits(one: str | None, other: str | None) -> bool:

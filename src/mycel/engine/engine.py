@@ -1,7 +1,7 @@
-"""Runs commands: one entry for every statement of the language.
+"""The entry for every statement of the language.
 
-Reads run on a reader of their own, writes as one transaction each. What a statement means is in
-the module of its name; here is only which one it is, and under which rules it runs.
+Reads run on a reader of their own, writes as one transaction each. The module of a statement says
+what it means; this one chooses it and the rules under which it runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mycel.syntax.gc_pause import collector_paused
 
 
 class _RolledBackError(Exception):
-    """Carries what a rehearsed command would have done out of its transaction."""
+    """Carries the outcome of a rehearsed command out of its transaction."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Engine:
         """Run a capsule, which may be larger than a command.
 
         Raises:
-            InvalidSyntax: it is something else.
+            InvalidSyntax: it is no capsule.
         """
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
             # In a function of its own, so that the tree is gone when the collector comes back.
@@ -182,10 +182,7 @@ class Engine:
 
     @contextmanager
     def rehearsal(self, *, actor: str) -> Iterator[Rehearsal]:
-        """Commands in this block are checked, each on what those before it would have written.
-
-        Nothing of it is kept.
-        """
+        """Check the commands of this block, each on the state that those before it would leave."""
         try:
             with self._store.transaction(actor=actor, message="rehearsal") as tx:
                 tx.reader.deadline = monotonic() + self._timeout_s

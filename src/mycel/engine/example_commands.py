@@ -1,12 +1,11 @@
-"""Commands that work on a given graph, made of the names that it has most of.
+"""Example commands for a graph, made of the names that it has most of.
 
 A model that has never seen KIP learns it from these faster than from a grammar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 import orjson
 
@@ -19,73 +18,43 @@ def quoted(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-_Example = Callable[["Facts", Sequence[str]], str | None]
-
-
 def examples(facts: Facts, types: Sequence[str]) -> list[str]:
-    """Commands that work on this graph, made of the names that it has most of.
-
-    Types that every graph has are taken only when there is nothing else.
-    """
+    """Commands that work on this graph; types that every graph has are taken last."""
     own = [name for name in types if name in facts.concepts and name not in facts.core_types]
-    made = (example(facts, own or types) for example in _EXAMPLES)
-    return [command for command in made if command is not None]
+    return list(_examples(facts, own or types))
 
 
-def _example_describe(facts: Facts, types: Sequence[str]) -> str | None:
-    return f"DESCRIBE CONCEPT TYPE {quoted(types[0])}" if types else "DESCRIBE CONCEPT TYPES"
+def _examples(facts: Facts, types: Sequence[str]) -> Iterator[str]:
+    name = quoted(types[0]) if types else None
+    yield f"DESCRIBE CONCEPT TYPE {name}" if name else "DESCRIBE CONCEPT TYPES"
+    if name:
+        yield f"FIND(?x.name, ?x.attributes) WHERE {{ ?x {{type: {name}}} }} LIMIT 10"
+    yield from _join(facts)
+    predicate = next((each for each in facts.links if each != MEMBERSHIP), None)
+    if predicate is not None:
+        yield (
+            f"FIND(?a.type, COUNT(?link)) WHERE {{ ?link (?a, {quoted(predicate)}, ?b) }}"
+            " ORDER BY COUNT(?link) DESC LIMIT 5"
+        )
+    yield "SEARCH CONCEPT :words LIMIT 5"
+    if name:
+        yield (
+            f"UPSERT {{ CONCEPT ?new {{ {{type: {name}, name: :name}}"
+            " SET ATTRIBUTES { description: :description } } }"
+            " WITH METADATA { source: :source, confidence: 0.9 }"
+        )
 
 
-def _example_list(facts: Facts, types: Sequence[str]) -> str | None:
-    if not types:
-        return None
-    return f"FIND(?x.name, ?x.attributes) WHERE {{ ?x {{type: {quoted(types[0])}}} }} LIMIT 10"
-
-
-def _example_join(facts: Facts, types: Sequence[str]) -> str | None:
-    meta = {CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER}
+def _join(facts: Facts) -> Iterator[str]:
+    """A join along the most frequent links between concepts that are no definitions."""
+    meta = {CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER, None}
     for shape in facts.shapes:
         ends = (shape.subject_type, shape.object_type)
-        if None in ends or meta & set(ends):
-            continue
-        subject, object_ = (facts.type_name(end or 0) for end in ends)
-        return (
-            f"FIND(?a.name, ?b.name) WHERE {{ ?a {{type: {quoted(subject)}}}"
-            f" ?b {{type: {quoted(object_)}}}"
-            f" (?a, {quoted(facts.predicate_name(shape.predicate))}, ?b) }} LIMIT 10"
-        )
-    return None
-
-
-def _example_count(facts: Facts, types: Sequence[str]) -> str | None:
-    for name in facts.links:
-        if name != MEMBERSHIP:
-            return (
-                f"FIND(?a.type, COUNT(?link)) WHERE {{ ?link (?a, {quoted(name)}, ?b) }}"
-                " ORDER BY COUNT(?link) DESC LIMIT 5"
+        if meta.isdisjoint(ends):
+            subject, object_ = (quoted(facts.type_name(end or 0)) for end in ends)
+            predicate = quoted(facts.predicate_name(shape.predicate))
+            yield (
+                f"FIND(?a.name, ?b.name) WHERE {{ ?a {{type: {subject}}} ?b {{type: {object_}}}"
+                f" (?a, {predicate}, ?b) }} LIMIT 10"
             )
-    return None
-
-
-def _example_search(facts: Facts, types: Sequence[str]) -> str | None:
-    return "SEARCH CONCEPT :words LIMIT 5"
-
-
-def _example_write(facts: Facts, types: Sequence[str]) -> str | None:
-    if not types:
-        return None
-    return (
-        f"UPSERT {{ CONCEPT ?new {{ {{type: {quoted(types[0])}, name: :name}}"
-        " SET ATTRIBUTES { description: :description } } }"
-        " WITH METADATA { source: :source, confidence: 0.9 }"
-    )
-
-
-_EXAMPLES: Final[tuple[_Example, ...]] = (
-    _example_describe,
-    _example_list,
-    _example_join,
-    _example_count,
-    _example_search,
-    _example_write,
-)
+            return

@@ -1,7 +1,6 @@
-"""EXPLAIN: what a command says, how it is planned, and the statement it becomes (our extension).
+"""EXPLAIN: the canonical text, the plan and the SQL of a command (our extension).
 
-Without ANALYZE nothing runs. With it the command does run, writes included, and the answer says how
-long it took and what came of it.
+With ANALYZE the command runs, writes included, and the answer has its time and its result.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
 
 
 def analyzed(run: Callable[[], Outcome]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """How long a command took, what came of it, and its warnings."""
+    """The time and the result of a command, and its warnings."""
     started = perf_counter()
     outcome = run()
     took_ms = (perf_counter() - started) * 1000
@@ -86,7 +85,7 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> Bound | None
 
 
 def _traversal(reader: Reader, command: ast.Traverse, values: Values) -> dict[str, Any]:
-    """Where a traversal would start, and how far it would go."""
+    """The start and the bounds of a traversal."""
     reader, bounds, start = prepared(reader, command, values)
     told: dict[str, Any] = {
         "start": reader.outer_id(start),

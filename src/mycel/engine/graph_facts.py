@@ -1,7 +1,6 @@
-"""What there is to tell about a graph as a whole: the material of the primer.
+"""Facts about a graph as a whole, for the primer; each is read at most once, when it is needed.
 
-A domain's types are those whose definitions belong to it, and those of the concepts that do.
-Everything is read at most once, and only when somebody asks for it.
+The types of a domain are those whose definitions belong to it, and those of its members.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ MEMBERSHIP: Final = "belongs_to_domain"
 CORE_DOMAIN: Final = "CoreSchema"
 
 DOMAINS_READ_MAX: Final = 24
-"""How many domains the primer looks into."""
+"""The most domains that the primer looks into."""
 
 MEMBERS_READ_MAX: Final = 200
-"""How many members of a domain are looked at to tell of which types they are."""
+"""Members of a domain that are read for their types."""
 
 KEY_MEMBERS_READ_MAX: Final = 50
 KEY_MEMBERS: Final = 5
 
 
 class Facts:
-    """What the primer is made of, read once and only when it is needed."""
+    """Facts about the graph of one reader."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader: Final = reader
@@ -52,13 +51,13 @@ class Facts:
 
     @cached_property
     def concepts(self) -> dict[str, summary.Count]:
-        """How many concepts there are, by type."""
+        """The number of concepts, by type."""
         counts = summary.concepts_by_type(self.reader)
         return {self.type_name(each.number): each for each in counts}
 
     @cached_property
     def links(self) -> dict[str, summary.Count]:
-        """How many links there are, by predicate."""
+        """The number of links, by predicate."""
         counts = summary.links_by_predicate(self.reader)
         return {self.predicate_name(each.number): each for each in counts}
 
@@ -68,7 +67,7 @@ class Facts:
 
     @cached_property
     def ends(self) -> dict[str, tuple[Counter[str], Counter[str]]]:
-        """Of each predicate the types that were seen at its two ends."""
+        """The types that were seen at the two ends of each predicate."""
         found: dict[str, tuple[Counter[str], Counter[str]]] = {}
         for shape in self.shapes:
             pair = found.setdefault(self.predicate_name(shape.predicate), (Counter(), Counter()))
@@ -84,7 +83,7 @@ class Facts:
         return self.reader.predicate_name(number)
 
     def definition(self, meta: int, name: str) -> JsonObject:
-        """What a definition says: its attributes."""
+        """The attributes of a definition."""
         key = meta, name
         if key not in self._definitions:
             found = self.reader.concept_named(meta, name)
@@ -137,11 +136,11 @@ class Facts:
 
     @cached_property
     def territories(self) -> list[Territory]:
-        """The domains that the primer looks into, with all that was found in them."""
+        """The domains that the primer looks into, with their contents."""
         return [self.territory(domain) for domain in self.domains(DOMAINS_READ_MAX)]
 
     def territory(self, domain: summary.Domain) -> Territory:
-        """A domain, with all that was found in it."""
+        """A domain with its contents."""
         membership = self.membership or 0
         seen = summary.member_types(self.reader, membership, domain.number, MEMBERS_READ_MAX)
         key = summary.key_members(
@@ -168,7 +167,7 @@ class Facts:
 
     @cached_property
     def unclaimed(self) -> Territory:
-        """What no domain claims."""
+        """Types and predicates of no domain."""
         claimed = {name for each in self.territories for name in (*each.types, *each.predicates)}
         claimed |= {name for _, _, name in self._defined_in}
         meta = {CONCEPT_TYPE, PROPOSITION_TYPE}
@@ -182,7 +181,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Territory:
-    """A domain, or what lies outside all of them, and what is found there; the largest first."""
+    """The contents of a domain, or of no domain; the largest first."""
 
     domain: summary.Domain | None
     types: list[str]
@@ -191,5 +190,5 @@ class Territory:
 
 
 def by_size(names: Iterable[str], counts: dict[str, summary.Count]) -> list[str]:
-    """Names, those of which there are most first."""
+    """Names sorted by the number of their instances or links, the largest first."""
     return sorted(names, key=lambda name: (-counts[name].rows if name in counts else 0, name))

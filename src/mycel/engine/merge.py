@@ -1,9 +1,8 @@
-"""MERGE: two concepts that turn out to be one (KIP notes, RC9).
+"""MERGE: two concepts become one (KIP notes, RC9).
 
-What pointed to the source points to the target, and keeps its id. Where a link of the same kind is
-there already, that one stays, takes over the keys it lacks, and everything that spoke about the
-other link now speaks about it; so the same rule applies to links about links, however deep. A link
-between source and target would join the target to itself, and goes.
+Links on the source get the target as their end and keep their ids. Where the target has the same
+link already, that one stays, takes over the keys that it lacks, and gets the links about the other;
+the same rule applies to links about links. A link between source and target is removed.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ MERGED_FROM: Final = "_merged_from"
 _ALIASES: Final = "aliases"
 
 SHOWN: Final = 3
-"""How many elements an error names."""
 
 
 def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
@@ -107,7 +105,7 @@ def _only(tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variab
 def _unbound(
     tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variable
 ) -> MycelError:
-    """Why a variable is bound to nothing, in the most telling way."""
+    """The error for a variable that is bound to nothing."""
     if (done := _done_before(tx, node, values)) is not None:
         return done
     for each in (node.source, node.target):
@@ -120,7 +118,7 @@ def _unbound(
 
 
 def _done_before(tx: Transaction, node: ast.Merge, values: Values) -> NotFound | None:
-    """The error for a merge that has happened already: the target remembers its sources."""
+    """The error for a merge that was done before: the target keeps the names of its sources."""
     for clause in node.where:
         if isinstance(clause, ast.ConceptClause) and clause.variable.name == node.source.name:
             identity = _identity(tx, clause.matcher, values)
@@ -176,10 +174,10 @@ def _check_mergeable(source: Concept, target: Concept) -> None:
 
 
 class _Followers:
-    """Makes whatever refers to one element refer to another one.
+    """Moves the links on one element to another one.
 
-    A link whose new place is taken loses: it stays until all is moved, because links about it have
-    to follow to the one that is there, and those may lose in turn.
+    A link whose new place is taken loses. It stays until all links are moved: links about it have
+    to follow to the winner, and may lose in turn.
     """
 
     def __init__(self, tx: Transaction) -> None:
@@ -212,7 +210,7 @@ class _Followers:
         self._waiting.append(old)
 
     def _heir(self, element: str) -> str:
-        """Who stands for an element in the end: an heir may have lost as well."""
+        """The final heir of an element: an heir may have lost as well."""
         while element in self._heirs:
             element = self._heirs[element]
         return element
@@ -241,7 +239,7 @@ class _Followers:
 
 
 def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
-    """The keys that only the other one has, without those of the engine."""
+    """The keys that `own` lacks, without those of the engine."""
     return {
         key: value for key, value in other.items() if key not in own and not key.startswith("_")
     }
@@ -251,10 +249,10 @@ def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
 
 
 def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
-    """Give the target what it lacks, and the trail of all that was ever merged into either.
+    """Give the target the attributes that it lacks, and the names of all merged sources.
 
-    Returns how many attributes of the source the target took over, wholly or, of the aliases, in
-    part. The source's name among the aliases is no attribute of the source.
+    Returns the number of attributes of the source that the target took over, wholly or, of the
+    aliases, in part.
     """
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
@@ -273,7 +271,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
 
 
 def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """A list, and what only the other one has."""
+    """A list with the items of another one that it lacks."""
     united = list(own)
     for each in other:
         if each not in united:
@@ -282,7 +280,7 @@ def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
 
 
 def _listed(value: Any) -> list[Any] | None:
-    """Aliases as a list; a single name is a list of one. None if they are something else."""
+    """Aliases as a list, a single name included; None if they are something else."""
     if value is None:
         return []
     if isinstance(value, str):

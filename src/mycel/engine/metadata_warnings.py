@@ -1,8 +1,7 @@
-"""Warnings about metadata: values of keys to which the protocol gives a meaning (KIP A1).
+"""Warnings about metadata keys to which the protocol gives a meaning (KIP A1).
 
 A confidence is a number from 0 to 1, and times are ISO 8601. Other values are stored as they are,
-since metadata is free, but filters on them then miss what they look for, so the author is told.
-Each map that a command writes is looked at once, however many elements get it.
+but filters on them miss, so the author is told. Each map of a command is checked once.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from mycel.model import times
 from mycel.model.names import shorten
 
 WARNINGS_MAX: Final = 3
-"""How many values of one command are named."""
+"""The most warnings of one command."""
 _CONFIDENCE: Final = "confidence"
 _TIMES: Final = frozenset(("expires_at", "created_at", "observed_at", "valid_from", "valid_until"))
 
 
 def doubtful_metadata(command: ast.Capsule | ast.Update, values: Values) -> tuple[str, ...]:
-    """What is wrong with the metadata that a command gives to elements, one sentence each."""
+    """Warnings about the metadata that a command writes, one sentence each."""
     found: dict[str, None] = {}
     for metadata in _maps(command, values):
         for sentence in _doubts(metadata):

@@ -1,13 +1,9 @@
-"""Links to what nobody has written yet, and how they heal, whatever door the concept comes through.
+"""Placeholders for missing concepts, and the guard that replaces them.
 
-A relation of the knowledge engine may lead to a concept that is not there. It then leads to a
-*placeholder* under the concept's URI: a concept of the type `Missing`. A relation of the memory
-server's tools leads to a placeholder under the entity's name: a concept of the type
-`MissingEntity`. As soon as the concept or entity of that name is written, in KIP, by a load or in
-Python, the links on the placeholder are its own, and the placeholder goes. The guard here only
-notes names; it heals once, just before the commit.
-
-Graphs that never had a placeholder pay nothing.
+A relation of the knowledge engine may refer to a concept that does not exist: its end is then a
+concept of the type `Missing` under the URI. A relation of the memory server's tools uses the type
+`MissingEntity` under the name of the entity. When the concept or entity is written, through any
+door, the links move to it and the placeholder is removed, once, at the commit.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ MISSING: Final = "Missing"
 """The type of placeholders."""
 
 SCHEME: Final = "concept://"
-"""What their names begin with; whatever else is of this type is somebody's own."""
 
 ENTITY: Final = "Entity"
 """The type of the memory server's entities."""
@@ -36,20 +31,20 @@ MISSING_ENTITY: Final = "MissingEntity"
 
 
 def is_placeholder(element: Element | None) -> bool:
-    """Whether an element only keeps a place for a concept that nobody has written yet."""
+    """True for a placeholder of a concept that is not written yet."""
     return isinstance(element, Concept) and keeps_place(element.type, element.name)
 
 
 def keeps_place(type_name: str, name: str) -> bool:
-    """Whether a concept of this type and name is a placeholder."""
+    """True if a concept of this type and name is a placeholder."""
     return type_name == MISSING_ENTITY or (type_name == MISSING and name.startswith(SCHEME))
 
 
 def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
-    """Let the links on a placeholder lead to a concept instead, and remove the placeholder.
+    """Move the links on a placeholder to a concept, and remove the placeholder.
 
-    A link that the concept has already, or that would lead from it to itself, goes. Attributes of
-    the placeholder that the concept lacks become its own.
+    Links that the concept has already, or that would join it to itself, are removed. Attributes of
+    the placeholder that the concept lacks are kept.
     """
     outer = ids.concept_id(placeholder)
     said = tx.get(outer).attributes
@@ -70,12 +65,12 @@ def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
 
 
 class HealingGuard:
-    """Gives the links of a placeholder to the concept that was missing."""
+    """Moves the links of a placeholder to the concept that was missing."""
 
     in_bulk = True  # It looks at names only.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether concepts of this type may be what was missing."""
+        """True if concepts of this type may replace a placeholder."""
         if link or type_or_predicate in (MISSING, MISSING_ENTITY, CONCEPT_TYPE, PROPOSITION_TYPE):
             return False
         kinds = (MISSING, MISSING_ENTITY) if type_or_predicate == ENTITY else (MISSING,)
@@ -96,7 +91,7 @@ class HealingGuard:
         tx.memo.setdefault(HealingGuard, set()).add(name)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Heal what can be healed now."""
+        """Replace the placeholders of the noted names."""
         names = tx.memo.pop(HealingGuard, ())
         if not names:
             return

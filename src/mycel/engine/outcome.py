@@ -1,4 +1,4 @@
-"""How a statement ends: with an outcome, or with an error that leaves nothing behind."""
+"""The outcome of a statement, and the rule that a failed one leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Outcome(NamedTuple):
 
     result: Any
     next_cursor: str | None = None
-    """Where the next page begins, if there is one."""
+    """The position of the next page, if there is one."""
     warnings: tuple[str, ...] = ()
-    """What the caller should know although it is no error."""
+    """Facts for the caller that are no errors."""
 
 
 @contextmanager
 def all_or_nothing(tx: Transaction) -> Iterator[None]:
-    """A statement that fails halfway spoils its transaction: half of it must not be committed."""
+    """Make a statement that fails halfway spoil its transaction: half of it is never committed."""
     before = tx.position
     try:
         yield

@@ -1,7 +1,7 @@
 """Cursors of commands that page through something in a fixed order.
 
-A cursor says which command it belongs to and after what the next page begins. Whoever holds it
-need not understand it, and one that was changed, or belongs to another command, is refused.
+A cursor holds a place and a check of its command; a changed one, or one of another command, is
+refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cursor_after(purpose: str, place: Any) -> str:
 
 
 def place_of(cursor: str, purpose: str) -> Any:
-    """Where a cursor continues.
+    """The place after which a cursor continues.
 
     Raises:
         InvalidSyntax: it is damaged, or of another command.

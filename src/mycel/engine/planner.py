@@ -1,4 +1,4 @@
-"""From a parsed command to a plan: bind, rewrite, compile. Everything that is looked up is here."""
+"""Plans of parsed commands: bind, rewrite, compile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycel.store.query.vocabulary import Vocabulary
 
 GROWTH_MAX: Final = 1.5
 SMALL: Final = 1000
-"""Plans and statistics are made anew when the journal has grown by so much."""
+"""Growth of the journal after which plans and statistics are renewed."""
 
 
 class Planner:
@@ -27,7 +27,7 @@ class Planner:
 
     def __init__(self) -> None:
         self._known: tuple[int, Vocabulary] | None = None
-        """Under which definitions a vocabulary was read. One value: threads share it."""
+        """The vocabulary and the definitions it was read under. One value: threads share it."""
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 
@@ -65,7 +65,7 @@ class Planner:
         return bound, plan
 
     def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
-        """What is defined, read again when it has changed."""
+        """The definitions, read again when they have changed."""
         known = self._known
         if known is None or known[0] != definitions:
             known = self._known = (definitions, Vocabulary(reader).kept())

@@ -1,8 +1,7 @@
-"""The primer and the list of domains: what a model reads before it asks anything (KIP §5.1.1).
+"""DESCRIBE PRIMER and DOMAINS: what a model reads before it asks anything (KIP §5.1.1).
 
-The primer answers four questions: who am I, what do I know, how is it shaped, how do I ask. It must
-fit into a prompt, so it has a budget. A graph that has more to tell than fits is told in less
-detail: the largest and most linked first, and a number for what was left out.
+The primer says who the agent is, what it knows, how that is shaped and how to ask. It has a budget:
+of a large graph it shows the largest and most linked, and the number of what is left out.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ PRIMER_BYTES_MAX: Final = 16_000
 """The primer as JSON: about 4,000 tokens."""
 
 IDENTITY_BYTES_MAX: Final = 5_000
-"""The share of it that an agent may take to say who it is."""
+"""The share of the identity of the agent."""
 
 DOMAINS_LISTED_MAX: Final = 1_000
-"""How many domains DESCRIBE DOMAINS gives."""
+"""The most domains of DESCRIBE DOMAINS."""
 
 DOMAINS_LOOKED_INTO_MAX: Final = 100
-"""Of how many it tells the types of their members, not only those that are defined to belong."""
+"""The domains whose members are read for their types."""
 
 ENDS_SHOWN: Final = 3
-"""How many types at each end of a predicate."""
+"""Types at each end of a predicate."""
 
 NO_DOMAIN: Final = "(no domain)"
-"""Where the types stand that no domain claims. No concept is meant by it."""
+"""The heading of types and predicates that no domain claims."""
 
 _SELF: Final = ("Person", "$self")
 _IDENTITY_FIRST: Final = (
@@ -52,18 +51,18 @@ _IDENTITY_LEFT_OUT: Final = frozenset(
 
 
 _TRIMS: Final = ((12, 600), (8, 200), (4, 80))
-"""How much is kept of one attribute: items of a list, characters of a text."""
+"""Sizes of one attribute: items of a list, characters of a text."""
 
 
 class Detail(NamedTuple):
-    """How much a primer tells."""
+    """The sizes of one primer."""
 
     domains: int
     types_per_domain: int
     types: int
     text: int
     name: int
-    """How long the name of a domain or concept may be; those of types are never cut."""
+    """The most characters of the name of a domain or concept; those of types are never cut."""
 
 
 DETAILS: Final = (
@@ -91,7 +90,7 @@ def primer(reader: Reader) -> JsonObject:
 
 
 def domain_summaries(reader: Reader) -> Outcome:
-    """All domains by name, each with what it is about and what belongs to it."""
+    """All domains by name, each with its description and contents."""
     facts = Facts(reader)
     listed = facts.domains(DOMAINS_LISTED_MAX)
     summaries = [
@@ -172,7 +171,7 @@ def _identity(reader: Reader) -> JsonObject:
 
 
 def _self_portrait(attributes: JsonObject) -> JsonObject:
-    """The attributes of an agent that say who it is, as much as the budget allows."""
+    """The attributes that say who the agent is, as many as the budget allows."""
     first = [key for key in _IDENTITY_FIRST if key in attributes]
     rest = sorted(set(attributes) - set(first) - _IDENTITY_LEFT_OUT)
     told: JsonObject = {}

@@ -1,7 +1,7 @@
-"""What a command gives back: rows for people who program, the wire form for everybody else.
+"""The result of a command: rows for programs, and the wire form.
 
-Cells that are JSON stay text, as the statement returned them, until somebody looks: a surface that
-only passes results on never parses them.
+Cells that are JSON stay text until they are needed: a door that passes results on never parses
+them.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Result:
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
-        """A tuple for each row; where there is one column, what stands in it."""
+        """A tuple for each row; the bare cells where there is one column."""
         self._json: Final = json_columns
         self._is_scalar: Final = is_scalar
         self._value: Any = _UNREAD
         self.next_cursor: Final = next_cursor
-        """Where the next page begins, if there is one; pass it on as CURSOR."""
+        """The cursor of the next page, if there is one; pass it on as CURSOR."""
         self._warnings = warnings
         self._advice = advice
 
@@ -71,9 +71,9 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the caller should know although it is no error.
+        """Facts for the caller that are no errors.
 
-        Why an answer may be empty is only thought about when somebody asks for this.
+        Advice on an empty answer is only worked out when this is asked for.
         """
         if self._advice is not None:
             advice, self._advice = self._advice, None
@@ -122,7 +122,7 @@ class Result:
         return f'{{"result":{result}{"," if beside else ""}{tail}'.encode()
 
     def to_dict_beside(self) -> dict[str, Any]:
-        """What travels beside the result."""
+        """The cursor and the warnings of the response."""
         beside: dict[str, Any] = {}
         if self.next_cursor is not None:
             beside["next_cursor"] = self.next_cursor

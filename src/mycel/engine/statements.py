@@ -1,7 +1,6 @@
-"""Runs each statement by its function, on a reader or in a transaction that is given.
+"""Functions that run each statement, on a given reader or in a given transaction.
 
-The module of a statement is imported when the statement first runs: a process that asks one FIND
-does not wait for the others, which would take a tenth of a second.
+The module of a statement is imported when it first runs, so that a process starts fast.
 """
 
 # ruff: noqa: PLC0415 - as the docstring says.
@@ -87,7 +86,7 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
 
 
 def statement_name(command: ast.Manipulation) -> str:
-    """What the journal says a transaction was. Never what it wrote: that may be purged one day."""
+    """The name of a statement for the journal, without its content: that may be purged."""
     match command:
         case ast.Capsule():
             return "UPSERT"

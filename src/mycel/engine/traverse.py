@@ -1,10 +1,9 @@
-"""TRAVERSE: what is near an element, the nearest first (our extension).
+"""TRAVERSE: the elements near one element, the nearest first (our extension).
 
     TRAVERSE FROM {type: "Module", name: "login"} ALONG "imports" | "calls" MAX_COST 2 LIMIT 50
 
-A link costs its weight. Links that KIP writes have a weight of 1; the edges API and the knowledge
-engine set others. What a budget cut off is told by a warning. The search itself is that of
-`graph.traversal`.
+A link costs its weight: 1 for links that KIP writes, other values from the edges API and the
+knowledge engine. A warning tells what a budget cut off. `graph.traversal` does the search.
 """
 
 from __future__ import annotations

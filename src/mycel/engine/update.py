@@ -1,8 +1,8 @@
 """UPDATE: one change of many elements (KIP notes, RC9).
 
-Each value is a JSON value, or is computed from the element as it was before the command. What
-cannot be computed leaves its key alone: an operand that is null or no number, a result that no
-JSON number can be. So one odd element does not stop a sweep over all the others.
+Each value is a JSON value, or is computed from the element as it was before the command. A value
+that cannot be computed (an operand is no number, a result is out of range) leaves its key alone, so
+that one odd element does not stop the others.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _Compute: TypeAlias = Callable[[JsonObject], _Number | None]
 
 
 class _NotANumberError(Exception):
-    """An operand is something else than a number or null, or a result cannot be one."""
+    """An operand is no number and not null, or the result is no JSON number."""
 
 
 class _Changes(NamedTuple):
-    """What one SET gives: values that are the same for all, and values to compute."""
+    """The values of one SET: those that are the same for all, and those to compute."""
 
     same: JsonObject
     computed: dict[str, _Compute]
@@ -177,7 +177,7 @@ def _coalesce(first: _Compute, otherwise: _Compute) -> _Compute:
 
 
 def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
-    """Bounds that are the wrong way round for every element are a mistake worth telling."""
+    """Refuse bounds that are the wrong way round for every element."""
     bounds = [
         values.number(each, "bound")
         for each in node.arguments[1:]

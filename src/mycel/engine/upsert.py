@@ -1,17 +1,26 @@
 """UPSERT: create or change concepts and links, block by block (KIP §4.1).
 
-Blocks mean what they would mean executed one after the other, and an error is the one that this
-would have met first. What they put is nevertheless gathered in a `Batch` and written together,
-as long as nothing has to be known that only writing can tell: a block that expects a version, is
-given by an id, or defines a type or predicate is executed at once, after all that waits.
+Blocks have the meaning, and raise the errors, of being executed one after the other. Puts are
+queued in a `Batch`; a block that expects a version, is given by an id, or defines a type or
+predicate is executed at once, after the queue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
-from mycel.engine.batch import Batch, ConceptPut, End, LinkPut, concepts_there, settled
+from mycel.engine.batch import (
+    Batch,
+    Block,
+    BlockPlace,
+    ConceptPut,
+    End,
+    LinkPut,
+    concepts_there,
+    settled,
+    written_id,
+)
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import (
     check_predicate,
@@ -27,7 +36,6 @@ from mycel.errors import (
     DuplicateExists,
     MycelError,
     NotFound,
-    UnknownReference,
 )
 from mycel.kip import ast
 from mycel.model.names import META_TYPES
@@ -36,7 +44,6 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
-_Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
 _Metadata: TypeAlias = JsonObject | None
 
 
@@ -61,12 +68,12 @@ class _Run:
         self._values: Final = values
         self._batch: Final = Batch(tx)
         self._known: Final[dict[tuple[str, str], End]] = {}
-        """Every concept by type and name that exists, or is going to, and that a block names.
+        """Concepts by type and name that exist, or that a queued put creates.
 
-        So each element has one `End`: its id if it exists, and otherwise the put that creates it.
+        Each element has one `End`: its id if it exists, and otherwise the put.
         """
         self._defined: Final[set[str | tuple[str]]] = set()
-        """Types that are defined, and predicates in parentheses. Nothing removes them either."""
+        """Types that are defined, and predicates as tuples of one."""
         self._concepts: Final[list[End]] = []
         self._links: Final[list[End]] = []
         self._blocks = 0
@@ -76,7 +83,7 @@ class _Run:
         self._look_up(statement)
         handles: dict[str, End] = {}
         for at, block in enumerate(statement.blocks, 1):
-            place = _Place(statement, ordinal, at, block)
+            place = BlockPlace(statement, ordinal, at, block)
             try:
                 self._block(block, handles, metadata, place)
             except MycelError as error:
@@ -97,7 +104,7 @@ class _Run:
         )
 
     def _block(
-        self, block: _Block, handles: dict[str, End], metadata: _Metadata, place: _Place
+        self, block: Block, handles: dict[str, End], metadata: _Metadata, place: BlockPlace
     ) -> None:
         handle = block.handle
         if handle is not None and handle.name in handles:
@@ -115,7 +122,7 @@ class _Run:
             handles[handle.name] = element
 
     def _look_up(self, statement: ast.Upsert) -> None:
-        """Find the concepts that the statement names, all at once."""
+        """Find all concepts that the statement names, in one look-up for each type."""
         names: dict[str, list[str]] = {}
         for matcher in _matchers(statement):
             try:
@@ -128,7 +135,7 @@ class _Run:
 
     # Concepts.
 
-    def _concept(self, block: ast.ConceptBlock, metadata: _Metadata, place: _Place) -> End:
+    def _concept(self, block: ast.ConceptBlock, metadata: _Metadata, place: BlockPlace) -> End:
         matcher = block.matcher
         if matcher.id is not None:
             self._batch.write()
@@ -180,9 +187,9 @@ class _Run:
         entry: ast.SetProposition,
         handles: dict[str, End],
         metadata: _Metadata,
-        place: _Place,
+        place: BlockPlace,
     ) -> None:
-        """One entry of SET PROPOSITIONS, which only ever adds."""
+        """Write one entry of SET PROPOSITIONS, which only adds."""
         predicate = self._predicate(entry.predicate)
         target = self._end(entry.target, handles, place)
         own = self._metadata(entry.metadata, metadata)
@@ -195,7 +202,7 @@ class _Run:
         block: ast.PropositionBlock,
         handles: dict[str, End],
         metadata: _Metadata,
-        place: _Place,
+        place: BlockPlace,
     ) -> End:
         target = block.target
         if isinstance(target, ast.LinkById):
@@ -225,7 +232,7 @@ class _Run:
         object_: End,
         attributes: JsonObject | None,
         metadata: _Metadata,
-        place: _Place,
+        place: BlockPlace,
     ) -> LinkPut:
         subject, object_ = self._ends(subject, object_)
         put = LinkPut(subject, predicate, object_, attributes, metadata, place)
@@ -233,16 +240,16 @@ class _Run:
         return put
 
     def _ends(self, subject: End, object_: End) -> tuple[str | ConceptPut, str | ConceptPut]:
-        """Ends that a link in the queue may have: anything but a link that waits itself."""
+        """Ends that a queued link may have: anything but a queued link."""
         subject, object_ = settled(subject), settled(object_)
         if isinstance(subject, LinkPut) or isinstance(object_, LinkPut):
             self._batch.write()
-            return _written(subject), _written(object_)
+            return written_id(subject), written_id(object_)
         return subject, object_
 
     # What blocks refer to.
 
-    def _end(self, node: ast.Endpoint, handles: dict[str, End], place: _Place) -> End:
+    def _end(self, node: ast.Endpoint, handles: dict[str, End], place: BlockPlace) -> End:
         match node:
             case ast.Variable(name):
                 if name not in handles:
@@ -274,7 +281,7 @@ class _Run:
         return settled(known)
 
     def _pattern(
-        self, node: ast.LinkPattern, handles: dict[str, End], place: _Place
+        self, node: ast.LinkPattern, handles: dict[str, End], place: BlockPlace
     ) -> tuple[End, str, End]:
         if not isinstance(node.predicate, ast.Literal | ast.Placeholder):
             raise located(
@@ -295,8 +302,10 @@ class _Run:
             self._defined.add((predicate,))
         return predicate
 
-    def _existing_link(self, node: ast.LinkPattern, handles: dict[str, End], place: _Place) -> End:
-        """A nested pattern: the link that it describes has to be there."""
+    def _existing_link(
+        self, node: ast.LinkPattern, handles: dict[str, End], place: BlockPlace
+    ) -> End:
+        """The link that a nested pattern describes, which must exist."""
         subject, predicate, object_ = self._pattern(node, handles, place)
         subject, object_ = self._ends(subject, object_)
         found = self._find_link(subject, predicate, object_)
@@ -322,7 +331,7 @@ class _Run:
 
     # Keys and versions.
 
-    def _change(self, id_: str, block: _Block, metadata: _Metadata) -> None:
+    def _change(self, id_: str, block: Block, metadata: _Metadata) -> None:
         """Merge keys into an element that is given by its id."""
         self._tx.update(
             id_,
@@ -331,20 +340,21 @@ class _Run:
             expect_version=self._version(block),
         )
 
-    def _attributes(self, block: _Block) -> JsonObject | None:
-        return None if block.attributes is None else self._map(block.attributes, "attributes")
+    def _attributes(self, block: Block) -> JsonObject | None:
+        return (
+            None
+            if block.attributes is None
+            else self._values.mapping(block.attributes, "attributes")
+        )
 
     def _metadata(self, node: ast.Map | None, outer: _Metadata) -> _Metadata:
         """The metadata of an inner level: its keys win, null included (KIP §2.10)."""
         if node is None:
             return outer
-        inner = self._map(node, "metadata")
+        inner = self._values.mapping(node, "metadata")
         return inner if not outer else outer | inner
 
-    def _map(self, node: ast.Map, what: str) -> dict[str, Any]:
-        return self._values.mapping(node, what)
-
-    def _version(self, block: _Block) -> int | None:
+    def _version(self, block: Block) -> int | None:
         if block.expect_version is None:
             return None
         version = self._values.integer(block.expect_version, "expected version")
@@ -359,16 +369,12 @@ class _Run:
         return version
 
 
-def _only_refers(block: _Block) -> bool:
-    """True if a block says nothing about its element, and so only refers to one that exists.
+def _only_refers(block: Block) -> bool:
+    """True if a block sets nothing, and so only refers to an element that exists.
 
-    Such an element is not defined in the UPSERT, and takes none of its metadata (KIP §4.1).
+    Such an element takes none of the metadata of the UPSERT (KIP §4.1).
     """
     return block.attributes is None and block.metadata is None
-
-
-def _written(end: End) -> str:
-    return end if isinstance(end, str) else str(end.id)
 
 
 def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:
@@ -386,48 +392,6 @@ def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:
             yield node
         elif isinstance(node, ast.LinkPattern):
             nodes += [node.subject, node.object]
-
-
-class _Place:
-    """Where in a capsule a block stands, for errors."""
-
-    __slots__ = ("_at", "_block", "_ordinal", "_statement")
-
-    def __init__(self, statement: ast.Upsert, ordinal: int | None, at: int, block: _Block) -> None:
-        self._statement = statement
-        self._ordinal = ordinal
-        self._at = at
-        self._block = block
-
-    def named(self, error: MycelError) -> MycelError:
-        """The error, saying which block it is about."""
-        kind = "CONCEPT" if isinstance(self._block, ast.ConceptBlock) else "PROPOSITION"
-        handle = "" if self._block.handle is None else f" (?{self._block.handle.name})"
-        statement = "" if self._ordinal is None else f"UPSERT {self._ordinal}: "
-        error.message = f"{statement}Block {self._at}, {kind}{handle}: {error.message}"
-        error.args = (error.message,)
-        error.data["block"] = self._at
-        if self._ordinal is not None:
-            error.data["upsert"] = self._ordinal
-        return located(error, self._block.span)
-
-    def undefined(self, name: str) -> UnknownReference:
-        """The error for a handle that no block before this one defines."""
-        later = [
-            at
-            for at, block in enumerate(self._statement.blocks, 1)
-            if block.handle is not None and block.handle.name == name
-        ]
-        if later and later[0] == self._at:
-            hint = "A block cannot refer to its own handle."
-        elif later:
-            hint = f"Block {later[0]} defines it; move that block before this one."
-        else:
-            hint = f"Define it with a block CONCEPT ?{name} {{ … }} before this one."
-        return UnknownReference(
-            f"The handle ?{name} is not defined yet.",
-            hint=f"{hint} Handles live within one UPSERT, from the end of their block on.",
-        )
 
 
 def _redefined(name: str) -> DuplicateExists:

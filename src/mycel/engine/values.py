@@ -1,8 +1,7 @@
-"""The values of one command: literals as they are, parameters in the place of placeholders.
+"""The values of one command: literals, and parameters in the place of placeholders.
 
-A parameter is bound, never pasted: it becomes one JSON value at the place of its placeholder, so
-whatever text it holds, the command keeps its structure. Parameters that no placeholder asks for
-are ignored, and are not even looked at.
+A parameter is bound, never pasted: it becomes one JSON value, so its text cannot change the
+structure of the command. Parameters without a placeholder are ignored.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Values:
         self._checked: dict[str, Any] = {}
 
     def value(self, node: ast.Value) -> Any:
-        """The JSON value that a node stands for. Treat it as read-only: it may be shared.
+        """The JSON value of a node. Treat it as read-only: it may be shared.
 
         Raises:
             UnknownReference: a placeholder has no parameter.
@@ -75,7 +74,6 @@ class Values:
 
     def text(self, node: ast.Text, what: str) -> str:
         """A string; `what` names it in the error ("name of a concept")."""
-        # Asked a hundred thousand times in a large capsule.
         value = node.value if node.__class__ is ast.Literal else self.value(node)
         if value.__class__ is not str:
             raise _mistyped(node, value, what, "a string")
@@ -142,14 +140,14 @@ class Values:
             raise located(self._missing(name), node.span)
         value = self.parameters[name]
         if value.__class__ is str and value.isascii():
-            return value  # The usual case, of which nothing more needs to be known.
+            return value  # The usual case.
         what = f"values of the parameter :{shorten(name)}"
         whole = value if value.__class__ is dict else {name: value}
         try:
             check_object(whole, what)
             if value is None or value.__class__ in _IMMUTABLE:
                 return value
-            return orjson.loads(orjson.dumps(value))  # Plain JSON, and a copy nobody else changes.
+            return orjson.loads(orjson.dumps(value))  # A copy in plain JSON.
         except orjson.JSONEncodeError as error:
             raise located(unwritable(whole, what, error), node.span) from None
         except MycelError as error:
@@ -169,7 +167,7 @@ class Values:
 
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
-"""Scalars of which the check has seen everything; a string may still hold a lone surrogate."""
+"""Scalars that need no copy; a string may still hold a lone surrogate."""
 
 _KINDS: Final[dict[type, str]] = {
     str: "a string",
@@ -184,9 +182,7 @@ _KINDS: Final[dict[type, str]] = {
 
 
 def whole(value: Any) -> Any:
-    """A float without a fraction as the integer that it is, anything else unchanged.
-
-    JSON has one kind of number, and some clients write each of them as a float.
+    """A float without a fraction as an integer, anything else unchanged: clients write 3.0 for 3.
 
     >>> whole(3.0), whole(3.5), whole("3")
     (3, 3.5, '3')
@@ -195,7 +191,7 @@ def whole(value: Any) -> Any:
 
 
 def json_kind(value: object) -> str:
-    """What JSON calls the kind of a value, with its article, for a message.
+    """The JSON kind of a value with its article, for a message.
 
     >>> json_kind([1]), json_kind(None), json_kind({1})
     ('an array', 'null', 'a Python set')

@@ -1,8 +1,7 @@
 """Several violations as one error: the first is the error, and the others are listed with it.
 
-Whoever has to mend data needs more than the first offender. An error still has one message and one
-hint, those of the first; its message names a few others, a line each, and `violations` in its data
-is all that were looked for: what is wrong, and where, as far as each of them knows.
+The message names a few others, a line each; `violations` in the data has all that were gathered,
+each with its message and its place.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 
 LISTED_MAX: Final = 20
-"""How many violations are gathered."""
+"""The most violations that are gathered."""
 SHOWN_MAX: Final = 5
-"""How many of them a message names."""
+"""The most of them that a message names."""
 
 _TOLD: Final[tuple[str, ...]] = (
     *("file", "line", "row", "other_file", "other_line", "other_row"),
@@ -26,13 +25,13 @@ _TOLD: Final[tuple[str, ...]] = (
 
 
 def entry(error: MycelError) -> JsonObject:
-    """One violation as data: its message, without the dot, and what it is about."""
+    """A violation as data: its message without the dot, and its subject."""
     about = {key: error.data[key] for key in _TOLD if key in error.data}
     return {**about, "message": error.message.rstrip(".")}
 
 
 def apart(error: MycelError) -> list[MycelError]:
-    """The violations that `together` put into one error; the first is that error, alone again."""
+    """The violations that `together` joined; the first is that error, alone again."""
     listed = error.data.pop("violations", None)
     if listed is None:
         return [error]
@@ -45,7 +44,7 @@ def apart(error: MycelError) -> list[MycelError]:
 
 
 def together(violations: Sequence[MycelError], *, has_more: bool) -> MycelError:
-    """The first of them, which there has to be, with the others listed."""
+    """The first violation, with the others listed."""
     first, *others = violations
     if others:
         first.data["violations"] = [entry(each) for each in violations]
