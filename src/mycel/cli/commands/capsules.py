@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
-from mycel.cli.commands.kip import apply_capsule, gathered, parameters_by, with_parameters
 from mycel.cli.frame.context import Group, Session, pass_session
+from mycel.cli.frame.kip_command import apply_capsule, gathered, parameters_by, with_parameters
 from mycel.cli.frame.kip_output import sizes, written
 from mycel.cli.frame.output import count, visible
 from mycel.cli.frame.parameters import read_text

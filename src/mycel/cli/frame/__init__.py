@@ -6,4 +6,5 @@
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `labels`       names of elements for people
 - `kip_output`   results of KIP commands for people
+- `kip_command`  running a KIP command: values of placeholders, execution
 """

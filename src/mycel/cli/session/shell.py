@@ -22,8 +22,8 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 
-from mycel.cli.commands.kip import execute, named_value, parameters_by
 from mycel.cli.frame.exit_status import report
+from mycel.cli.frame.kip_command import execute, named_value, parameters_by
 from mycel.cli.frame.kip_output import answer, first_word
 from mycel.cli.frame.labels import labels
 from mycel.cli.frame.output import Output, PipeClosed, count, has_colour, is_terminal, json_line
