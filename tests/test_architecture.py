@@ -12,6 +12,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 import mycel
+from mycel.store.file import layout
 from tests.cases import cases
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,6 +166,81 @@ def test_the_purity_check_notices_impure_code(source: str) -> None:
 )
 def test_the_purity_check_lets_types_and_pure_modules_pass(source: str) -> None:
     assert not list(impurities_in(ast.parse(source)))
+
+
+# SQL, connections and the ledger of a transaction: the store's own business. `sql` writes texts and
+# runs none; `testing` puts disks that fail under SQLite.
+STORAGE_ATTRIBUTES = {"connection", "ledger"}
+TABLES = "|".join(
+    re.findall(r"CREATE (?:VIRTUAL )?(?:TABLE|VIEW) (?:IF NOT EXISTS )?(\w+)", layout.CREATE)
+)
+SQL_TEXT = re.compile(
+    r"^\s*(?:PRAGMA \w|CREATE (?:TABLE|INDEX|VIEW|VIRTUAL)|DROP TABLE)"
+    r"|\bSELECT\b.*\bFROM\s+\{"
+    r"|\b(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b.*\b(?:FROM|INTO|JOIN|UPDATE)\s+"
+    rf"(?:{TABLES})(?:_past)?\b",
+    re.DOTALL,
+)
+
+
+def texts_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts of a module; what an f-string puts in is written as {}."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def storage_in(tree: ast.Module) -> Iterator[str]:
+    """Uses of SQLite, of connections and of SQL."""
+    for line, name in imported_modules(tree):
+        if name.split(".")[0] in ("apsw", "sqlite3"):
+            yield f"{line}: import {name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in STORAGE_ATTRIBUTES:
+            yield f"{node.lineno}: .{node.attr}"
+    for line, text in texts_in(tree):
+        if SQL_TEXT.search(text):
+            yield f"{line}: {text[:60]!r}"
+
+
+def test_sql_and_connections_stay_in_the_store() -> None:
+    outside = [
+        path
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[0] not in ("store", "sql", "testing")
+    ]
+    found = [f"{relative(path)}:{use}" for path in outside for use in storage_in(parse(path))]
+    assert found == []
+
+
+def test_the_check_for_sql_notices_every_way_to_reach_the_tables() -> None:
+    for source in (
+        "import apsw",
+        "from apsw import Connection",
+        "reader.connection.changes()",
+        "tx.ledger.head",
+        "query = 'SELECT 1 FROM concept'",
+        "query = f'SELECT {columns} FROM {table} WHERE id = ?'",
+        "query = 'DELETE FROM proposition_past WHERE id = ?'",
+        "query = 'INSERT INTO journal VALUES (?)'",
+        "query = 'WITH a AS (SELECT 1) SELECT * FROM a JOIN tx ON 1'",
+        "query = 'PRAGMA user_version'",
+    ):
+        assert list(storage_in(ast.parse(source))), source
+
+
+def test_the_check_for_sql_lets_kip_and_prose_pass() -> None:
+    for source in (
+        'text = \'DELETE ATTRIBUTES {"a"} FROM ?concept WHERE { ?concept {type: "T"} }\'',
+        "text = 'UPDATE ?x SET ATTRIBUTES { a: 1 }'",
+        "text = 'FIND(?x) WHERE { ?x {type: \"T\"} }'",
+        "text = 'WITH METADATA'",
+        "text = 'Select a concept from the list.'",
+    ):
+        assert not list(storage_in(ast.parse(source))), source
 
 
 def test_every_package_docstring_names_its_modules() -> None:

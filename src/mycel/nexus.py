@@ -14,22 +14,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from mycel.engine.guards import GraphGuards
-from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, NotFound
+from mycel.errors import ConstraintViolation, InvalidValueType, MycelError
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
-from mycel.merkle import log
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
 from mycel.model import cbor
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
-from mycel.model.records import tree_key
 from mycel.state_view import PastView, StateView
-from mycel.store.check.targets import Target, identify
+from mycel.store.check import proofs
+from mycel.store.check.targets import Target
 from mycel.store.database import Store, wall_clock_us
 from mycel.store.file.connections import Durability, MemoryUse
-from mycel.store.log.journal import Head, JournalNodes
-from mycel.store.log.trees import StateTrees
 from mycel.store.query import history
 from mycel.store.query.history import LogEntry, Moment, Version
 from mycel.store.query.reader import Reader
@@ -401,38 +398,19 @@ class Nexus(StateView):
             InvalidIdentifier: no type or predicate can have this name.
         """
         with self._store.reading() as reader:
-            head = Head.read(reader.connection)
-            namespace, natural, record = identify(reader, target)
-            key = tree_key(natural)
-            trees = StateTrees(reader.connection)
-            trees.follow(head, head.seq)
-            return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
+            return proofs.prove(reader, target)
 
     def prove_entry(self, seq: int) -> EntryProof:
         """Prove that an entry, or a transaction, stands in the journal at its place."""
         with self._store.reading() as reader:
             check_whole("seq", seq)
-            head = Head.read(reader.connection)
-            if not 1 <= seq <= head.seq:
-                raise NotFound(f"The journal has no entry {seq}: it goes from 1 to {head.seq}.")
-            nodes = JournalNodes(reader.connection, reader.registry)
-            path = log.inclusion_path(nodes, seq - 1, head.seq)
-            return EntryProof(seq, nodes.entry(seq), tuple(path), head.snapshot())
+            return proofs.prove_entry(reader, seq)
 
     def prove_consistency(self, old_entries: int) -> ConsistencyProof:
         """Prove that the journal of then is the beginning of the journal of now."""
         with self._store.reading() as reader:
             check_whole("old_entries", old_entries)
-            head = Head.read(reader.connection)
-            if not 0 <= old_entries <= head.seq:
-                raise NotFound(f"The journal never had {old_entries} entries: it has {head.seq}.")
-            nodes = JournalNodes(reader.connection, reader.registry)
-            return ConsistencyProof(
-                old_entries,
-                log.root_at(nodes, old_entries),
-                tuple(log.consistency_path(nodes, old_entries, head.seq)),
-                head.snapshot(),
-            )
+            return proofs.prove_consistency(reader, old_entries)
 
     def verify(self, *, replay: bool = False) -> Report:
         """Check everything against everything; with `replay`, rebuild all from the journal too."""

@@ -38,7 +38,6 @@ from mycel.search.embedding import MODES
 from mycel.search.ranking import Fit, Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.index import text
 from mycel.store.query import lookup, summary
 from mycel.store.query.candidates import (
     Candidates,
@@ -158,9 +157,7 @@ def _close(reader: Reader, element_kind: ast.ElementKind, kind: int | None, name
 
 def fold_text(store: Store) -> None:
     """Let the index catch up with what was written, if nobody minds; a search manages without."""
-    with store.reading() as reader:
-        pending = bool(text.pending(reader.connection))
-    if pending:
+    if store.has_pending_text():
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
             store.fold(wait=False)
 

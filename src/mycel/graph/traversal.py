@@ -351,7 +351,6 @@ def _nodes(
     tokens_max: int | None,
 ) -> tuple[Reached, ...]:
     """The elements that were reached, up to the budget of tokens."""
-    known = reader.registry.predicates.names
     left = _FAR if tokens_max is None else tokens_max
     make = tuple.__new__  # Of what is made by the thousand; see `elements`.
     paths: list[tuple[Step, ...]] = []
@@ -368,7 +367,7 @@ def _nodes(
         id_ = element.id if is_link else concept_id(number)
         name = id_ if is_link else element[2]  # A concept's name.
         if hops:
-            relation = known.get(predicate) or reader.predicate_name(predicate)
+            relation = reader.predicate_name(predicate)
             way = "in" if against else "out"
             taken = (relation, units / UNITS_PER_COST, way, id_, name, names[rank])
             path = (*paths[rank], make(Step, taken))

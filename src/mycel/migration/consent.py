@@ -76,6 +76,5 @@ def has_rows(reader: Reader, accepted: Catalog, declared: SchemaType) -> bool:
 def place_in_store(reader: Reader, declared: SchemaType) -> tuple[Table, int]:
     """The table of a type's instances, and its number there; -1 if it was never defined."""
     is_link = isinstance(declared, EdgeType)
-    names = reader.registry.predicates if is_link else reader.registry.types
-    number = names.number(reader.connection, declared.kip_name)
+    number = (reader.find_predicate if is_link else reader.find_type)(declared.kip_name)
     return "proposition" if is_link else "concept", -1 if number is None else number

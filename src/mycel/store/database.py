@@ -204,10 +204,15 @@ class Store:
             rows = reader.every("SELECT message FROM tx ORDER BY seq LIMIT 2")
         return rows == [(EXPECTANT,)]
 
+    def has_pending_text(self) -> bool:
+        """True if the text index lacks something that was written."""
+        with self.lending() as reader:
+            return bool(text.pending(reader.connection))
+
     def snapshot(self) -> Snapshot:
         """All roots of this moment."""
         with self.reading() as reader:
-            return Head.read(reader.connection).snapshot()
+            return reader.head().snapshot()
 
     # Writing.
 

@@ -14,9 +14,9 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import rich_click as click
 
@@ -29,9 +29,8 @@ from mycel.model.extras import install_command
 from mycel.workspaces import Location
 
 if TYPE_CHECKING:
-    import apsw
-
     from mycel.nexus import Nexus
+    from mycel.store.check.installation import FileHeader
 
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
@@ -194,12 +193,16 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
     yield from _installation()
     try:
         # Late: see the package's docstring; and an installation without it is what we look for.
-        import apsw
+        from mycel.store.check import installation
     except ImportError as error:
         yield Finding("fail", "SQLite", f"apsw cannot be loaded: {error}")
         return
-    yield from _engine(apsw.apsw_version(), apsw.sqlite_lib_version())
-    yield from _features()
+    yield _engine(*installation.versions())
+    for name, problem in installation.features():
+        if problem is None:
+            yield Finding("ok", name, "there")
+        else:
+            yield Finding("fail", name, f"SQLite was built without it ({problem})")
     yield _extras()
     yield _port()
     yield from _location(place)
@@ -218,36 +221,13 @@ def _installation() -> Iterator[Finding]:
     yield Finding("ok", "Mycel", f"{mycel.__version__} in {Path(mycel.__file__).parent}")
 
 
-def _engine(apsw_version: str, sqlite_version: str) -> Iterator[Finding]:
+def _engine(sqlite_version: str, apsw_version: str) -> Finding:
     parts = tuple(int(part) for part in apsw_version.split(".")[:2])
     needed = ".".join(str(part) for part in APSW_MIN)
     found = f"{sqlite_version} through apsw {apsw_version}"
     if parts >= APSW_MIN:
-        yield Finding("ok", "SQLite", found)
-    else:
-        yield Finding("fail", "SQLite", f"{found}; apsw {needed} is needed")
-
-
-def _features() -> Iterator[Finding]:
-    # Late: see the package's docstring.
-    import apsw
-
-    def runs(statement: str) -> Callable[[], object]:
-        return lambda: apsw.Connection(":memory:").execute(statement).fetchall()
-
-    needed: dict[str, Callable[[], object]] = {
-        "FTS5": runs("CREATE VIRTUAL TABLE t USING fts5(body, tokenize = 'porter unicode61')"),
-        "JSON": runs("SELECT json_extract('{\"a\":1}', '$.a'), '[1]' ->> 0"),
-        "STRICT": runs("CREATE TABLE t (a INTEGER) STRICT"),
-        "VFS": lambda: apsw.Connection("/mycel-doctor", vfs="memdb"),
-    }
-    for name, attempt in needed.items():
-        try:
-            attempt()
-        except apsw.Error as error:
-            yield Finding("fail", name, f"SQLite was built without it ({error})")
-        else:
-            yield Finding("ok", name, "there")
+        return Finding("ok", "SQLite", found)
+    return Finding("fail", "SQLite", f"{found}; apsw {needed} is needed")
 
 
 def _extras() -> Finding:
@@ -337,17 +317,14 @@ def _location(place: Location) -> Iterator[Finding]:
 
 def _database(path: Path) -> Iterator[Finding]:
     # Late: see the package's docstring.
-    import apsw
+    from mycel.store.check.installation import read_header
 
     try:
         yield Finding("ok", "size", _size(path))
-        connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            yield _format(str(path), connection)
-            yield _quick_check(connection)
-        finally:
-            connection.close()
-    except (apsw.Error, OSError) as error:
+        header = read_header(path)
+        yield _format(header)
+        yield _quick_check(header.quick_check)
+    except OSError as error:
         yield Finding("fail", "database", f"{path} cannot be read: {error}")
         return
     yield from _contents(path)
@@ -360,20 +337,13 @@ def _size(path: Path) -> str:
     return _bytes(path.stat().st_size) + more
 
 
-def _format(path: str, connection: apsw.Connection) -> Finding:
-    # Late: see the package's docstring.
-    from mycel.errors import MycelError
-    from mycel.store.file.format import check_format
-
-    try:
-        check_format(path, connection)
-    except MycelError as error:
-        return Finding("fail", "format", f"{error.message} {error.hint}")
-    return Finding("ok", "format", str(_one(connection, "PRAGMA user_version")))
+def _format(header: FileHeader) -> Finding:
+    if header.problem is not None:
+        return Finding("fail", "format", header.problem)
+    return Finding("ok", "format", str(header.format))
 
 
-def _quick_check(connection: apsw.Connection) -> Finding:
-    said = _one(connection, "PRAGMA quick_check(1)")
+def _quick_check(said: str) -> Finding:
     if said == "ok":
         return Finding("ok", "quick check", "sound; `mycel verify` checks everything")
     return Finding("fail", "quick check", f"{said}; see `mycel verify`")
@@ -405,10 +375,6 @@ def _core(db: Nexus) -> Finding:
         return Finding("ok", "core capsules", "none; `mycel capsule apply core` adds them")
     detail = f"{', '.join(lacking)} not in full; `mycel capsule apply core` completes them"
     return Finding("warn", "core capsules", detail)
-
-
-def _one(connection: apsw.Connection, query: str) -> Any:
-    return connection.execute(query).get
 
 
 def _bytes(size: int) -> str:

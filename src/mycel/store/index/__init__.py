@@ -4,5 +4,4 @@
 - `properties`   the index of properties: elements by value
 - `link_ends`    predicates that have links at an end
 - `text`         the full-text index
-- `candidates`   candidates for a search, from the text index
 """

@@ -3,6 +3,9 @@
 - `refs`        references to elements as callers write them
 - `reader`      single elements and adjacency, live or at a moment of the past
 - `lookup`      concepts by name, links by their ends and predicates
+- `candidates`  elements that may fit a question, from the text index
+- `weighted_links`  links with weights in whole units, for traversals
+- `statements`  running what `sql` has compiled
 - `instances`   all elements of one type or predicate, in chunks
 - `holdings`    concepts under a URI prefix, and their links
 - `members`     concepts of one type, their links, and changes since a moment

@@ -1,0 +1,83 @@
+"""Checks of SQLite itself, and of a file before it is opened as a graph: for `mycel doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from mycel.errors import MycelError
+from mycel.store.file.format import check_format
+from mycel.store.file.rows import only
+
+
+class Versions(NamedTuple):
+    """The versions of SQLite and of the module that binds it."""
+
+    sqlite: str
+    apsw: str
+
+
+class FileHeader(NamedTuple):
+    """The format that a file says it has, and the outcome of SQLite's quick check of its pages."""
+
+    format: int
+    problem: str | None
+    """The reason why a file of this format is not opened; None if it is."""
+    quick_check: str
+    """`ok`, or the first problem."""
+
+
+def versions() -> Versions:
+    """The versions that are installed."""
+    return Versions(apsw.sqlite_lib_version(), apsw.apsw_version())
+
+
+def features() -> Iterator[tuple[str, str | None]]:
+    """The features of SQLite that are needed, each with the error if it is missing."""
+    needed: dict[str, Callable[[], object]] = {
+        "FTS5": _runs("CREATE VIRTUAL TABLE t USING fts5(body, tokenize = 'porter unicode61')"),
+        "JSON": _runs("SELECT json_extract('{\"a\":1}', '$.a'), '[1]' ->> 0"),
+        "STRICT": _runs("CREATE TABLE t (a INTEGER) STRICT"),
+        "VFS": lambda: apsw.Connection("/mycel-doctor", vfs="memdb"),
+    }
+    for name, attempt in needed.items():
+        try:
+            attempt()
+        except apsw.Error as error:
+            yield name, str(error)
+        else:
+            yield name, None
+
+
+def _runs(statement: str) -> Callable[[], object]:
+    return lambda: apsw.Connection(":memory:").execute(statement).fetchall()
+
+
+def read_header(path: Path) -> FileHeader:
+    """The header of a file, which need not be a graph.
+
+    Raises:
+        OSError: SQLite cannot read the file.
+    """
+    try:
+        connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            (format_,) = only(connection, "PRAGMA user_version")
+            (said,) = only(connection, "PRAGMA quick_check(1)")
+            problem = _problem(path, connection)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise OSError(str(error)) from error
+    return FileHeader(format_, problem, said)
+
+
+def _problem(path: Path, connection: apsw.Connection) -> str | None:
+    try:
+        check_format(str(path), connection)
+    except MycelError as error:
+        return f"{error.message} {error.hint}"
+    return None

@@ -1,0 +1,81 @@
+"""A cache beside a graph: bytes under a group and a key, in a small SQLite file of its own.
+
+It holds nothing that cannot be made again: one that is damaged, or of another format, is made anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+import apsw
+import orjson
+
+from mycel.store.file.rows import every
+
+_LAYOUT: Final = (
+    "CREATE TABLE IF NOT EXISTS facts (workspace TEXT NOT NULL, path TEXT NOT NULL,"
+    " hash INTEGER NOT NULL, facts BLOB NOT NULL, PRIMARY KEY (workspace, path))"
+)
+_BUSY_MS: Final = 200
+
+
+class CacheFile:
+    """Entries of one format, each a key, a hash of what it was made from, and bytes."""
+
+    def __init__(self, path: Path, format_: int) -> None:
+        self._path: Final = path
+        self._format: Final = format_
+
+    def read(self, group: str, keys: Collection[str]) -> list[tuple[str, int, bytes]]:
+        """The entries with these keys that are there."""
+        if not keys or not self._path.exists():
+            return []
+        query = (
+            "SELECT f.path, f.hash, f.facts FROM json_each(?2) j CROSS JOIN facts f"
+            " ON f.workspace = ?1 AND f.path = j.value"
+        )
+        try:
+            with closing(self._open()) as connection:
+                rows = every(connection, query, (group, orjson.dumps(list(keys)).decode()))
+        except (apsw.Error, OSError):
+            return []
+        return [(key, hash_, bytes(content)) for key, hash_, content in rows]
+
+    def write(
+        self, group: str, entries: Sequence[tuple[str, int, bytes]], gone: Collection[str]
+    ) -> None:
+        """Write entries over those that have their keys, and remove those with keys that are gone.
+
+        Nothing is written while another process writes.
+        """
+        try:
+            with closing(self._open()) as connection, connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)",
+                    [(group, *entry) for entry in entries],
+                )
+                connection.executemany(
+                    "DELETE FROM facts WHERE workspace = ? AND path = ?",
+                    [(group, key) for key in gone],
+                )
+        except apsw.BusyError:
+            return  # What is old is known by its hash.
+        except (apsw.Error, OSError):
+            # It is damaged, or not ours to write: the next call begins anew.
+            with suppress(OSError):
+                self._path.unlink()
+
+    def _open(self) -> apsw.Connection:
+        # The entries say what the graph says, which is nobody else's business.
+        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = apsw.Connection(str(self._path))
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.pragma("synchronous", "off")
+        if connection.pragma("user_version") != self._format:
+            connection.execute(f"DROP TABLE IF EXISTS facts; PRAGMA user_version = {self._format}")
+        connection.execute(_LAYOUT)
+        return connection
