@@ -27,7 +27,7 @@ def start(garden: Path) -> Iterator[Start]:
     started: list[Server] = []
 
     def call(*options: str | Path) -> Server:
-        words = ("-m", "mycel", "serve", "--json", "--db", garden, "--port", "0", *options)
+        words = ("mycel", "serve", "--json", "--db", garden, "--port", "0", *options)
         server = Server(*words)
         started.append(server)
         server.wait_until_ready()
@@ -112,7 +112,7 @@ def test_clients_are_told_of_the_same_graph_files_and_uris(
     (tmp_path / "token").chmod(0o600)
     options = ("--workspace", "store", "--port", "0", "--root", tmp_path / "shop", "--readonly")
     server = Server(
-        *("-m", "mycel", "serve", *options, "--token-file", tmp_path / "token"),
+        *("mycel", "serve", *options, "--token-file", tmp_path / "token"),
         HOME=str(tmp_path),
     )
     try:
@@ -133,7 +133,7 @@ def test_clients_are_told_of_the_same_graph_files_and_uris(
 
 def _said(*options: str | Path, **environment: str) -> str:
     """What a server for people prints, up to the line that says where it is."""
-    server = Server("-m", "mycel", "serve", "--port", "0", *options, **environment)
+    server = Server("mycel", "serve", "--port", "0", *options, **environment)
     try:
         assert server.process.stdout is not None
         said = ""

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import httpx
 import pytest
 
 import mycel
+from tests.adapters.warm import warm_command
 
 GARDEN = """
 UPSERT {
@@ -32,6 +32,10 @@ UPSERT {
 """
 NAMES = 'FIND(?p.name) WHERE { ?p {type: "Plant"} } ORDER BY ?p.name'
 SILENCE_S = 60
+HTTP = httpx.Client(
+    verify=False, timeout=SILENCE_S, limits=httpx.Limits(max_keepalive_connections=0)
+)
+"""A connection for each request. A client takes long to make, for certificates that none needs."""
 
 
 def plant(name: str) -> str:
@@ -42,13 +46,13 @@ def plant(name: str) -> str:
 class Server:
     """A process that serves, from its ready line to its end."""
 
-    def __init__(self, *command: str | Path, **environment: str) -> None:
+    def __init__(self, module: str, *options: str | Path, **environment: str) -> None:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("MYCEL_")}
         # Whatever directory a process starts in, it runs the code that is tested here.
         root = Path(mycel.__file__).parents[2]
         path = os.pathsep.join((str(root / "src"), str(root)))
         self.process = subprocess.Popen(
-            [sys.executable, *map(str, command)],
+            [*warm_command(module), *map(str, options)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -85,7 +89,7 @@ class Server:
 
     def ask(self, body: Any, **how: Any) -> httpx.Response:
         """One request to /kip."""
-        return httpx.post(f"{self.url}/kip", json=body, timeout=SILENCE_S, **how)
+        return HTTP.post(f"{self.url}/kip", json=body, **how)
 
     def run(self, command: str, **parameters: Any) -> Any:
         """The result of one command, which has to succeed."""
@@ -94,7 +98,7 @@ class Server:
         return answer.json()["result"]
 
     def get(self, path: str = "/", **how: Any) -> httpx.Response:
-        return httpx.get(f"{self.url}{path}", timeout=SILENCE_S, **how)
+        return HTTP.get(f"{self.url}{path}", **how)
 
     @contextmanager
     def connection(self) -> Iterator[socket.socket]:
@@ -176,7 +180,7 @@ def start(graph: Path) -> Iterator[Start]:
     started: list[Server] = []
 
     def call(*options: str | Path, **environment: str) -> Server:
-        words = ("-m", "mycel", "serve", "--json", "--db", graph, "--port", "0", *options)
+        words = ("mycel", "serve", "--json", "--db", graph, "--port", "0", *options)
         server = Server(*words, **environment)
         started.append(server)
         server.wait_until_ready()
@@ -191,7 +195,7 @@ def start(graph: Path) -> Iterator[Start]:
 def garden(_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for tests that leave the two plants of the garden as they are."""
     path = shutil.copy(_template, tmp_path_factory.mktemp("garden") / "garden.db")
-    server = Server("-m", "mycel", "serve", "--json", "--db", path, "--port", "0")
+    server = Server("mycel", "serve", "--json", "--db", path, "--port", "0")
     try:
         server.wait_until_ready()
         yield server

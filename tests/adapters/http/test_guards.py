@@ -6,12 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from mycel.errors import ConstraintViolation
 from mycel.http.policy import Policy, Token, host_name, names_of, origins_of
-from tests.adapters.http.conftest import NAMES, Server, Start
+from tests.adapters.http.conftest import HTTP, NAMES, Server, Start
 from tests.cases import cases
 
 SECRET = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
@@ -110,13 +109,11 @@ def test_an_origin_can_be_allowed_and_no_other_is(start: Start) -> None:
         "access-control-request-method": "POST",
         "access-control-request-headers": "authorization, content-type",
     }
-    before = httpx.options(f"{server.url}/kip", headers={"origin": APP} | asked)
+    before = HTTP.options(f"{server.url}/kip", headers={"origin": APP} | asked)
     assert before.status_code == 204
     assert before.headers["access-control-allow-origin"] == APP
     assert before.headers["access-control-allow-headers"] == "authorization, content-type"
-    refused = httpx.options(
-        f"{server.url}/kip", headers={"origin": "https://other.example"} | asked
-    )
+    refused = HTTP.options(f"{server.url}/kip", headers={"origin": "https://other.example"} | asked)
     assert refused.status_code == 403
     assert "access-control-allow-origin" not in refused.headers
 
@@ -148,7 +145,7 @@ def test_a_server_with_a_token_answers_only_those_who_bring_it(
         "Bearer é".encode("latin-1"),
     ):
         for path in ("/", "/kip", "/openapi.json", "/mcp", "/nothing"):
-            answer = httpx.post(server.url + path, headers={"authorization": wrong})
+            answer = HTTP.post(server.url + path, headers={"authorization": wrong})
             assert answer.status_code == 401
             assert answer.headers["www-authenticate"].startswith("Bearer")
             assert SECRET not in answer.text

@@ -4,11 +4,11 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-import httpx
 import pytest
 
 from mycel.http.policy import BODY_BYTES_MAX, CONNECTIONS_MAX
 from tests.adapters.http.conftest import (
+    HTTP,
     NAMES,
     SILENCE_S,
     Server,
@@ -66,7 +66,7 @@ def test_a_body_made_to_take_long_is_answered_before_the_deadline(
     garden: Server, body: str
 ) -> None:
     # Looked at by the square of its size, each would take minutes.
-    answer = httpx.post(
+    answer = HTTP.post(
         f"{garden.url}/kip",
         content=body,
         headers={"content-type": "application/json"},

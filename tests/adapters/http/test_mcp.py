@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.adapters.http.conftest import Server, Start
+from tests.adapters.http.conftest import HTTP, Server, Start
 
 OLDER = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 NEWER = OLDER | {"mcp-protocol-version": "2026-07-28"}
@@ -20,7 +20,7 @@ ABOUT = {
 
 
 def send(server: Server, body: bytes, headers: dict[str, str]) -> httpx.Response:
-    return httpx.post(f"{server.url}/mcp", content=body, headers=headers, timeout=60)
+    return HTTP.post(f"{server.url}/mcp", content=body, headers=headers)
 
 
 def message(answer: httpx.Response) -> dict[str, Any]:

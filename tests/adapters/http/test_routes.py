@@ -8,13 +8,13 @@ import pytest
 
 import mycel
 from mycel.http.policy import LOG_PAGE_MAX
-from tests.adapters.http.conftest import NAMES, Server, plant
+from tests.adapters.http.conftest import HTTP, NAMES, Server, plant
 
 JSON = {"content-type": "application/json"}
 
 
 def post(server: Server, body: bytes | str, **headers: str) -> httpx.Response:
-    return httpx.post(f"{server.url}/kip", content=body, headers=headers or JSON, timeout=60)
+    return HTTP.post(f"{server.url}/kip", content=body, headers=headers or JSON)
 
 
 def error_of(answer: httpx.Response) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def test_an_unknown_path_is_an_error_in_json(garden: Server, path: str) -> None:
 def test_another_method_is_an_error_in_json(
     garden: Server, method: str, path: str, allowed: str
 ) -> None:
-    answer = httpx.request(method, garden.url + path)
+    answer = HTTP.request(method, garden.url + path)
     assert answer.status_code == 405
     assert allowed in answer.headers["allow"]
     assert allowed in error_of(answer)["hint"]

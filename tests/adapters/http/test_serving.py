@@ -19,6 +19,7 @@ import pytest
 import mycel
 from mycel.http.server import bind, is_loopback, resolve
 from tests.adapters.http.conftest import (
+    HTTP,
     NAMES,
     Server,
     Start,
@@ -107,7 +108,7 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
 
 def test_a_graph_that_is_not_there_is_created(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
-    server = Server("-m", "mycel", "serve", "--json", "--db", path, "--port", "0")
+    server = Server("mycel", "serve", "--json", "--db", path, "--port", "0")
     try:
         server.wait_until_ready()
         assert server.ready["path"] == str(path)
@@ -142,7 +143,7 @@ def test_people_are_told_where_it_is_and_how_to_connect(graph: Path) -> None:
             assert line, said
             said += line
         url = re.findall(r"http://127\.0\.0\.1:\d+", said)[-1]
-        assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+        assert HTTP.get(f"{url}/healthz").json() == {"status": "ok"}
     finally:
         process.terminate()
         rest, _ = process.communicate(timeout=60)
@@ -166,11 +167,11 @@ def test_the_other_protocol_answers_beside_it(start: Start) -> None:
         },
     }
     accepted = {"accept": "application/json, text/event-stream"}
-    answer = httpx.post(f"{server.url}/mcp", json=hello, headers=accepted, timeout=60)
+    answer = HTTP.post(f"{server.url}/mcp", json=hello, headers=accepted, timeout=60)
     assert answer.status_code == 200
     assert '"serverInfo"' in answer.text
     evil = accepted | {"origin": "https://evil.example"}
-    assert httpx.post(f"{server.url}/mcp", json=hello, headers=evil).status_code == 403
+    assert HTTP.post(f"{server.url}/mcp", json=hello, headers=evil).status_code == 403
     assert "mcp" in server.get().json()["endpoints"]
     assert set(server.get("/openapi.json").json()["paths"]["/mcp"]) == {"get", "post", "delete"}
 
@@ -354,7 +355,7 @@ def test_a_body_that_is_still_coming_is_not_waited_for(start: Start, graph: Path
 
 @pytest.fixture
 def streaming(graph: Path) -> Iterator[Server]:
-    server = Server("-m", "tests.adapters.http.streaming", graph)
+    server = Server("tests.adapters.http.streaming", graph)
     try:
         server.wait_until_ready()
         yield server
@@ -363,13 +364,13 @@ def streaming(graph: Path) -> Iterator[Server]:
 
 
 def test_the_lifespan_of_a_door_runs_and_its_limit_is_its_own(streaming: Server) -> None:
-    answer = httpx.post(f"{streaming.url}/stream", content=b"x" * (5 << 20))
+    answer = HTTP.post(f"{streaming.url}/stream", content=b"x" * (5 << 20))
     assert (answer.status_code, answer.text) == (200, f"alive {5 << 20}")
-    assert httpx.post(f"{streaming.url}/stream", content=b"x" * (9 << 20)).status_code == 413
+    assert HTTP.post(f"{streaming.url}/stream", content=b"x" * (9 << 20)).status_code == 413
 
 
 def test_a_failure_behind_a_door_says_nothing_of_the_inside(streaming: Server) -> None:
-    answer = httpx.delete(f"{streaming.url}/stream")
+    answer = HTTP.delete(f"{streaming.url}/stream")
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert streaming.is_well()

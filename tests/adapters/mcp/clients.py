@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 
+from tests.adapters.warm import warm_command
+
 COMMAND = (sys.executable, "-m", "mycel", "mcp")
 HANDSHAKE = {
     "protocolVersion": "2025-06-18",
@@ -74,8 +76,9 @@ def arguments_for(db: Path, *more: str) -> list[str]:
 @contextmanager
 def connected(db: Path, *more: str, mode: str = "auto") -> Iterator[Session]:
     """A server process with a client of one era: `auto` is the newer, `legacy` the older."""
+    command, *words = warm_command("mycel")
     server = StdioServerParameters(
-        command=COMMAND[0], args=arguments_for(db, *more), env=dict(os.environ)
+        command=command, args=[*words, "mcp", "--db", str(db), *more], env=dict(os.environ)
     )
     with start_blocking_portal() as portal:
         client = Client(server, mode=mode)
@@ -88,7 +91,7 @@ class Pipe:
 
     def __init__(self, db: Path, *more: str, command: Sequence[str] | None = None) -> None:
         self.process = subprocess.Popen(
-            command or [COMMAND[0], *arguments_for(db, *more)],
+            command or [*warm_command("mycel"), "mcp", "--db", str(db), *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

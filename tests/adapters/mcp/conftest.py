@@ -1,4 +1,8 @@
-"""One server for each era and module; tests keep to URIs of their own."""
+"""One server for each era and module; tests keep to URIs of their own.
+
+The tests of the tools run in both eras of the protocol, all others in the newer one; `make soak`
+runs them in the older one too.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +25,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module", params=["auto", "legacy"])
+OLDER = pytest.param("legacy", marks=pytest.mark.soak)
+
+
+@pytest.fixture(scope="module", params=["auto", OLDER])
 def session(
     request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Session]:

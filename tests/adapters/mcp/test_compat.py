@@ -4,7 +4,6 @@ What is expected here is what that server's documentation says, and what its ans
 """
 
 import json
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from mcp.client.stdio import stdio_client
 
 import mycel
 from mycel.knowledge.memory.file_import import import_memory
+from tests.adapters.warm import warm_command
 
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
@@ -41,9 +41,10 @@ WORKS = {"from": "John_Smith", "to": "Acme", "relationType": "works_at"}
 
 @asynccontextmanager
 async def connected(path: Path, *options: str, mode: Mode = "auto") -> AsyncIterator[Client]:
+    command, *words = warm_command("mycel")
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "mycel", "mcp", "--compat", "memory", "--db", str(path), *options],
+        command=command,
+        args=[*words, "mcp", "--compat", "memory", "--db", str(path), *options],
         env={"PYTHONPATH": str(Path(mycel.__file__).parents[1])},
     )
     async with Client(stdio_client(server), mode=mode) as client:

@@ -120,14 +120,14 @@ def test_a_line_that_is_no_message_gets_an_answer_and_the_next_one_counts(db: Pa
         assert pipe.receive()["id"] == 1
 
 
-@pytest.mark.parametrize("given", [[1], {}, None, 1.5, True, "", "never sent"])
-def test_a_cancellation_of_nothing_changes_nothing(db: Path, given: object) -> None:
+def test_a_cancellation_of_nothing_changes_nothing(db: Path) -> None:
     with Pipe(db) as pipe:
         pipe.shake_hands()
-        for params in ({"requestId": given}, {}):
-            pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
-        pipe.send_call(1, "manage_context")
-        assert pipe.receive()["id"] == 1
+        for number, given in enumerate([[1], {}, None, 1.5, True, "", "never sent"]):
+            for params in ({"requestId": given}, {}):
+                pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+            pipe.send_call(number, "manage_context")
+            assert pipe.receive()["id"] == number, given
 
 
 def test_a_call_before_the_handshake_is_told_what_comes_first(db: Path) -> None:
@@ -229,11 +229,11 @@ def test_logs_of_a_failure_go_to_standard_error_and_say_nothing_to_the_client(
     script = tmp_path / "failing.py"
     script.write_text(
         "import sys\n"
-        "from mycel.mcp import reading, tools\n"
+        "from mycel.mcp.tool_list import CONTEXT\n"
         "def fail(call):\n"
         "    print('stray output')\n"
         "    raise RuntimeError('the secret is 42')\n"
-        "object.__setattr__(tools.CONTEXT, 'run', fail)\n"
+        "object.__setattr__(CONTEXT, 'run', fail)\n"
         "from mycel.cli.app import main\n"
         "sys.exit(main())\n",
         encoding="utf-8",

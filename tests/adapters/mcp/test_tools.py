@@ -1,6 +1,7 @@
 """Every tool, through the SDK's own client, in both eras of the protocol."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,16 @@ from mcp.shared.exceptions import MCPError
 import mycel
 from mycel.mcp.tool_list import TOOLS
 from tests.adapters.mcp.clients import Session, connected
+
+
+@pytest.fixture(scope="module", params=["auto", "legacy"])
+def session(
+    request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
+    """In both eras, also in CI: every tool has its tests here."""
+    db = tmp_path_factory.mktemp("graph") / "graph.db"
+    with connected(db, "--root", str(project), mode=request.param) as session:
+        yield session
 
 
 def test_the_era_is_the_one_that_the_client_began_with(

@@ -1,0 +1,149 @@
+"""Processes of `python -m mycel` that start warm: forked from one that has loaded the modules.
+
+A server needs a second of processor time to load the SDK of the protocol and its models, and a
+hundred tests start one. `warm_command` gives words that start the same process in a fiftieth of
+that:
+
+1. A process for each worker of the test run (`python -m tests.adapters.warm`) loads the modules
+   once, and waits. It holds no graph and starts no thread.
+2. The words start `warm_start.py`, which loads next to nothing. It hands its standard streams, its
+   arguments, its environment and its folder to that process, and from then on only passes signals
+   on and waits for the exit status, which becomes its own.
+3. The process forks. The child takes over what was handed to it and runs the module as
+   `python -m` does; it shares no state with other children. When whoever started it is killed, so
+   is the child.
+
+Tests of the start itself (its output, its end, signals at any moment) use `sys.executable`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+LOADED = (
+    "mycel.cli.app",
+    "mycel.cli.commands.mcp",
+    "mycel.cli.commands.serve",
+    "mycel.http.app",
+    "mycel.http.server",
+    "mycel.mcp.memory_tools",
+    "mycel.mcp.server",
+    "mycel.mcp.stdio",
+    "mycel.mcp.web",
+)
+STARTER = Path(__file__).with_name("warm_start.py")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def warm_command(module: str) -> list[str]:
+    """The words that do what `python -m module` does; arguments follow."""
+    # Coverage follows processes from their start.
+    if sys.platform == "win32" or "coverage" in sys.modules:
+        return [sys.executable, "-m", module]
+    return [sys.executable, "-I", "-S", str(STARTER), _started(), module]
+
+
+@functools.cache
+def _started() -> str:
+    """Starts the process that forks; the address where it listens."""
+    folder = tempfile.TemporaryDirectory(prefix="mycel-warm-")
+    address = f"{folder.name}/socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.adapters.warm", str(listener.fileno())],
+            stdin=subprocess.PIPE,  # Its end tells the process that nobody needs it any more.
+            stdout=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
+            pass_fds=[listener.fileno()],
+        )
+
+    def end() -> None:
+        process.communicate()
+        folder.cleanup()
+
+    atexit.register(end)
+    return address
+
+
+def wait_and_fork(listener: socket.socket) -> None:
+    """Forks for each connection, until the standard input ends. Returns in no child."""
+    for name in LOADED:
+        importlib.import_module(name)
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while listener in select.select([listener, sys.stdin], [], [])[0]:
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _look_after(connection)
+        connection.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _look_after(connection: socket.socket) -> None:
+    """Starts the child that was asked for, passes signals to it, and tells how it ended."""
+    size, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    with connection.makefile("rb") as reading:
+        asked = json.loads(reading.read(int.from_bytes(size, "big")))
+        child = os.fork()
+        if child == 0:
+            reading.close()
+            connection.close()
+            _become(asked, streams)
+        for stream in streams:
+            os.close(stream)
+
+        def pass_on() -> None:
+            with suppress(ProcessLookupError):
+                while number := reading.read(1):
+                    os.kill(child, number[0])
+                os.kill(child, signal.SIGKILL)
+
+        threading.Thread(target=pass_on, daemon=True).start()
+        _, status = os.waitpid(child, 0)
+        with suppress(BrokenPipeError):
+            connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(2, "big", signed=True))
+        os._exit(0)
+
+
+def _become(asked: dict[str, Any], streams: list[int]) -> None:
+    """Runs the module in this process, which ends with it."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    # As an interpreter opens them when it starts; they stay open until it ends.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    module, *arguments = asked["arguments"]
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    sys.exit()
+
+
+if __name__ == "__main__":
+    wait_and_fork(socket.socket(fileno=int(sys.argv[1])))
