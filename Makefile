@@ -76,7 +76,7 @@ smoke: $(RUNS) ## Start what `make run` starts, ask it something, stop it
 bench: $(TESTS) ## Run the benchmarks (graphs of 10k and 100k concepts)
 	$(PY) -m benchmarks $(ARGS)
 
-soak: $(TESTS) ## Run the long randomised tests; SEED=<n> replays a run
+soak: $(TESTS) ## Run the long and randomised tests; SEED=<n> replays a run
 	@seed=$(or $(SEED),$$($(PY) -c 'import secrets; print(secrets.randbelow(2**32))')); \
 	echo "seed $$seed (to replay: make soak SEED=$$seed)"; \
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "soak or hypothesis" \

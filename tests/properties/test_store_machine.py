@@ -598,6 +598,7 @@ def _shown(element: mycel.Concept | mycel.Proposition) -> Thing:
 
 
 StoreMachine.TestCase.settings = settings(
+    max_examples=settings.default.max_examples // 2,
     stateful_step_count=24,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

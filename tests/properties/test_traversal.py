@@ -199,7 +199,7 @@ def test_every_path_leads_from_the_start_to_its_node_at_its_cost(
             assert reached.hops == len(reached.path)
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     edges,
     ends,

@@ -354,7 +354,7 @@ def answer(work: Callable[[], dict[str, Any]]) -> str:
         return "refused"
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=settings.default.max_examples * 4)
 @given(st.data())
 def test_a_row_is_stored_or_refused_as_the_plain_checker_says(data: st.DataObject) -> None:
     declared = data.draw(declarations())
@@ -547,7 +547,6 @@ def state(db: mycel.Nexus) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
     return people, homes
 
 
-@settings(max_examples=80, deadline=None)
 @given(TRANSACTIONS)
 def test_a_transaction_is_taken_or_refused_as_the_plain_checker_says(
     transactions: list[list[Any]],

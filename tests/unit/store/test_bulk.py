@@ -329,18 +329,18 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
     for module, name, value in (
         (write_cache, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
         (ledger, "TRANSACTION_SAVED_ELEMENTS_MAX", 500),
-        (properties, "HELD_MAX", 2_000),
-        (properties, "PROBED_MAX", 500),
+        (properties, "HELD_MAX", 1_000),
+        (properties, "PROBED_MAX", 250),
     ):
         monkeypatch.setattr(module, name, value)
     define(db, [FACT])
 
     def put(tx: mycel.Transaction, first: int, last: int) -> int:
         """Put rows, and say how much memory is in use afterwards."""
-        for start in range(first, last, 2_000):
+        for start in range(first, last, 1_000):
             tx.put_concepts(
                 mycel.ConceptRow(FACT, f"row {n}", {"n": n, "text": f"words of {n}"})
-                for n in range(start, start + 2_000)
+                for n in range(start, start + 1_000)
             )
         return tracemalloc.get_traced_memory()[0]
 
@@ -350,9 +350,9 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
         tx.define_indexes(number, link=False, wanted=wanted)
         tracemalloc.start()
         try:
-            before = put(tx, 0, 4_000)
-            after = put(tx, 4_000, 14_000)
+            before = put(tx, 0, 2_000)
+            after = put(tx, 2_000, 6_000)
         finally:
             tracemalloc.stop()
-    assert (after - before) / 10_000 < 100, "bytes for each row"
+    assert (after - before) / 4_000 < 100, "bytes for each row"
     assert_sound(db)

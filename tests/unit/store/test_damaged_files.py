@@ -6,7 +6,7 @@ the content has changed (free pages, unused space).
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -18,7 +18,7 @@ from mycel.errors import DatabaseCorrupt, MycelError
 from tests.unit.store import shapes
 from tests.unit.store.given import dump, file_bytes, raw, text_answers
 
-FLIPS = 150
+FLIPS = 50
 
 
 @pytest.fixture(scope="module", params=["folded", "purged"])
@@ -93,16 +93,30 @@ def test_a_turned_bit_anywhere_in_the_file_is_found_or_harmless(sound: Path, pat
     check_flips(sound, path, places(sound, FLIPS, random), random)
 
 
-def test_a_turned_bit_in_the_header_and_the_schema_is_found_or_harmless(
-    sound: Path, path: Path
-) -> None:
-    random = Random(f"header/{sound.name}")
+def check_head(sound: Path, path: Path, offsets: Iterable[int], random: Random) -> None:
     original, expected = sound.read_bytes(), content(sound)
-    for offset in [*range(0, 100, 3), *random.sample(range(100, 4096), 30)]:
+    for offset in offsets:
         damaged = bytearray(original)
         damaged[offset] ^= 1 << random.randrange(8)
         path.write_bytes(damaged)
         assert_found_or_harmless(path, expected, f"byte {offset}")
+
+
+def test_a_turned_bit_in_the_header_and_the_schema_is_found_or_harmless(
+    sound: Path, path: Path
+) -> None:
+    random = Random(f"header/{sound.name}")
+    check_head(sound, path, random.sample(range(100), 12), random)
+    check_head(sound, path, random.sample(range(100, 4096), 12), random)
+
+
+@pytest.mark.soak
+def test_any_turned_bit_in_the_header_and_the_schema_is_found_or_harmless(
+    sound: Path, path: Path, seed: int
+) -> None:
+    random = Random(f"header/{sound.name}/{seed}")
+    check_head(sound, path, range(100), random)
+    check_head(sound, path, random.sample(range(100, 4096), 500), random)
 
 
 @pytest.mark.soak

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
@@ -630,7 +630,6 @@ def take(tx: mycel.Transaction, step: tuple[Any, ...]) -> None:
             tx.ledger.properties.flush()
 
 
-@settings(max_examples=60, deadline=None)
 @given(story=STORIES)
 def test_whatever_happens_the_index_holds_what_the_live_rows_hold(story: Any) -> None:
     with mycel.Nexus(Store(":memory:"), actor="tester") as db:

@@ -32,18 +32,30 @@ def some_changes(random: Random, there: list[bytes], prefixes: list[bytes]) -> d
 
 
 @pytest.mark.parametrize("kept", [1, 256, 1 << 13])
-@pytest.mark.parametrize("seed", range(6))
 def test_what_is_stored_is_the_tree_of_the_leaves_whatever_was_written_when(
     seed: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keys crowd below a few prefixes, as those of the links of one subject do."""
     monkeypatch.setattr(trees, "_KEPT_PAGE_MAX", kept)
-    random = Random(seed)
+    check_stored_pages(Random(seed), steps=150)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kept", [1, 256, 1 << 13])
+def test_what_is_stored_is_the_tree_of_the_leaves_however_often_it_is_written(
+    seed: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "_KEPT_PAGE_MAX", kept)
+    for number in range(30):
+        check_stored_pages(Random(f"{seed}/{number}"), steps=250)
+
+
+def check_stored_pages(random: Random, steps: int) -> None:
+    """Keys crowd below a few prefixes, as those of the links of one subject do."""
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE TABLE edge_tree (page INTEGER PRIMARY KEY, body BLOB)")
     prefixes = [bytes(random.choices((0, 1, 255), k=k)) for k in random.choices(range(9), k=4)]
     pages, leaves = StoredPages(connection, "edges"), dict[bytes, bytes]()
-    for _ in range(250):
+    for _ in range(steps):
         changes = some_changes(random, list(leaves), prefixes)
         keys = sorted(changes)
         root = sparse.update(pages, keys, [changes[key] or None for key in keys])

@@ -78,7 +78,7 @@ def graphs() -> Iterator[tuple[mycel.Nexus, mycel.Nexus]]:
 
 
 @pytest.mark.parametrize("format_", ["jsonl", "csv", "tsv", "parquet", "arrow"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(
     things=st.lists(THING, max_size=4, unique_by=key),
     loose=LOOSE,

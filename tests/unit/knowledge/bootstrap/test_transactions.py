@@ -46,7 +46,7 @@ def lay_out(root: Path, project: dict[str, list[tuple[str, str, bool]]], moment:
 
 
 @given(projects, projects, splits, splits)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5)
 def test_any_split_into_transactions_gives_the_graph_of_one(
     before: dict[str, list[tuple[str, str, bool]]],
     after: dict[str, list[tuple[str, str, bool]]],

@@ -4,7 +4,7 @@ import pickle
 import subprocess
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.knowledge.code.file_analysis import LANGUAGES, SOURCE_BYTES_MAX, analyse
@@ -44,7 +44,6 @@ def test_there_is_a_source_of_every_language() -> None:
     assert set(SOURCES) == LANGUAGES
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(LANGUAGES)), st.binary(max_size=400))
 def test_random_bytes_are_analysed_and_resolved(language: str, source: bytes) -> None:
     found = analyse("a/b", source, language)
@@ -52,7 +51,6 @@ def test_random_bytes_are_analysed_and_resolved(language: str, source: bytes) ->
     assert decode(encode(found)) == found
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(LANGUAGES)), st.data())
 def test_broken_sources_have_the_same_facts_every_time(language: str, data: st.DataObject) -> None:
     source = SOURCES[language].encode()
