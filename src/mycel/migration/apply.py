@@ -126,12 +126,7 @@ def plan_for(
 
 
 def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> ApplyResult:
-    """Put a schema in force, if the plan is supported and the data satisfies it.
-
-    Raises:
-        SchemaApplyInProgress: somebody else applies one.
-        SchemaError: it removes types, and the caller has not agreed to that.
-    """
+    """Put a schema in force, if the plan is supported and the data satisfies it."""
     planned, version = _attempt(store, desired, None, actor=actor, consent=consent, dry_run=False)
     is_applied = version is not None
     if version is None:
@@ -144,11 +139,7 @@ def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> Ap
 def rehearse(
     store: Store, desired: Catalog, planned: Planned, *, actor: str, consent: Consent
 ) -> Plan:
-    """The plan, with what of the data stands in its way: done, looked at, and rolled back.
-
-    Raises:
-        SchemaApplyInProgress: somebody else applies a schema.
-    """
+    """The plan with the violations of the data: carried out, checked, and rolled back."""
     return _attempt(store, desired, planned, actor=actor, consent=consent, dry_run=True)[0]
 
 
@@ -161,7 +152,7 @@ def _attempt(
     consent: Consent,
     dry_run: bool,
 ) -> tuple[Plan, int | None]:
-    """The plan, and the position of the journal after it was carried out, if it was."""
+    """The plan, and the entry after which it is in force, if it was carried out."""
     with schema_apply_lock(store.location.path):
         _, accepted, planned = plan_for(store, desired, consent, earlier)
         if not planned.supported or not planned.changes:
@@ -343,9 +334,7 @@ class _Apply:
     def _dropped(
         self, declared: SchemaType, said: Mapping[str, Any], seq: int
     ) -> list[Mapping[str, Any]]:
-        """The hidden properties that the definition remembers from now on.
-
-        Those that come back are noted in `_past`.
+        """The entries of hidden properties in the definition; those that come back go to `_past`.
 
         Properties that are hidden now had their values up to `seq`.
         """
@@ -368,7 +357,7 @@ class _Apply:
         return entries
 
     def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
-        """Let a definition remember values that do not fit, or in whose place others are."""
+        """Let a definition remember values that do not fit, or that others replaced."""
         past = self._past.get(declared.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
         left = [each.entry for name in names for each in reversed(past[name])]

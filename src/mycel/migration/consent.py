@@ -35,11 +35,7 @@ class Consent(NamedTuple):
 
 
 def refuse_removals(reader: Reader, planned: Plan) -> None:
-    """Refuse a plan that removes types, for a caller who has not agreed to that.
-
-    Raises:
-        SchemaError: it does.
-    """
+    """Raise SchemaError if a plan removes types, for a caller who has not agreed to that."""
     removals = [_counted(reader, each) for each in planned.removals]
     if not removals:
         return

@@ -116,9 +116,9 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
 def check_unique(
     tx: Transaction, types: Sequence[tuple[InstanceType, int]], findings: Findings
 ) -> None:
-    """No two instances hold the same tuple. Each type comes with its number in the store.
+    """No two instances have the same tuple. Each type comes with its number in the store.
 
-    That two have the same key is said where they would get the same name.
+    Equal keys are found where rows are named.
     """
     owners = {(isinstance(each, EdgeType), number): each for each, number in types}
     for at, conflict in enumerate(tx.conflicts(CONFLICTS_MAX + 1)):

@@ -62,11 +62,7 @@ class Definitions:
         dropped: Iterable[Mapping[str, Any]] = (),
         base: Concept | None = None,
     ) -> None:
-        """Make the definition say what is declared; one that is new keeps what `base` says.
-
-        Raises:
-            ResourceExhausted: the declaration is too large to be stored.
-        """
+        """Make the definition say what is declared; a new one keeps other attributes of `base`."""
         found = existing(self._tx, declared)
         wanted = attributes_of(declared, self._nodes, dropped, _adopted(found or base))
         try:
@@ -100,10 +96,7 @@ class Definitions:
         )
 
     def rename(self, before: SchemaType, after: SchemaType) -> None:
-        """Give a type another name in KIP: a new definition in the place of the old one.
-
-        Instances are still to be moved; `retire` then removes the old definition.
-        """
+        """Give a type another name in KIP: a new definition, with the links of the old one."""
         old = existing(self._tx, before)
         if old is None:
             return
@@ -125,7 +118,7 @@ class Definitions:
     def retire(self, declared: SchemaType, *, reason: str, remember: bool) -> None:
         """Remove a definition. One that is remembered can be restored.
 
-        The definition of what cannot go, the two actors, stays and is flexible again.
+        The definition of the two actors stays, and is flexible again.
         """
         found = existing(self._tx, declared)
         if found is None:
@@ -168,7 +161,7 @@ class Definitions:
 
 
 def _adopted(definition: Concept | None) -> dict[str, Any] | None:
-    """What a definition said, before any schema did, under names that are a schema's now."""
+    """The attributes that a definition had before a schema owned them."""
     said = {} if definition is None else definition.attributes
     if declaration(said) is not None:
         adopted: dict[str, Any] | None = said[PG].get("adopted")

@@ -98,7 +98,7 @@ def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
 
 
 def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
-    """The hidden type, or the type that a hidden property belongs to, live or hidden itself."""
+    """The hidden type, or the type of a hidden property, in force or hidden itself."""
     if dropped.declared is not None:
         return dropped.declared
     hidden = (each.declared for each in catalog.dropped if each.declared is not None)
@@ -110,12 +110,7 @@ def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
 
 
 def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
-    """The schema in force, with hidden types and properties declared as they were.
-
-    Raises:
-        NotFound: nothing of this name is hidden.
-        SchemaError: something that it needs is not declared.
-    """
+    """The schema in force, with hidden types and properties declared as they were."""
     catalog = schema_in_force.read(reader, dropped=True)
     chosen = _chosen(catalog.dropped, names)
     for each in chosen:
@@ -164,12 +159,7 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
 
 
 def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
-    """Remove the memory of what is hidden, as one transaction.
-
-    Raises:
-        NotFound: nothing of this name is hidden.
-        SchemaApplyInProgress: somebody else applies a schema.
-    """
+    """Remove the memory of hidden types and properties, as one transaction."""
     with schema_apply_lock(store.location.path):
         with store.reading() as reader:
             catalog = schema_in_force.read(reader, dropped=True)
@@ -187,7 +177,7 @@ def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
 
 
 def _forget_type(tx: Transaction, declared: SchemaType) -> None:
-    """Let the definition of a hidden type remember nothing."""
+    """Remove the memory of a hidden type."""
     found = existing(tx, declared)
     if found is not None:
         tx.update(found, drop_attributes=[PG_DROPPED])
@@ -199,7 +189,7 @@ def _forget_type(tx: Transaction, declared: SchemaType) -> None:
 
 
 def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> None:
-    """Let the definition of a type forget a property that is hidden."""
+    """Remove the memory of a hidden property."""
     found = existing(tx, owner)
     if found is None or PG not in found.attributes:
         raise NotFound(
@@ -220,11 +210,7 @@ def _is_entry(entry: Mapping[str, Any], dropped: Dropped) -> bool:
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
-    """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`.
-
-    Raises:
-        NotFound: nothing of this name is hidden.
-    """
+    """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`."""
     known: dict[str, list[Dropped]] = {}
     for each in dropped:
         property_name = None if each.property is None else each.property.name

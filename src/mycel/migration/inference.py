@@ -40,7 +40,7 @@ _NO_SCALAR: Final = "no one type"
 
 @dataclass(slots=True)
 class _Values:
-    """What was seen of one attribute."""
+    """The values of one attribute."""
 
     count: int = 0
     scalars: set[str] = field(default_factory=set)
@@ -114,7 +114,7 @@ def _is(scalar: Scalar, text: str) -> bool:
 
 @dataclass(slots=True)
 class _Seen:
-    """What was seen of one type or predicate."""
+    """The instances of one type or predicate."""
 
     kip_name: str
     definition: Mapping[str, Any]
@@ -135,10 +135,7 @@ class _Seen:
 def infer(reader: Reader, types: Collection[str] | None = None) -> str:
     """The schema in force, and declarations for flexible types and predicates in use.
 
-    With `types`, of these types and of the predicates between them.
-
-    Raises:
-        NotFound: there is no such type.
+    With `types`, only these types and the predicates between them.
     """
     return tidy("\n\n".join(_Inference(reader, types).declarations()))
 
@@ -219,7 +216,7 @@ class _Inference:
         yield _declaration(f"edge {edge}: {source} -> {target}", edge, seen, ("id", *ENDS))
 
     def _free_name(self, kip_name: str) -> str:
-        """A name that a declaration may have and none has yet."""
+        """A name for a declaration that no other has."""
         base = kip_name
         if not _TYPE_NAME.fullmatch(base):
             base = "".join(word[0].upper() + word[1:] for word in _WORDS.findall(kip_name))
@@ -279,7 +276,7 @@ def _properties(seen: _Seen, reserved: Collection[str]) -> tuple[list[str], list
 
 
 def _enum(seen: _Seen, name: str) -> tuple[str, ...] | None:
-    """The values that the definition lists, if the language can list them."""
+    """The values that the definition lists, if an enum can have them."""
     entry = _entry(seen, name)
     listed = entry.get("enum")
     if not isinstance(listed, list) or not listed:
@@ -307,5 +304,5 @@ def _quoted(text: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name that fits into a comment of one line."""
+    """A name in a comment of one line."""
     return json.dumps(name)

@@ -19,12 +19,7 @@ SUFFIX: Final = ".__schema_apply_lock__"
 
 @contextmanager
 def schema_apply_lock(path: str) -> Iterator[None]:
-    """Hold the lock of the database at `path` for as long as the block lasts.
-
-    Raises:
-        SchemaApplyInProgress: somebody else holds it.
-        DatabaseError: there can be no such file, or the file system has no locks.
-    """
+    """Hold the lock of the database at `path`; raises SchemaApplyInProgress if another has it."""
     place = Path(path + SUFFIX)
     with ExitStack() as held:
         try:

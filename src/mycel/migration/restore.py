@@ -40,10 +40,7 @@ class Restored(NamedTuple):
 
 
 def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
-    """The remains of the definition of a hidden type.
-
-    That is its tombstone, or a definition that had to stay.
-    """
+    """The tombstone of the definition of a hidden type, or the definition if it had to stay."""
     found = tx.get_concept(*place_of(declared), tombstoned=True)
     if found is None:
         return None
@@ -57,10 +54,10 @@ def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
 
 
 def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
-    """Revive the instances of types whose definitions are there again: how many, by identity.
+    """Revive the instances of restored types, and return their numbers by identity.
 
-    Concepts come first, then links between concepts, then links about links. What the definitions
-    were linked to comes back with them.
+    Concepts come first, then links between concepts, then links about links. Links of the
+    definitions come back with them.
     """
     drops: dict[Drop, list[Restored]] = {}
     for each in restored:
@@ -98,10 +95,7 @@ def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, 
 def _revive_links(
     tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]
 ) -> dict[int, int]:
-    """Revive links of restored predicates, and those on what was revived, ends before links.
-
-    The result is each of them with its predicate.
-    """
+    """Revive links of restored predicates and on revived elements, each with its predicate."""
     links: dict[int, int] = {}
     defined = set(tx.defined_predicates().values())
     waiting = instances.retired_at(tx.reader, "proposition", drop.time_us, DROPPED)
@@ -134,6 +128,6 @@ def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
 
 
 def _own_metadata(each: Instance) -> dict[str, object]:
-    """Metadata without what the engine itself keeps, which callers may not write."""
+    """Metadata without the keys that the engine itself writes."""
     metadata = parse_object(each.metadata_json)
     return {key: metadata[key] for key in metadata if not key.startswith("_")}

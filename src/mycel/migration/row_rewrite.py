@@ -204,11 +204,7 @@ class _Run:
         return all(attributes.get(each) is not None for each in _key(self._rewrite.declared))
 
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
-        """Give a row its hidden values back, as far as they fit.
-
-        Raises:
-            MycelError: one does not fit, and the row cannot do without it.
-        """
+        """Give a row its hidden values back, as far as they fit; an error if one is required."""
         for key, versions in past.items():
             found = [
                 (hidden.declared.prop_id, value)
@@ -252,11 +248,7 @@ class _Run:
         return after
 
     def rename(self) -> None:
-        """Name rows by their keys.
-
-        No two get the same name, but one may get the name that another is about to give up. Those
-        step aside first.
-        """
+        """Name rows by their keys; those whose new name is taken get an interim name first."""
         outer = self._tx.reader.outer_id
         type_name = self._rewrite.declared.kip_name
         waiting = {

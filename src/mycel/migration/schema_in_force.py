@@ -20,10 +20,7 @@ from mycel.store.query.vocabulary import definitions_with, retired_definitions_w
 
 
 def read(reader: Reader, *, dropped: bool = False) -> Catalog:
-    """The catalog of everything that is typed in the state that a reader sees.
-
-    With `dropped`, it also remembers what is hidden and can be restored.
-    """
+    """The catalog of the declared types of a state; with `dropped`, also the hidden ones."""
     found = [
         (declared, attributes)
         for attributes in definitions_with(reader, PG)
@@ -34,10 +31,7 @@ def read(reader: Reader, *, dropped: bool = False) -> Catalog:
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
-    """The later catalog, saying what was called otherwise in the earlier one.
-
-    Ids survive renames, so two catalogs of one graph tell by themselves.
-    """
+    """The later catalog, with the earlier names of what was renamed: ids survive renames."""
     old = {each.identity: each for each in before.types}
 
     def renamed(each: SchemaType) -> SchemaType:
@@ -59,7 +53,7 @@ def _other(was: str | None, name: str) -> str | None:
 
 
 def _gone(reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]) -> list[Dropped]:
-    """Properties and types that live definitions remember, and definitions that are tombstones."""
+    """Hidden properties and types in live definitions, and in tombstones of definitions."""
     found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
     names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
     for said, seq in retired_definitions_with(reader, PG):
@@ -95,7 +89,7 @@ def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Drop
 def _with_ends(
     declared: SchemaType, said: Mapping[str, Any], names: Mapping[int, str]
 ) -> SchemaType:
-    """An edge that was dropped, leading between types as they are called now."""
+    """A hidden edge with the present names of its ends."""
     if not isinstance(declared, EdgeType):
         return declared
     ends = (declared.from_type, declared.to_type)

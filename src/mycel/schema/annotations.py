@@ -47,7 +47,7 @@ _KIP_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class Annotated(NamedTuple):
-    """What the annotations of a declaration say."""
+    """The annotations of a declaration."""
 
     kept: tuple[Annotation, ...]
     renamed_from: str | None
@@ -57,11 +57,7 @@ _PLAIN: Final = Annotated((), None)
 
 
 def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
-    """The annotations of a type of this kind.
-
-    Raises:
-        SchemaError: one of them breaks a rule.
-    """
+    """The annotations of a type; raises SchemaError if one breaks a rule."""
     if not annotations:
         return _PLAIN
     for each in annotations:
@@ -81,11 +77,7 @@ def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
 
 
 def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
-    """The annotations of a property of a type of this kind.
-
-    Raises:
-        SchemaError: one of them breaks a rule.
-    """
+    """The annotations of a property; raises SchemaError if one breaks a rule."""
     if not declared.annotations:
         return _PLAIN
     for each in declared.annotations:

@@ -27,11 +27,7 @@ _FACTORIES: Final = {
 
 
 def arrow_schema(declared: InstanceType) -> Any:
-    """The `pyarrow.Schema` of a type's rows.
-
-    Raises:
-        NotFound: pyarrow is not installed.
-    """
+    """The `pyarrow.Schema` of a type's rows."""
     pa = pyarrow()
     names = ("id", *ENDS) if isinstance(declared, EdgeType) else ("id",)
     fields = [pa.field(name, pa.utf8(), nullable=False) for name in names]
@@ -51,9 +47,5 @@ def arrow_type(pa: Any, type_: PropertyType) -> Any:
 
 
 def pyarrow() -> Any:
-    """The module, if it is installed.
-
-    Raises:
-        NotFound: it is not.
-    """
+    """The module; raises NotFound if it is not installed."""
     return extra("pyarrow", "arrow")

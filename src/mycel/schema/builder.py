@@ -38,11 +38,7 @@ from mycel.schema.model import (
 
 
 def build(tree: ast.Schema) -> Catalog:
-    """The catalog of a schema.
-
-    Raises:
-        SchemaError: a rule of the language is broken.
-    """
+    """The catalog of a schema; raises SchemaError if it breaks a rule of the language."""
     _check_names(tree.declarations)
     interfaces = {
         each.name.text: _interface(each)

@@ -93,10 +93,7 @@ class Catalog:
     # Other forms.
 
     def ir(self) -> dict[str, Any]:
-        """The intermediate representation: JSON, sorted, the same for schemas that say the same.
-
-        It is made once; treat it as read-only.
-        """
+        """The intermediate representation: sorted JSON, equal for equal schemas; read-only."""
         return self._ir
 
     @cached_property

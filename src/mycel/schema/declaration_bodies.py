@@ -51,7 +51,7 @@ def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
 
 
 def collision(name: str, other: str, span: Span) -> SchemaError:
-    """Two names have one number."""
+    """The error about two names with one number."""
     return wrong(
         span,
         f"{name} and {other} have the same number: the hashes of their names collide.",
@@ -65,7 +65,7 @@ def brief(type_: PropertyType) -> str:
 
 
 def close_to(name: str, known: Iterable[str]) -> str:
-    """Which of the names was perhaps meant. Of very many, only the first are looked at."""
+    """A suggestion among the first 1,000 names."""
     return did_you_mean(name, list(islice(known, _COMPARED_MAX)))
 
 
@@ -87,10 +87,7 @@ class _KeySaid(NamedTuple):
 
 @dataclass(slots=True)
 class Body:
-    """The properties of a type, while it is built.
-
-    `spans` says where a property stands, and where an annotation of it.
-    """
+    """The properties of a type while it is built; `spans` has places of properties, annotations."""
 
     kind: TypeKind
     owner: ast.Name
@@ -111,7 +108,7 @@ class Body:
         return self.owner.text
 
     def span(self, name: str, annotation: str = "") -> Span:
-        """Where an annotation of a property stands, or the property itself."""
+        """The place of an annotation of a property, or of the property itself."""
         return self.spans.get((name, annotation)) or self.spans[name, ""]
 
     def prop_id(self, name: str, span: Span) -> int:
@@ -255,7 +252,7 @@ class Body:
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
     def check_keys(self, inherited: Iterable[tuple[str, Constraint]]) -> None:
-        """There is one key at most, whoever declares it."""
+        """Refuse more than one key, its own or inherited."""
         said = [
             *_keys(self.members),
             *(
@@ -279,7 +276,7 @@ class Body:
     # Annotations that are about other properties, or about constraints.
 
     def check_properties(self, constraints: Sequence[Constraint]) -> None:
-        """Whether sources of embeddings are there, and defaults fit."""
+        """Check the sources of embeddings, and that defaults satisfy the constraints."""
         demands: dict[str, list[Constraint]] = {}
         for constraint in constraints:
             match constraint:
@@ -326,7 +323,7 @@ class Body:
         )
 
     def _check_default(self, declared: Property, demands: Sequence[Constraint]) -> None:
-        """A default has to fit the type and every constraint, or no instance could be made."""
+        """Refuse a default that no instance could have."""
         place, type_ = f"{self.name}.{declared.name}", brief(declared.type)
         span = self.span(declared.name, DEFAULT)
         if declared.type.is_list or declared.type.scalar in {"Blob", "Vector"}:

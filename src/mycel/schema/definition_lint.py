@@ -60,7 +60,7 @@ _OF_ENTRIES: Final = {
 
 
 def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
-    """What means nothing in the attributes of a definition, taken by itself."""
+    """The entries of a definition that have no effect, by themselves."""
     known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
     for said, meant in _misnamed(attributes, known):
@@ -99,7 +99,7 @@ def undefined_ends(
 
 
 def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Keys that mean nothing, each with the key that would."""
+    """Keys that have no effect, each with the key that was probably meant."""
     for key in given:
         meant = known.get("".join(each for each in key.casefold() if each.isalnum()))
         if meant is not None and key != meant and meant not in given:
@@ -107,10 +107,7 @@ def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tu
 
 
 def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The properties of a JSON Schema, if this is one; None for a schema of ours.
-
-    An attribute may well be called `properties`, but its entry says a type and not more objects.
-    """
+    """The properties of a JSON Schema, if this is one and no attribute of that name."""
     properties = declared.get("properties")
     if not isinstance(properties, Mapping):
         return None
@@ -155,5 +152,5 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
 
 
 def _key(key: str) -> str:
-    """A key as it stands in KIP."""
+    """A key as it is written in KIP."""
     return key if key.isidentifier() and key.isascii() else quoted(key)

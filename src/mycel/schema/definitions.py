@@ -55,7 +55,7 @@ _ANYTHING: Final[_Types] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class AttributeRule:
-    """What `instance_schema` says about one attribute."""
+    """The rules of `instance_schema` for one attribute."""
 
     name: str
     types: _Types = _ANYTHING
@@ -68,13 +68,13 @@ class AttributeRule:
 
     @property
     def takes_null(self) -> bool:
-        """Whether null is a value like any other here. Elsewhere it says that there is none."""
+        """True if null is a value like any other here. Elsewhere it means absence."""
         return "null" in self.types
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptDefinition:
-    """What a `$ConceptType` says about concepts of its type."""
+    """The rules of a `$ConceptType` for concepts of its type."""
 
     name: str
     description: str = ""
@@ -89,7 +89,7 @@ class ConceptDefinition:
 
 @dataclass(frozen=True, slots=True)
 class PredicateDefinition:
-    """What a `$PropositionType` says about links with its predicate."""
+    """The rules of a `$PropositionType` for links with its predicate."""
 
     name: str
     description: str = ""
@@ -152,8 +152,7 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
 def _types(said: object) -> tuple[_Types, _Types]:
     """The types that a schema allows for a value, and for the items of an array.
 
-    One word that is not understood and everything is allowed: better than to refuse what the
-    author of the schema meant to permit.
+    An unknown word allows everything, rather than refuse what the author meant to permit.
     """
     words = said.split("|") if isinstance(said, str) else said
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -212,10 +211,7 @@ def check_values(
 ) -> None:
     """Refuse an attribute whose JSON type contradicts the schema.
 
-    What has the same value as `before` was accepted under an earlier definition, and stays.
-
-    Raises:
-        InvalidValueType: the first that does, in the order of the schema.
+    A value equal to that in `before` was accepted under an earlier definition, and stays.
     """
     for rule in definition.rules:
         if rule.name not in attributes:
@@ -238,17 +234,14 @@ def check_values(
 
 
 def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Whether an attribute is there on both sides with the same JSON value.
-
-    Compared as text, because to Python `true` and `1` are equal.
-    """
+    """True if both have an attribute with the same JSON text (to Python, `true` equals `1`)."""
     if key not in before or key not in after:
         return False
     return json.dumps(after[key], sort_keys=True) == json.dumps(before[key], sort_keys=True)
 
 
 def _contradiction(rule: AttributeRule, value: object) -> tuple[str, _Types, str] | None:
-    """Where a value contradicts its rule, what is expected there, and what it is."""
+    """The place of a value that contradicts its rule, the types expected there, and its own."""
     if value is None:  # As if it were not there; whether it has to be is for `missing` to say.
         return None
     if not _is_one_of(value, rule.types):
@@ -286,10 +279,7 @@ def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tup
 
 
 def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The attributes whose value is none of those that the schema lists for them.
-
-    An array may also hold several of them.
-    """
+    """The attributes with a value, or an item of an array, that the schema does not list."""
     return tuple(
         rule.name
         for rule in definition.rules
@@ -335,7 +325,7 @@ def json_type(value: object) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in KIP, cut if it is long."""
+    """A name as it is written in KIP, cut if it is long."""
     return json.dumps(shorten(name), ensure_ascii=False)
 
 
@@ -351,5 +341,5 @@ def _either(types: _Types) -> str:
 
 
 def with_article(json_type_: str) -> str:
-    """A JSON type as it stands in a sentence."""
+    """A JSON type in a sentence."""
     return f"{_ARTICLES.get(json_type_, 'a')} {json_type_}".strip()

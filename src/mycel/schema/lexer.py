@@ -70,10 +70,5 @@ class Tokens(tokens.Tokens):
 
 
 def read(text: object) -> Tokens:
-    """The tokens of a schema.
-
-    Raises:
-        SchemaError: it is no text, or holds a lone surrogate.
-        ResourceExhausted: it is too long.
-    """
+    """The tokens of a schema; raises an error if it is no text, or too long."""
     return Tokens(checked_text(text, SCHEMA_BYTES_MAX, _RULES).removeprefix(BYTE_ORDER_MARK))

@@ -111,13 +111,13 @@ def plan(
     allow_data_loss: bool = False,
     is_empty: Callable[[SchemaType], bool] = _may_have_rows,
 ) -> Plan:
-    """Plan the way from the schema that is accepted to the one that is desired.
+    """The plan from the accepted schema to the desired one.
 
-    What cannot be done is a step like any other, `UnsupportedChange`, that says why; nothing is
-    raised. What is no longer declared is hidden, or with `allow_data_loss` dropped. A hidden
-    property comes back if its values may fit the type that is declared now; with another type it
-    is a new property, and a warning says that the old values stay hidden. A hidden type comes back
-    with its instances. `is_empty` says of a type that it has no instances, hidden ones included.
+    A change that is not possible is a step too, `UnsupportedChange`, with the reason. What is no
+    longer declared is hidden, or with `allow_data_loss` dropped. A hidden type comes back with its
+    instances; a hidden property comes back if its values may fit the declared type, and otherwise a
+    warning says that they stay hidden. `is_empty` tells that a type has no instances, hidden ones
+    included.
     """
     matching = compare(accepted, desired, allow_data_loss=allow_data_loss)
     planner = _Planner(accepted, matching, allow_data_loss, is_empty)
@@ -174,7 +174,7 @@ class _Planner:
             yield from self._differences(found, found.before)
 
     def _holder(self, found: Match) -> SchemaType | None:
-        """The other type that has the KIP name which this one is to get, if there is one."""
+        """The other type that has the KIP name which this one is to get."""
         before, declared = found.before, found.declared
         if before is not None and before.name == declared.name and not found.is_restored:
             return None
@@ -359,7 +359,7 @@ def _without(declared: SchemaType, properties: Collection[Property]) -> SchemaTy
 
 
 def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
-    """Constraints by what they demand: columns in another order are the same, but for a key."""
+    """Constraints by their demand: the order of columns counts only in a key."""
     return {
         each
         if isinstance(each, Key | Range | Check)
@@ -369,7 +369,7 @@ def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
 
 
 def _following(constraint: Constraint, renamed: Mapping[str, str]) -> Constraint:
-    """A constraint that names properties as they are called now."""
+    """A constraint with the present names of properties."""
     columns = tuple(renamed.get(each, each) for each in columns_of(constraint))
     if isinstance(constraint, Range | Check):
         return replace(constraint, property=columns[0])
@@ -414,7 +414,7 @@ def _metadata(found: Match, before: SchemaType) -> Iterator[Step]:
 def _annotated(
     annotations: Iterable[Annotation], renamed: Mapping[str, str] | None = None
 ) -> list[tuple[str, bool, str, str]]:
-    """Annotations in one order; what `@embed` names as it is called now."""
+    """Annotations in one order, `@embed` with the present name of its source."""
     texts = []
     for each in annotations:
         value = each.value or ""
@@ -444,10 +444,7 @@ def _afterwards(
 
 
 def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[SchemaType]:
-    """Hidden types that can no longer be restored.
-
-    What takes over a name in KIP takes over its definition, which remembers nothing else then.
-    """
+    """Hidden types that can no longer be restored: another type takes over their definition."""
     taken = {
         _kip_place(each.declared) for each in changes if isinstance(each, AddType | RenameType)
     }
@@ -473,7 +470,7 @@ def _remembered(
     changes: tuple[Step, ...],
     lost: Collection[tuple[TypeKind, str]],
 ) -> tuple[Dropped, ...]:
-    """The memories after the plan: of what stays hidden, and of what is hidden now."""
+    """The memories after the plan: what stays hidden, and what is hidden now."""
     entries: dict[_Memory, Dropped] = {}
     for each in accepted.dropped:
         if (each.kind, each.type_name) not in lost:
@@ -519,14 +516,14 @@ def _remember(entries: dict[_Memory, Dropped], entry: Dropped) -> None:
 
 
 def _following_types(entry: Dropped, renamed: Mapping[TypeKind, Mapping[str, str]]) -> Dropped:
-    """A memory that names types as they are called now."""
+    """A memory with the present names of types."""
     name = renamed[entry.kind].get(entry.type_name, entry.type_name)
     declared = entry.declared and _following_nodes(entry.declared, renamed["node"])
     return replace(entry, type_name=name, declared=declared)
 
 
 def _following_nodes(declared: SchemaType, renamed: Mapping[str, str]) -> SchemaType:
-    """A declaration whose ends, if it has any, are called what they are called now."""
+    """A declaration with the present names of its ends."""
     if not isinstance(declared, EdgeType) or not renamed:
         return declared
     return replace(

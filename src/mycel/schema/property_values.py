@@ -354,11 +354,7 @@ def moment_in_name(made: str) -> str:
 
 
 def from_key_text(type_: PropertyType, text: str) -> Any:
-    """The reverse of `key_text`.
-
-    Raises:
-        BadValue: no value has this text. "007" is no I32: it would be another name for 7.
-    """
+    """The reverse of `key_text`: "007" is no I32, because it would be another name for 7."""
     value = from_text(type_, text)
     written = key_text(type_, value)
     if written != text:
@@ -367,11 +363,7 @@ def from_key_text(type_: PropertyType, text: str) -> Any:
 
 
 def parse_default(declared: Property) -> Any:
-    """The value that `@default` gives a property, or None.
-
-    Raises:
-        BadValue: it does not fit the type.
-    """
+    """The value of `@default`, or None."""
     return None if declared.default is None else from_text(declared.type, declared.default)
 
 
@@ -379,11 +371,7 @@ def parse_default(declared: Property) -> Any:
 
 
 def from_text(type_: PropertyType, text: str) -> Any:
-    """The value of a cell of a table, or of a literal; arrays are JSON.
-
-    Raises:
-        BadValue: it does not fit.
-    """
+    """The value of a cell of a table, or of a literal; arrays are JSON."""
     if type_.is_list or type_.scalar == "Vector":
         return canonical(type_, _array(text))
     if type_.scalar in INTEGERS:
@@ -431,12 +419,9 @@ def _bool_in(text: str) -> bool:
 
 
 def from_python(type_: PropertyType, value: object) -> Any:
-    """The value of a Python object: what JSON has, and dates, bytes, decimals, numpy's numbers.
+    """The value of a Python object: JSON, dates, bytes, decimals, numpy's numbers.
 
-    A `datetime` without a zone is in UTC. None stays None.
-
-    Raises:
-        BadValue: it does not fit.
+    A `datetime` without a zone is in UTC.
     """
     if value is None:
         return None

@@ -57,7 +57,7 @@ class _Outside(BadValue):
 
 
 class RowRules:
-    """What one type demands of each of its instances."""
+    """The rules of one type for each of its instances."""
 
     def __init__(self, declared: InstanceType) -> None:
         self.declared: Final = declared
@@ -78,22 +78,22 @@ class RowRules:
         self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
 
     def accepts(self, attributes: JsonObject, name: str | None) -> bool:
-        """Whether a row is complete, and right as it is. A no does not mean that it is wrong."""
+        """True if a row is complete and valid as it is; False does not mean that it is invalid."""
         try:
             return self._accepts(attributes, name)
         except ValueError:
             return False
 
     def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
-        """The attributes as they are stored; the same object if nothing has to change.
+        """The attributes as they are stored; the same object if nothing changes.
 
-        With `name`, what the concept is called, the key has to agree with it, and is filled in
-        when the concept is new. Defaults are for new elements only.
+        The key has to agree with `name`, the name of the concept, and is filled in when the concept
+        is new. Defaults are for new elements only.
 
         Raises:
             InvalidValueType: a value is not of its property's type.
-            ConstraintViolation: a name that is not declared; a value outside an enum, a range or a
-                pattern; a key that is not the name.
+            ConstraintViolation: an undeclared name; a value outside an enum, a range or a pattern;
+                a key that is not the name.
         """
         filled = self._with_defaults(attributes, True) if creating else attributes
         # Whoever asks for a shape has seen that the row is not right as it is.
@@ -123,7 +123,7 @@ class RowRules:
         return shaped
 
     def missing(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-        """The required properties that are not there, or null; in order."""
+        """The required properties that are absent or null, in order."""
         get = attributes.get
         for name in self._required:
             if get(name) is None:
@@ -131,12 +131,7 @@ class RowRules:
         return ()
 
     def name(self, attributes: Mapping[str, Any]) -> str | None:
-        """What a concept with these attributes is called; None for a type without a key.
-
-        Raises:
-            ConstraintViolation: a member of the key is not there, or the name would be empty.
-            InvalidValueType: a member of the key is not of its type.
-        """
+        """The name that the key gives a concept; None for a type without a key."""
         if not self._key:
             return None
         texts = [self._key_text(each, attributes.get(each.name)) for each in self._key]
@@ -153,11 +148,7 @@ class RowRules:
         return name
 
     def value(self, property_name: str, value: object) -> Any:
-        """One value as it is stored, held against everything that its property demands.
-
-        Raises:
-            InvalidValueType, ConstraintViolation: as `shape` does.
-        """
+        """One value as it is stored, after all checks of its property."""
         if value is None:
             return None
         try:
@@ -212,7 +203,7 @@ class RowRules:
         return "the key" if len(self._key) == 1 else "part of the key"
 
     def _no_name(self, shaped: JsonObject, name: str) -> MycelError:
-        """Complains of a name that is not made of the parts of a key."""
+        """The error about a name that is not made of the parts of a key."""
         columns = ", ".join(each.name for each in self._key)
         return self._complaint(
             ConstraintViolation,
@@ -229,7 +220,7 @@ class RowRules:
     def _other_key(
         self, each: Property, shaped: JsonObject, name: str, creating: bool
     ) -> MycelError:
-        """Complains of a key that is not the name of its concept."""
+        """The error about a key that is not the name of its concept."""
         value = shaped.get(each.name)
         hint = (
             f"Leave {each.name!r} out, and it follows from the name; or name the concept"
@@ -249,7 +240,7 @@ class RowRules:
         )
 
     def _right_name(self, shaped: JsonObject) -> str:
-        """The name that the key gives, with placeholders for what is absent."""
+        """The name that the key gives, with placeholders for absent parts."""
         texts = [
             f"<{each.name}>"
             if shaped.get(each.name) is None
@@ -352,7 +343,7 @@ class RowRules:
 
 
 def row_rules(declared: InstanceType) -> RowRules:
-    """The rules of a declared type. They are worth keeping for as long as it stays as it is."""
+    """The rules of a declared type, for many rows."""
     return RowRules(declared)
 
 
@@ -360,7 +351,7 @@ def row_rules(declared: InstanceType) -> RowRules:
 
 
 def _rule(place: str, property_: Property, limits: Sequence[Range | Check]) -> Canonical:
-    """Everything that one property demands of a value that is not null."""
+    """The check of one property for a value that is not null."""
     rule = property_values.canonical_of(property_.type)
     for limit in limits:
         match limit:
@@ -415,7 +406,7 @@ def _composite(texts: list[str]) -> str:
 
 
 def _parts(name: str, count: int) -> tuple[str, ...] | None:
-    """The texts of which a name is made; None if it is not made of so many."""
+    """The parts of a name; None if there are not `count` of them."""
     if count == 1:
         return (name,)
     try:
@@ -438,7 +429,7 @@ _EXPECTED: Final = {
 
 
 def _kind(type_: PropertyType) -> str:
-    """A type without its `?`: that it may be absent does not help a value that is there."""
+    """A type without its `?`."""
     return str(type_).removesuffix("?")
 
 

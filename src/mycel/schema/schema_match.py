@@ -53,7 +53,7 @@ _WIDER: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A type that is desired, and what it was."""
+    """A type that is desired, and the type that it was."""
 
     declared: SchemaType
     """With the numbers of what it was."""
@@ -85,7 +85,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Two schemas, side by side."""
+    """Two schemas side by side."""
 
     matches: Mapping[TypeKind, tuple[Match, ...]]
     """By name."""
@@ -133,7 +133,7 @@ class _Memory:
 
 
 def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
-    """Find out what everything desired was, and give it the number it had."""
+    """Match everything desired with what it was, and give it the number that it had."""
     matcher = _Matcher(accepted, allow_data_loss)
     found: dict[TypeKind, list[Match]] = {
         # Interfaces come first: nodes ask what they renamed.
@@ -287,8 +287,7 @@ class _Matcher:
     ) -> dict[str, str | None]:
         """The old names that the properties of a type give in `@rename_from`.
 
-        What an interface says of a property that it adds is about the interface. The node had that
-        property under the old name if it implemented the interface then, and only then.
+        That of an interface counts for a node only if the node implemented the interface before.
         """
         sources = {
             each.name: each.renamed_from if each.inherited_from is None else None
@@ -348,7 +347,7 @@ class _Matcher:
         )
 
     def _suggestion(self, source: str, known: Collection[str]) -> str:
-        """Names close to one that is unknown. To look for them is slow, so only the first few."""
+        """Names close to an unknown one; only for the first few, because it is slow."""
         self._suggestions_left -= 1
         if self._suggestions_left < 0 or len(source) > _COMPARED_MAX:
             return ""
@@ -396,9 +395,9 @@ def _hidden(
 ) -> Property | None:
     """The hidden property whose values may come back as `declared`.
 
-    One of the very type comes first, then the last one of a type that may fit. Of a property that
-    is there, values are hidden that did not fit its type, its range or its pattern; they may fit
-    another one. `eased` are the properties with such another range or pattern.
+    One of the same type comes first, then the last one of a type that may fit. A property in force
+    has hidden values that did not fit its type, range or pattern; they may fit those declared now,
+    if it is retyped or one of `eased`.
     """
     if held is not None and held.type == declared.type and declared.name not in eased:
         return None
@@ -436,7 +435,7 @@ def _hidden_edge(name: str) -> str:
 
 
 def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
-    """True if renames lead from a name back to itself, so that names are exchanged."""
+    """True if renames lead from a name back to itself."""
     seen: set[str] = set()
     at = sources.get(name)
     while at is not None and at not in seen:

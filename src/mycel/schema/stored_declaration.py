@@ -76,10 +76,10 @@ def attributes_of(
     dropped: Iterable[Mapping[str, Any]] = (),
     adopted: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The attributes that define a type; `nodes` are those that an edge may lead between.
+    """The attributes that define a type; `nodes` has the ends of an edge.
 
-    `dropped` are entries of `dropped_entry`, and `adopted` what a flexible definition said before
-    a schema declared its type.
+    `dropped` are entries of `dropped_entry`, `adopted` the attributes of a flexible definition
+    before a schema declared its type.
     """
     said = encode(declared)
     if isinstance(declared, EdgeType):
@@ -107,7 +107,7 @@ def owned_attributes(declared: SchemaType) -> tuple[str, ...]:
 
 
 def _entry(declared: Property) -> dict[str, Any]:
-    """What `instance_schema` says about a property."""
+    """The entry of a property in `instance_schema`."""
     type_ = declared.type
     entry: dict[str, Any] = {"type": _json_type(type_), "is_required": declared.is_required}
     if type_.is_list or type_.scalar == "Vector":
@@ -167,7 +167,7 @@ def encode_property(declared: Property) -> dict[str, Any]:
 
 
 def dropped_entry(declared: Property, seq: int) -> dict[str, Any]:
-    """What a definition remembers of a property whose values are in history, as of `seq`."""
+    """The memory of a hidden property, whose values are in history as of `seq`."""
     return {"property": encode_property(declared), "seq": seq}
 
 
@@ -202,15 +202,12 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
 
 
 def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:
-    """What a definition remembers of a hidden type whose name it has.
-
-    `said` is the declaration as JSON, `seq` the position of the journal before it was hidden.
-    """
+    """The memory of a hidden type: its declaration, and the entry before it was hidden."""
     return {"declaration": said, "seq": seq, "time_us": time_us}
 
 
 def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
-    """What a definition remembers that stayed although its type was dropped."""
+    """The memory of a hidden type in a definition that had to stay."""
     said = attributes.get(PG_DROPPED)
     if not isinstance(said, dict):
         return None
@@ -224,11 +221,7 @@ def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
 
 
 def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
-    """The declaration in the attributes of a definition; None if KIP alone made it.
-
-    The guard sees to it that only applying a schema writes `pg`. In a file that is older than
-    schemas it may mean anything, and what is no declaration is none.
-    """
+    """The declaration in the attributes of a definition; None if KIP alone made it."""
     said = attributes.get(PG)
     if not isinstance(said, dict):
         return None
@@ -268,7 +261,7 @@ def decode_property(said: Mapping[str, Any]) -> Property:
 
 
 class HiddenProperty(NamedTuple):
-    """A property that a definition remembers, or values of one that did not fit its type."""
+    """A hidden property, or hidden values that did not fit its type."""
 
     declared: Property
     """Under the name that it has now."""
@@ -284,10 +277,7 @@ class HiddenProperty(NamedTuple):
 
 
 def hidden_properties(declared: SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
-    """The hidden properties of a type, from its declaration as JSON, oldest first.
-
-    Values that did not fit follow their property when it is renamed.
-    """
+    """The hidden properties of a type, oldest first, under their present names."""
     entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
     names |= {each.prop_id: each.name for each in declared.properties}

@@ -56,12 +56,7 @@ class Exported:
 def to_arrow(
     store: Store, type_name: str, *, read_catalog: ReadCatalog, state: State = LIVE
 ) -> Any:
-    """All rows of a node or an edge, of a state, as a `pyarrow.Table`.
-
-    Raises:
-        TypeMismatch: there is no such type.
-        NotFound: pyarrow is not installed.
-    """
+    """All rows of a node or an edge, of a state, as a `pyarrow.Table`."""
     pyarrow()
     with _unloading(store, read_catalog, state, from_the_start=True) as (catalog, targets, rows):
         return tables.table(rows, catalog, targets.named(type_name, ()))
@@ -71,7 +66,7 @@ def to_arrow(
 def _unloading(
     store: Store, read_catalog: ReadCatalog, state: State, *, from_the_start: bool
 ) -> Iterator[tuple[Catalog, Targets, Unloading]]:
-    """The rows of one state, and what they are rows of."""
+    """The rows of one state, and their targets."""
     with store.reading(state) as reader:
         catalog = read_catalog(reader)
         targets = Targets(reader, catalog, iter(()))
@@ -129,7 +124,7 @@ def _is_directory(place: object) -> bool:
 def _wanted(
     targets: Targets, unloading: Unloading, types: Sequence[str] | None, *, is_table: bool
 ) -> list[Target]:
-    """What is exported: nodes first. Of what was not named, only what has rows."""
+    """The targets to export, nodes first; without names, those that have rows."""
     if isinstance(types, str):
         types = [types]
     if types is None:

@@ -28,11 +28,7 @@ _SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."
 
 
 def checked_format(named: object) -> Format:
-    """A format that a caller named.
-
-    Raises:
-        InvalidValueType: there is none of this name.
-    """
+    """A format that a caller named."""
     for each in FORMATS:
         if named == each:
             return each
@@ -50,21 +46,17 @@ def format_of(name: str) -> Format | None:
 
 
 def is_gzip(name: str) -> bool:
-    """Whether a name says that a file is compressed."""
+    """True if a file is compressed, by its name."""
     return name.lower().endswith(GZIP)
 
 
 def without_gzip(name: str) -> str:
-    """The name that the file has once it is not compressed."""
+    """The name of the unpacked file."""
     return name[: -len(GZIP)] if is_gzip(name) else name
 
 
 def needed_format(named: object, name: str | None) -> Format:
-    """The format of a file.
-
-    Raises:
-        InvalidValueType: nothing tells.
-    """
+    """The format of a file, from the caller or from its name."""
     if named is not None:
         return checked_format(named)
     found = None if name is None else format_of(name)

@@ -31,7 +31,7 @@ _BOOTSTRAP: Final = "bootstrap"
 
 
 class Node(NamedTuple):
-    """A concept that leaves."""
+    """A concept to export."""
 
     name: str
     attributes: JsonObject
@@ -39,7 +39,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A link that leaves; ends that are links have an object that says which."""
+    """A link to export; an end that is a link is an object."""
 
     id: str
     subject: Name | JsonObject
@@ -87,15 +87,15 @@ class Unloading:
         yield from self.nodes(target) if isinstance(target, NodeTarget) else self.edges(target)
 
     def is_empty(self, target: Target) -> bool:
-        """Whether nothing of it leaves."""
+        """True if no row of it is exported."""
         return not any(self.rows(target))
 
     def columns_beside(self, target: Target) -> dict[str, str]:
-        """The columns of a table of these rows that are no properties, and what they hold."""
+        """The columns of a table that are no properties, and their contents."""
         return {column: what for column, what in target.beside.items() if self._has(target, what)}
 
     def _has(self, target: Target, what: str) -> bool:
-        """Whether any row has such metadata, or such a weight."""
+        """True if any row has metadata, or an unusual weight."""
         table, kind = self._place(target)
         if what == "weight":
             may_be = instances.has_weights(self._reader, kind, DEFAULT_WEIGHT)
@@ -106,7 +106,7 @@ class Unloading:
         return may_be and any(row.metadata for rows in self.rows(target) for row in rows)
 
     def _place(self, target: Target) -> tuple[instances.Table, int]:
-        """The table that holds the rows, and the number of their type or predicate."""
+        """The table of the rows, and the number of their type or predicate."""
         if isinstance(target, NodeTarget):
             return "concept", self._reader.type_number(target.type)
         return "proposition", self._reader.predicate_number(target.predicate)
@@ -123,7 +123,7 @@ class Unloading:
         return instances.names(self._reader, numbers)
 
     def _link(self, number: int, depth: int = 0) -> JsonObject:
-        """A link that another one is about, by its own ends."""
+        """A link that is the end of another one, by its own ends."""
         if depth == JSON_DEPTH_MAX:
             raise ResourceExhausted(
                 f"Links about links nest deeper than {JSON_DEPTH_MAX} levels, and a row cannot.",
@@ -142,7 +142,7 @@ class Unloading:
         }
 
     def end(self, target: NodeTarget | None, end: Name | JsonObject) -> object:
-        """What an edge joins, as JSON Lines say it: a key, or an object if that is not enough."""
+        """An end in JSON Lines: a key, or an object if that is not enough."""
         if isinstance(end, dict):
             return end
         type_name, name = end
@@ -151,7 +151,7 @@ class Unloading:
         return {"type": self._targets.node(type_name).label, "name": name}
 
     def _beginning(self) -> frozenset[int]:
-        """What a new graph begins with, as far as nobody has changed it."""
+        """The elements of a new graph that were never changed."""
         reader = self._reader
         tables: tuple[instances.Table, ...] = ("concept", "proposition")
         return frozenset(
@@ -162,7 +162,7 @@ class Unloading:
 
 
 def _own(metadata_json: str) -> JsonObject:
-    """The metadata that was written by somebody, not by the engine."""
+    """Metadata without the keys that the engine itself writes."""
     metadata = parse_object(metadata_json)
     if not metadata:
         return metadata

@@ -108,10 +108,7 @@ def row_of(
 ) -> Row:
     """A row that names its type, or one of a source whose rows are all of one type.
 
-    `as_json` makes its properties JSON.
-
-    Raises:
-        MycelError: it is no row; without its place.
+    `as_json` makes its properties JSON. Errors have no place yet.
     """
     if said.__class__ is not dict:
         hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
@@ -298,11 +295,7 @@ def end_of(
     targets: Targets,
     depth: int = 0,
 ) -> End:
-    """The end of an edge, from a key or from an object that names its type.
-
-    Raises:
-        MycelError: it names nothing.
-    """
+    """The end of an edge, from a key or from an object that names its type."""
     if target is not None and said is not None and said.__class__ is not dict:
         return target.type, target.name_from_key(said)
     if isinstance(said, Mapping):

@@ -246,12 +246,7 @@ class _Run:
         self._spool.close()
 
     def load(self) -> None:
-        """Read all sources, and write all rows.
-
-        Raises:
-            RowError: a row cannot be written; it is of the source `at`.
-            MycelError: a row cannot be read.
-        """
+        """Read all sources, and write all rows."""
         is_whole = self._mode == "overwrite"
         for at, source in enumerate(self._sources):
             self.at = at

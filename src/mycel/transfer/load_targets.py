@@ -61,7 +61,7 @@ class Embedding(NamedTuple):
 
 
 class _Target:
-    """What nodes and edges have in common."""
+    """Shared parts of the targets of nodes and of edges."""
 
     columns_beside: tuple[str, ...] = ("metadata",)
 
@@ -91,11 +91,7 @@ class _Target:
         ]
 
     def whole(self, attributes: JsonObject) -> JsonObject:
-        """What a new row says: in a typed row null says nothing, and nothing may be missing.
-
-        Raises:
-            ConstraintViolation: something is that is required.
-        """
+        """The attributes of a new row, without nulls; an error if a required one is missing."""
         # In a load nearly all rows pass here, millions of them.
         if self._moments:
             attributes = self._with_milliseconds(attributes)
@@ -109,8 +105,8 @@ class _Target:
     def _with_milliseconds(self, attributes: JsonObject) -> JsonObject:
         """The attributes with times as they are stored, if they lack nothing but milliseconds.
 
-        The rules of the type would do the same, but most files spell all times like this, and a
-        row that is right as it is passes them much faster.
+        Most files spell times like this, and a row that is valid as it is passes the rules much
+        faster.
         """
         is_callers = True
         for name in self._moments:
@@ -122,11 +118,7 @@ class _Target:
         return attributes
 
     def check(self, attributes: JsonObject, name: str | None, *, whole: bool) -> None:
-        """Hold a row against its type; with `whole`, it has to have all that is required.
-
-        Raises:
-            MycelError: it does not fit.
-        """
+        """Check a row; with `whole`, it has to have everything that is required."""
         if self._rules is None:
             return
         attributes = without_nulls(attributes)
@@ -136,10 +128,7 @@ class _Target:
             self._rules.shape(attributes, name=name, creating=True)
 
     def check_required(self, attributes: Mapping[str, Any]) -> None:
-        """Refuse a new row that lacks what it must have.
-
-        The commit would find that too, but no longer know the line.
-        """
+        """Refuse a new row that lacks a required property: the commit would not know its line."""
         for name in self._required:
             if attributes.get(name) is None:
                 self._refuse_misspelt(attributes)
@@ -151,24 +140,20 @@ class _Target:
                 )
 
     def _refuse_misspelt(self, attributes: Mapping[str, Any]) -> None:
-        """What is missing may be there under another name."""
+        """Refuse an unknown name: the missing property may be misspelt."""
         for name in attributes if self.is_closed else ():
             if name not in self.properties:
                 raise self.refuse_unknown(name)
 
     def with_defaults(self, attributes: JsonObject) -> JsonObject:
-        """A row that replaces another one, as if it were new."""
+        """The attributes of a row that replaces another one, with defaults."""
         lacking = {
             name: value for name, value in self.defaults.items() if attributes.get(name) is None
         }
         return attributes | lacking if lacking else attributes
 
     def check_id(self, given: object) -> str:
-        """The id of a row.
-
-        Raises:
-            InvalidValueType: it is no text.
-        """
+        """The id of a row, which is text."""
         if isinstance(given, str):
             return given
         raise InvalidValueType(
@@ -215,11 +200,7 @@ class NodeTarget(_Target):
         self.embeddings: Final = () if declared is None else tuple(_embeddings(declared))
 
     def name_of(self, attributes: JsonObject, given: object) -> str | None:
-        """What a row is called: its key, or else the id that was given with it, if any.
-
-        Raises:
-            ConstraintViolation, InvalidValueType: the key is not there, or cannot be one.
-        """
+        """The name of a row: its key, or else the id that was given with it, if any."""
         if self._text_key is not None:
             name = attributes.get(self._text_key)
             if name.__class__ is str and name and (given is None or given == name):
@@ -239,18 +220,14 @@ class NodeTarget(_Target):
         return self.check_id(given)
 
     def _is_key_of(self, given: object, name: str | None) -> bool:
-        """Whether an id is the key of a node in another spelling: a number, or an array."""
+        """True if an id is the key of a node in another spelling: a number, or an array."""
         try:
             return self.name_from_key(given) == name
         except InvalidValueType:
             return False
 
     def name_from_key(self, key: object) -> str:
-        """The name of the node that an edge names by its key: text, number, or array of these.
-
-        Raises:
-            InvalidValueType: it cannot be a key of this type.
-        """
+        """The name of the node that an edge names by its key: text, number, or array of these."""
         if key.__class__ is str and (
             self._text_key is not None or not self.key or (self.type, key) in ACTORS
         ):
@@ -274,7 +251,7 @@ class NodeTarget(_Target):
         )
 
     def key_from_name(self, name: str) -> object:
-        """The key as JSON says it best: the reverse of `name_from_key`."""
+        """The key as JSON: the reverse of `name_from_key`."""
         if self._text_key is not None or not self.key or (self.type, name) in ACTORS:
             return name
         types = [self.properties[each] for each in self.key]
@@ -284,7 +261,7 @@ class NodeTarget(_Target):
 
 
 class EdgeTarget(_Target):
-    """A type of links. Without `subject` or `object`, rows have to say what type an end has."""
+    """A predicate. Without `subject` or `object`, rows have to name the type of an end."""
 
     columns_beside = ("weight", "metadata")
 
@@ -305,7 +282,7 @@ Target: TypeAlias = NodeTarget | EdgeTarget
 
 
 class Targets:
-    """Everything that rows can be loaded into, by name."""
+    """All targets of rows, by name."""
 
     def __init__(
         self,
@@ -326,11 +303,7 @@ class Targets:
         return next(self._ids)
 
     def node(self, name: object) -> NodeTarget:
-        """The target of a node's rows, by its name in the schema or in KIP.
-
-        Raises:
-            TypeMismatch: there is no such type.
-        """
+        """The target of a node's rows, by its name in the schema or in KIP."""
         try:
             return self._nodes[name]
         except (KeyError, TypeError):
@@ -339,11 +312,7 @@ class Targets:
             return self._nodes.setdefault(name, self._by_type.setdefault(made.type, made))
 
     def edge(self, name: object) -> EdgeTarget:
-        """The target of an edge's rows; names in the schema are told without regard to case.
-
-        Raises:
-            TypeMismatch: there is no such edge.
-        """
+        """The target of an edge's rows, by its name in the schema, in any case, or in KIP."""
         try:
             return self._edges[name]
         except (KeyError, TypeError):
@@ -351,12 +320,9 @@ class Targets:
             return self._edges.setdefault(name, self._by_predicate.setdefault(made.predicate, made))
 
     def named(self, name: str, columns: Iterable[str]) -> Target:
-        """The target of a table whose rows do not say what they are.
+        """The target of a table whose rows do not name it.
 
         Where a node and an edge have the same name, the columns decide.
-
-        Raises:
-            TypeMismatch: there is neither.
         """
         try:
             node = self.node(name)
@@ -436,7 +402,7 @@ class Targets:
         )
 
     def _only(self, types: object) -> NodeTarget | None:
-        """The type of an end, if its definition leaves no choice."""
+        """The type of an end, if its definition allows one only."""
         if not isinstance(types, list) or len(types) != 1 or types[0] not in self._types:
             return None
         return None if types[0] in _META else self.node(types[0])
@@ -491,7 +457,7 @@ def _joined(texts: list[str]) -> str:
 
 
 def _parts(key: object) -> list[Any]:
-    """The parts of a composite key: an array, or a name, which is the text of one."""
+    """The parts of a composite key: an array, or its text."""
     if isinstance(key, str):
         try:
             key = orjson.loads(key)

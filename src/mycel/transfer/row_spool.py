@@ -25,7 +25,7 @@ UNNAMED: Final = "".join(("(", "unnamed", ")"))
 
 
 class Spool:
-    """Rows that wait, each with the number of the source that it comes from."""
+    """Rows that wait, each with the index of its source."""
 
     def __init__(self) -> None:
         # It is closed by `close`: it outlives this function.
@@ -33,15 +33,11 @@ class Spool:
         self.count = 0
 
     def close(self) -> None:
-        """Throw away what is left."""
+        """Discard the rows."""
         self._file.close()
 
     def add(self, source: int, row: Row) -> None:
-        """Keep a row.
-
-        Raises:
-            RowError: it has a value that cannot be kept, which is no JSON either.
-        """
+        """Keep a row; raises RowError if a value is no JSON and cannot be kept."""
         line, target, *rest = row
         is_node = isinstance(row, NodeRow)
         if is_node and rest[0] is UNNAMED:
@@ -55,7 +51,7 @@ class Spool:
         self.count += 1
 
     def take(self, targets: Targets) -> Iterator[tuple[int, Row]]:
-        """All that were added, in order."""
+        """All rows that were added, in order."""
         self._file.seek(0)
         for _ in range(self.count):
             # It is what this process wrote, to a file that has no name.

@@ -58,17 +58,13 @@ class Writer:
         """What was done with each target's rows: created, updated, unchanged, removed."""
 
     def count(self, target: Target) -> Counter[str]:
-        """What was done so far with the rows of a target, which is part of the load from now on."""
+        """The outcome for a target, which is part of the load from now on."""
         return self.counts.setdefault(target, Counter())
 
     # Nodes.
 
     def nodes(self, rows: Sequence[NodeRow]) -> None:
-        """Write nodes, no two of which have the same identity.
-
-        Raises:
-            RowError: one of them cannot be.
-        """
+        """Write nodes with different identities; raises RowError about one of them."""
         self._begin(rows)
         there = {} if self._mode == "append" else self._nodes_there(rows)
         with_vectors = any(row.target.embeddings for row in rows)
@@ -127,11 +123,7 @@ class Writer:
     # Edges.
 
     def edges(self, joined: Sequence[Joined]) -> None:
-        """Write edges, no two of which have the same identity.
-
-        Raises:
-            RowError: one of them cannot be.
-        """
+        """Write edges with different identities; raises RowError about one of them."""
         self._begin([row for row, _, _ in joined])
         there = {} if self._mode == "append" else self._edges_there(joined)
         fresh = joined
@@ -195,7 +187,7 @@ class Writer:
     # Either kind.
 
     def _begin(self, rows: Sequence[Row]) -> None:
-        """Count in the order in which targets come, not in which something happens to them."""
+        """Count in the order in which targets come."""
         for target in dict.fromkeys(row.target for row in rows):
             self.count(target)
 
@@ -210,7 +202,7 @@ class Writer:
         together: Callable[[list[Any]], Any],
         alone: Callable[[Any], None],
     ) -> Any:
-        """Put rows together; if that fails, find out which of them it was."""
+        """Put rows together; if that fails, find the row that fails."""
         try:
             return together(puts)
         except (InternalError, DiskFull, ExecutionTimeout):
@@ -227,7 +219,7 @@ class Writer:
             raise
 
     def _check_new(self, row: Row, element: Element, seq: int) -> None:
-        """Refuse a row that turned out to be there: its element is not of this chunk."""
+        """Refuse a row whose element was there before this chunk."""
         if element.seq > seq and element.version == 1:
             return  # It is new, or was removed before and is new again.
         raise RowError(exists(row, repeated=self._is_of_this_load(element)), row)
@@ -236,7 +228,7 @@ class Writer:
         return element.created_us == self._tx.time_us and element.seq >= self._tx.first_seq
 
     def _change(self, row: Row, id_: str, weight: float | None) -> None:
-        """Bring an element that exists to what its row says."""
+        """Change an existing element to its row."""
         number = ids.parse_id(id_)
         seen = self._seen["concept" if isinstance(row, NodeRow) else "proposition"]
         try:
@@ -283,12 +275,12 @@ class Writer:
     # Removing what was not loaded.
 
     def remove_other_nodes(self) -> None:
-        """Remove the nodes, of each type that was loaded, that were not among the rows."""
+        """Remove the nodes of loaded types that were not among the rows."""
         for target in [each for each in self.counts if isinstance(each, NodeTarget)]:
             self._remove_others(target, "concept", self._tx.reader.find_type(target.type))
 
     def remove_other_edges(self) -> None:
-        """Remove the edges, of each that was loaded, that were not among the rows."""
+        """Remove the edges of loaded types that were not among the rows."""
         for target in [each for each in self.counts if isinstance(each, EdgeTarget)]:
             kind = self._tx.reader.find_predicate(target.predicate)
             self._remove_others(target, "proposition", kind)
@@ -322,7 +314,7 @@ def _is_actor(element: Concept | Proposition) -> bool:
 
 
 def exists(row: Row, *, repeated: bool) -> DuplicateExists:
-    """The error about a row that is not new where it had to be."""
+    """The error about a row that has to be new and is not."""
     label = row.target.label
     data: dict[str, Any] = {"type": label}
     if isinstance(row, NodeRow):

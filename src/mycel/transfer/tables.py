@@ -30,7 +30,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Lost:
-    """How many rows have something that a table has no column for."""
+    """The numbers of rows with values that a table cannot hold."""
 
     def __init__(self) -> None:
         self.attributes = 0
@@ -100,7 +100,7 @@ def table_schema(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
 
 
 def _with_times(pa: Any, type_: Any) -> Any:
-    """A type of the catalog as that of a table, where a date64 would be a day."""
+    """A type of the catalog as a type of a table, where a date64 would be a day."""
     if pa.types.is_list(type_) and pa.types.is_date64(type_.value_type):
         return pa.list_(pa.field("item", _moment(pa)))
     return _moment(pa) if pa.types.is_date64(type_) else type_
@@ -148,7 +148,7 @@ def _id(row: Edge) -> str:
 
 
 def _end_name(end: Name | JsonObject) -> str:
-    """An end in a cell: the name of a concept; a link is the JSON that says which."""
+    """An end in a cell: the name of a concept, or a link as JSON."""
     return end[1] if isinstance(end, tuple) else orjson.dumps(end).decode()
 
 
@@ -184,7 +184,7 @@ _SCALARS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def _array(pa: Any, type_: Any, values: list[Any]) -> Any:
-    """A column. Moments are counted in milliseconds."""
+    """A column; moments are counted in milliseconds."""
     one = type_.value_type if pa.types.is_list(type_) else type_
     if not pa.types.is_timestamp(one):
         return pa.array(values, type_)
