@@ -19,22 +19,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mycel.errors import SchemaError
-from mycel.schema import ast
+from mycel.schema import ast, model
 from mycel.schema.annotations import of_type
 from mycel.schema.catalog import Catalog
 from mycel.schema.declaration_bodies import Body, brief, close_to, collision, distinct, named, wrong
 from mycel.schema.ir import type_id
-from mycel.schema.model import (
-    Cardinality,
-    Constraint,
-    EdgeType,
-    Index,
-    Interface,
-    Key,
-    NodeType,
-    Property,
-    Unique,
-)
 
 
 def build(tree: ast.Schema) -> Catalog:
@@ -125,13 +114,13 @@ def _check_type_ids(declarations: Iterable[ast.Declaration], catalog: Catalog) -
 # The three kinds of types.
 
 
-def _interface(declared: ast.Interface) -> Interface:
+def _interface(declared: ast.Interface) -> model.Interface:
     annotated = of_type(declared.annotations, "interface")
     body = Body("interface", declared.name, declared.members)
     constraints = body.constraints()
     body.check_keys(())
     body.check_properties(constraints)
-    return Interface(
+    return model.Interface(
         declared.name.text,
         type_id("interface", declared.name.text),
         annotated.kept,
@@ -141,7 +130,7 @@ def _interface(declared: ast.Interface) -> Interface:
     )
 
 
-def _node(declared: ast.Node, interfaces: dict[str, Interface]) -> NodeType:
+def _node(declared: ast.Node, interfaces: dict[str, model.Interface]) -> model.NodeType:
     annotated = of_type(declared.annotations, "node")
     body = Body("node", declared.name, declared.members)
     implemented = _implemented(declared, interfaces)
@@ -150,7 +139,7 @@ def _node(declared: ast.Node, interfaces: dict[str, Interface]) -> NodeType:
     body.check_keys(inherited)
     constraints = distinct((*constraints, *(constraint for _, constraint in inherited)))
     body.check_properties(constraints)
-    return NodeType(
+    return model.NodeType(
         declared.name.text,
         type_id("node", declared.name.text),
         annotated.kept,
@@ -162,8 +151,8 @@ def _node(declared: ast.Node, interfaces: dict[str, Interface]) -> NodeType:
 
 
 def _edge(
-    declared: ast.Edge, nodes: dict[str, NodeType], interfaces: dict[str, Interface]
-) -> EdgeType:
+    declared: ast.Edge, nodes: dict[str, model.NodeType], interfaces: dict[str, model.Interface]
+) -> model.EdgeType:
     for end in (declared.from_type, declared.to_type):
         if end.text not in nodes:
             raise _unknown_end(end, nodes, interfaces)
@@ -171,7 +160,7 @@ def _edge(
     body = Body("edge", declared.name, declared.members)
     constraints = body.constraints()
     body.check_properties(constraints)
-    return EdgeType(
+    return model.EdgeType(
         declared.name.text,
         type_id("edge", declared.name.text),
         declared.from_type.text,
@@ -185,7 +174,7 @@ def _edge(
 
 
 def _unknown_end(
-    end: ast.Name, nodes: dict[str, NodeType], interfaces: dict[str, Interface]
+    end: ast.Name, nodes: dict[str, model.NodeType], interfaces: dict[str, model.Interface]
 ) -> SchemaError:
     if end.text in interfaces:
         return wrong(
@@ -200,13 +189,13 @@ def _unknown_end(
     )
 
 
-def _implementing(name: str, nodes: dict[str, NodeType]) -> list[str]:
+def _implementing(name: str, nodes: dict[str, model.NodeType]) -> list[str]:
     return [each.name for each in nodes.values() if name in each.implements]
 
 
-def _cardinality(card: ast.Card | None) -> Cardinality:
+def _cardinality(card: ast.Card | None) -> model.Cardinality:
     if card is None:
-        return Cardinality()
+        return model.Cardinality()
     if card.maximum == 0:
         raise wrong(
             card.span,
@@ -219,14 +208,16 @@ def _cardinality(card: ast.Card | None) -> Cardinality:
             f"The minimum of @card, {card.minimum}, is above the maximum, {card.maximum}.",
             f"Write @card({card.maximum}..{card.minimum}).",
         )
-    return Cardinality(card.minimum, card.maximum)
+    return model.Cardinality(card.minimum, card.maximum)
 
 
 # Interfaces of a node.
 
 
-def _implemented(declared: ast.Node, interfaces: dict[str, Interface]) -> list[Interface]:
-    found: dict[str, Interface] = {}
+def _implemented(
+    declared: ast.Node, interfaces: dict[str, model.Interface]
+) -> list[model.Interface]:
+    found: dict[str, model.Interface] = {}
     for name in declared.implements:
         if name.text not in interfaces:
             raise wrong(
@@ -241,8 +232,8 @@ def _implemented(declared: ast.Node, interfaces: dict[str, Interface]) -> list[I
 
 
 def _inherit(
-    body: Body, names: Sequence[ast.Name], interfaces: Sequence[Interface]
-) -> Iterator[tuple[str, Constraint]]:
+    body: Body, names: Sequence[ast.Name], interfaces: Sequence[model.Interface]
+) -> Iterator[tuple[str, model.Constraint]]:
     """Append what a node lacks; yields the constraints that come along, each with its source."""
     for name, interface in zip(names, interfaces, strict=True):
         added: set[str] = set()
@@ -260,11 +251,16 @@ def _inherit(
                 added.add(each.name)
         for constraint in interface.constraints:
             # Constraints of an interface stand behind one of its properties.
-            if isinstance(constraint, Key | Unique | Index) and constraint.columns[0] in added:
+            if (
+                isinstance(constraint, model.Key | model.Unique | model.Index)
+                and constraint.columns[0] in added
+            ):
                 yield interface.name, constraint
 
 
-def _disagreement(body: Body, name: ast.Name, present: Property, demanded: Property) -> SchemaError:
+def _disagreement(
+    body: Body, name: ast.Name, present: model.Property, demanded: model.Property
+) -> SchemaError:
     there, here = brief(present.type), brief(demanded.type)
     if present.inherited_from is None:
         return wrong(

@@ -13,24 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_mean
 from mycel.model.names import shorten
-from mycel.schema import ast
+from mycel.schema import ast, model
 from mycel.schema.annotations import of_property
 from mycel.schema.ir import constraint_order, fnv1a
-from mycel.schema.model import (
-    DEFAULT,
-    EMBED,
-    ENDS,
-    NUMERIC,
-    Check,
-    Constraint,
-    Index,
-    Key,
-    Property,
-    PropertyType,
-    Range,
-    TypeKind,
-    Unique,
-)
 from mycel.schema.property_values import BadValue, parse_default
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
@@ -38,10 +23,10 @@ from mycel.syntax.source import Span
 
 _COMPARED_MAX: Final = 1_000
 
-_COLUMNS: Final[dict[str, type[Key] | type[Unique] | type[Index]]] = {
-    "key": Key,
-    "unique": Unique,
-    "index": Index,
+_COLUMNS: Final[dict[str, type[model.Key] | type[model.Unique] | type[model.Index]]] = {
+    "key": model.Key,
+    "unique": model.Unique,
+    "index": model.Index,
 }
 
 
@@ -59,7 +44,7 @@ def collision(name: str, other: str, span: Span) -> SchemaError:
     )
 
 
-def brief(type_: PropertyType) -> str:
+def brief(type_: model.PropertyType) -> str:
     """A type in a message; an enum may be very long."""
     return shorten(str(type_))
 
@@ -89,10 +74,10 @@ class _KeySaid(NamedTuple):
 class Body:
     """The properties of a type while it is built; `spans` has places of properties, annotations."""
 
-    kind: TypeKind
+    kind: model.TypeKind
     owner: ast.Name
     members: Sequence[ast.Member]
-    properties: dict[str, Property] = field(default_factory=dict)
+    properties: dict[str, model.Property] = field(default_factory=dict)
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
     _numbers: dict[int, str] = field(default_factory=dict)
     _seed: int = 0
@@ -126,7 +111,7 @@ class Body:
                 f"{self.name} has the property {name} already.",
                 "Rename one of them, or remove it.",
             )
-        if name == "id" or (self.kind == "edge" and name in ENDS):
+        if name == "id" or (self.kind == "edge" and name in model.ENDS):
             raise wrong(
                 span,
                 f"{name} is a column that every {self.kind} has already.",
@@ -136,7 +121,7 @@ class Body:
         self.spans[name, ""] = declared.span
         for each in declared.annotations:
             self.spans[name, each.name] = each.span
-        self.properties[name] = Property(
+        self.properties[name] = model.Property(
             name,
             _sorted(declared.type),
             self.prop_id(name, span),
@@ -146,9 +131,9 @@ class Body:
 
     # Constraints.
 
-    def constraints(self) -> tuple[Constraint, ...]:
+    def constraints(self) -> tuple[model.Constraint, ...]:
         """The constraints in the body and behind its properties, each once, in their order."""
-        found: list[Constraint] = []
+        found: list[model.Constraint] = []
         for member in self.members:
             match member:
                 case ast.Property():
@@ -164,7 +149,7 @@ class Body:
                     found.append(self._check(member))
         return distinct(found)
 
-    def _columns(self, kind: str, columns: Sequence[ast.Name]) -> Constraint:
+    def _columns(self, kind: str, columns: Sequence[ast.Name]) -> model.Constraint:
         seen: set[str] = set()
         for column in columns:
             if column.text in seen:
@@ -172,12 +157,12 @@ class Body:
                     column.span, f"@{kind} names {column.text} twice.", "Name each property once."
                 )
             seen.add(column.text)
-            if self.kind == "edge" and column.text in ENDS and kind != "key":
+            if self.kind == "edge" and column.text in model.ENDS and kind != "key":
                 continue
             self._check_column(kind, column, self._property(column))
         return _COLUMNS[kind](tuple(column.text for column in columns))
 
-    def _check_column(self, kind: str, column: ast.Name, declared: Property) -> None:
+    def _check_column(self, kind: str, column: ast.Name, declared: model.Property) -> None:
         type_, name = declared.type, f"{self.name}.{column.text}"
         if kind == "key" and self.kind == "edge":
             raise wrong(
@@ -199,9 +184,9 @@ class Body:
                 f"Remove the `?` of {column.text}: a key names every instance.",
             )
 
-    def _range(self, declared: ast.Range) -> Range:
+    def _range(self, declared: ast.Range) -> model.Range:
         property_ = self._property(declared.property)
-        if property_.type.is_list or property_.type.scalar not in NUMERIC:
+        if property_.type.is_list or property_.type.scalar not in model.NUMERIC:
             raise wrong(
                 declared.property.span,
                 f"@range is for numbers, and {self.name}.{property_.name} is"
@@ -215,9 +200,9 @@ class Body:
                 f"The range {minimum}..{maximum} is empty.",
                 f"Write @range({property_.name}, {maximum}..{minimum}).",
             )
-        return Range(property_.name, minimum, maximum)
+        return model.Range(property_.name, minimum, maximum)
 
-    def _check(self, declared: ast.Check) -> Check:
+    def _check(self, declared: ast.Check) -> model.Check:
         property_ = self._property(declared.property)
         type_ = property_.type
         if type_.is_list or type_.scalar != "String" or type_.enum_values is not None:
@@ -236,29 +221,29 @@ class Body:
                 error.message.replace("REGEX", "@check"),
                 error.hint,
             ) from None
-        return Check(property_.name, declared.pattern.text)
+        return model.Check(property_.name, declared.pattern.text)
 
-    def _property(self, column: ast.Name) -> Property:
+    def _property(self, column: ast.Name) -> model.Property:
         found = self.properties.get(column.text)
         if found is not None:
             return found
-        if column.text in ENDS:
+        if column.text in model.ENDS:
             hint = "Only edges have `src` and `dst`."
         elif column.text == "id":
             hint = "The id of an instance is unique and indexed as it is."
         else:
-            known = [*self.properties, *(ENDS if self.kind == "edge" else ())]
+            known = [*self.properties, *(model.ENDS if self.kind == "edge" else ())]
             hint = close_to(column.text, known) or named("It has", known)
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
-    def check_keys(self, inherited: Iterable[tuple[str, Constraint]]) -> None:
+    def check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
         """Refuse more than one key, its own or inherited."""
         said = [
             *_keys(self.members),
             *(
                 _KeySaid(each.columns, self.owner.span, source)
                 for source, each in inherited
-                if isinstance(each, Key)
+                if isinstance(each, model.Key)
             ),
         ]
         for each in said[1:]:
@@ -275,24 +260,24 @@ class Body:
 
     # Annotations that are about other properties, or about constraints.
 
-    def check_properties(self, constraints: Sequence[Constraint]) -> None:
+    def check_properties(self, constraints: Sequence[model.Constraint]) -> None:
         """Check the sources of embeddings, and that defaults satisfy the constraints."""
-        demands: dict[str, list[Constraint]] = {}
+        demands: dict[str, list[model.Constraint]] = {}
         for constraint in constraints:
             match constraint:
-                case Range(name) | Check(name):
+                case model.Range(name) | model.Check(name):
                     demands.setdefault(name, []).append(constraint)
-                case Key(columns):
+                case model.Key(columns):
                     for name in columns:
                         demands.setdefault(name, []).append(constraint)
         for each in self.properties.values():
             for annotation in each.annotations:
-                if annotation.name == EMBED:
+                if annotation.name == model.EMBED:
                     self._check_embed(each, annotation.value or "")
-                elif annotation.name == DEFAULT:
+                elif annotation.name == model.DEFAULT:
                     self._check_default(each, demands.get(each.name, ()))
 
-    def _check_embed(self, declared: Property, source: str) -> None:
+    def _check_embed(self, declared: model.Property, source: str) -> None:
         found = self.properties.get(source)
         is_text = (
             found is not None
@@ -307,7 +292,7 @@ class Body:
             for each in self.properties.values()
             if each.type.scalar == "String" and not each.type.is_list and not each.type.enum_values
         ]
-        span = self.span(declared.name, EMBED)
+        span = self.span(declared.name, model.EMBED)
         if found is None:
             raise wrong(
                 span,
@@ -322,10 +307,10 @@ class Body:
             named("Name a String property", texts),
         )
 
-    def _check_default(self, declared: Property, demands: Sequence[Constraint]) -> None:
+    def _check_default(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
         """Refuse a default that no instance could have."""
         place, type_ = f"{self.name}.{declared.name}", brief(declared.type)
-        span = self.span(declared.name, DEFAULT)
+        span = self.span(declared.name, model.DEFAULT)
         if declared.type.is_list or declared.type.scalar in {"Blob", "Vector"}:
             what = "lists" if declared.type.is_list else declared.type.scalar
             raise wrong(span, f"@default is not for {what}.", f"Write `{declared.name}: {type_}`.")
@@ -338,7 +323,7 @@ class Body:
                 f"Write a value of {type_}, or leave out the @default.",
             ) from None
         for each in demands:
-            if isinstance(each, Key):
+            if isinstance(each, model.Key):
                 raise wrong(
                     span,
                     f"{place} is part of the key and cannot have a @default.",
@@ -353,11 +338,11 @@ class Body:
                 )
 
 
-def _is_satisfied(constraint: Constraint, value: Any) -> bool:
+def _is_satisfied(constraint: model.Constraint, value: Any) -> bool:
     match constraint:
-        case Range(_, low, high):
+        case model.Range(_, low, high):
             return (low is None or value >= low) and (high is None or value <= high)
-        case Check(_, pattern):
+        case model.Check(_, pattern):
             return matcher(pattern)(value)
     return True
 
@@ -374,17 +359,17 @@ def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
                 yield _KeySaid(tuple(each.text for each in member.columns), member.span)
 
 
-def distinct(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
+def distinct(constraints: Sequence[model.Constraint]) -> tuple[model.Constraint, ...]:
     """Each constraint once: written twice, it demands no more."""
     if len(constraints) < 2:
         return tuple(constraints)
-    found: dict[tuple[str, str], Constraint] = {}
+    found: dict[tuple[str, str], model.Constraint] = {}
     for each in constraints:
         found.setdefault(constraint_order(each), each)
     return tuple(found.values())
 
 
-def _sorted(type_: PropertyType) -> PropertyType:
+def _sorted(type_: model.PropertyType) -> model.PropertyType:
     """A type with the values of its enum in one order."""
     values = type_.enum_values
     return type_ if values is None else replace(type_, enum_values=tuple(sorted(values)))

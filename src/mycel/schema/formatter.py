@@ -15,22 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, cast
 
-from mycel.schema import ast
-from mycel.schema.model import (
-    EMBED,
-    RENAME_FROM,
-    Annotation,
-    Cardinality,
-    Check,
-    ColumnConstraint,
-    Constraint,
-    EdgeType,
-    Interface,
-    NodeType,
-    Property,
-    Range,
-    SchemaType,
-)
+from mycel.schema import ast, model
 
 INDENT: Final = "  "
 _BARE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,18})?|true|false", re.ASCII)
@@ -51,16 +36,18 @@ def format_schema(tree: ast.Schema) -> str:
     return "\n".join(f"{each}\n" for each in map(_declaration, tree.declarations))
 
 
-def format_types(types: Iterable[SchemaType], interfaces: Mapping[str, Interface]) -> str:
+def format_types(
+    types: Iterable[model.SchemaType], interfaces: Mapping[str, model.Interface]
+) -> str:
     """Declared types as text; `interfaces` are those that nodes implement."""
     return format_schema(ast.Schema(tuple(_tree_of(each, interfaces) for each in types)))
 
 
-def format_declared(declared: SchemaType) -> str:
+def format_declared(declared: model.SchemaType) -> str:
     """One declaration as text, on its own: what its interfaces add is written out."""
     own = tuple(replace(each, inherited_from=None) for each in declared.properties)
     whole = replace(declared, properties=own)
-    if isinstance(whole, NodeType):
+    if isinstance(whole, model.NodeType):
         whole = replace(whole, implements=())
     return _declaration(_tree_of(whole, {}))
 
@@ -111,8 +98,9 @@ def _annotation(annotation: ast.Annotation) -> str:
     if value is None:
         return f"@{annotation.name}"
     said = _quoted(value.text) if value.is_quoted else value.text
-    model = annotation.model
-    return f"@{annotation.name}({said}{'' if model is None else f', model={_quoted(model.text)}'})"
+    if annotation.model is not None:
+        said = f"{said}, model={_quoted(annotation.model.text)}"
+    return f"@{annotation.name}({said})"
 
 
 def _names(names: Iterable[ast.Name]) -> str:
@@ -130,31 +118,35 @@ def _quoted(text: str) -> str:
 # From the declarations of a catalog back to trees.
 
 
-def _tree_of(declared: SchemaType, interfaces: Mapping[str, Interface]) -> ast.Declaration:
+def _tree_of(
+    declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
+) -> ast.Declaration:
     """The tree of a declared type, without what it inherits from its interfaces."""
     name, annotations = ast.Name(declared.name), _annotations(declared)
     members = tuple(_members(declared, interfaces))
     match declared:
-        case Interface():
+        case model.Interface():
             return ast.Interface(name, annotations, cast(tuple[ast.Property, ...], members))
-        case NodeType():
+        case model.NodeType():
             implements = tuple(map(ast.Name, declared.implements))
             return ast.Node(name, annotations, implements, members)
-        case EdgeType(_, _, from_type, to_type, card):
-            written = None if card == Cardinality() else ast.Card(card.minimum, card.maximum)
+        case model.EdgeType(_, _, from_type, to_type, card):
+            written = None if card == model.Cardinality() else ast.Card(card.minimum, card.maximum)
             ends = ast.Name(from_type), ast.Name(to_type)
             return ast.Edge(name, *ends, written, annotations, members)
 
 
-def _members(declared: SchemaType, interfaces: Mapping[str, Interface]) -> Iterator[ast.Member]:
+def _members(
+    declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
+) -> Iterator[ast.Member]:
     own = {each.name for each in declared.properties if each.inherited_from is None}
-    implemented = declared.implements if isinstance(declared, NodeType) else ()
+    implemented = declared.implements if isinstance(declared, model.NodeType) else ()
     found = (interfaces.get(each) for each in implemented)
     inherited = {each for interface in found if interface for each in interface.constraints}
     inline: dict[str, list[ast.Annotation]] = {}
     in_body = []
     for constraint in declared.constraints:
-        if isinstance(constraint, ColumnConstraint) and len(constraint.columns) == 1:
+        if isinstance(constraint, model.ColumnConstraint) and len(constraint.columns) == 1:
             (column,) = constraint.columns
             if column in own:
                 inline.setdefault(column, []).append(ast.Annotation(constraint.word))
@@ -168,27 +160,27 @@ def _members(declared: SchemaType, interfaces: Mapping[str, Interface]) -> Itera
     yield from in_body
 
 
-def _constraint(constraint: Constraint) -> ast.Member:
+def _constraint(constraint: model.Constraint) -> ast.Member:
     match constraint:
-        case Range(name, minimum, maximum):
+        case model.Range(name, minimum, maximum):
             return ast.Range(ast.Name(name), minimum, maximum)
-        case Check(name, pattern):
+        case model.Check(name, pattern):
             return ast.Check(ast.Name(name), ast.Literal(pattern, True))
         case _:
             return ast.Columns(constraint.word, tuple(map(ast.Name, constraint.columns)))
 
 
-def _annotations(declared: SchemaType | Property) -> tuple[ast.Annotation, ...]:
+def _annotations(declared: model.SchemaType | model.Property) -> tuple[ast.Annotation, ...]:
     written = map(_written, declared.annotations)
     if declared.renamed_from is None:
         return tuple(written)
-    return (*written, ast.Annotation(RENAME_FROM, ast.Literal(declared.renamed_from, True)))
+    return (*written, ast.Annotation(model.RENAME_FROM, ast.Literal(declared.renamed_from, True)))
 
 
-def _written(annotation: Annotation) -> ast.Annotation:
+def _written(annotation: model.Annotation) -> ast.Annotation:
     value = annotation.value
     if value is None:
         return ast.Annotation(annotation.name)
-    is_bare = annotation.name == EMBED or _BARE.fullmatch(value) is not None
-    model = None if annotation.model is None else ast.Literal(annotation.model, True)
-    return ast.Annotation(annotation.name, ast.Literal(value, not is_bare), model)
+    is_bare = annotation.name == model.EMBED or _BARE.fullmatch(value) is not None
+    made_by = None if annotation.model is None else ast.Literal(annotation.model, True)
+    return ast.Annotation(annotation.name, ast.Literal(value, not is_bare), made_by)

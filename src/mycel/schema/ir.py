@@ -15,21 +15,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from mycel.schema.model import (
-    Annotation,
-    Cardinality,
-    Check,
-    ColumnConstraint,
-    Constraint,
-    EdgeType,
-    Interface,
-    NodeType,
-    Property,
-    PropertyType,
-    Range,
-    TypeKind,
-    columns_of,
-)
+from mycel.schema import model
 
 SCHEMA_IR_VERSION: Final = 1
 
@@ -53,12 +39,12 @@ def fnv1a(text: str, start: int = _FNV_OFFSET) -> int:
     return value
 
 
-def type_id(kind: TypeKind, name: str) -> int:
+def type_id(kind: model.TypeKind, name: str) -> int:
     """The number that a type starts with."""
     return fnv1a(f"{kind}:{name}") or 1
 
 
-def prop_id(kind: TypeKind, owner: str, name: str) -> int:
+def prop_id(kind: model.TypeKind, owner: str, name: str) -> int:
     """The number that a property starts with."""
     return fnv1a(f"{kind}:{owner}:{name}") or 1
 
@@ -67,7 +53,9 @@ def prop_id(kind: TypeKind, owner: str, name: str) -> int:
 
 
 def schema_json(
-    interfaces: Iterable[Interface], nodes: Iterable[NodeType], edges: Iterable[EdgeType]
+    interfaces: Iterable[model.Interface],
+    nodes: Iterable[model.NodeType],
+    edges: Iterable[model.EdgeType],
 ) -> dict[str, Any]:
     """The IR of a catalog."""
     return {
@@ -94,7 +82,7 @@ def without_ids(value: Any) -> Any:
 # Its parts.
 
 
-def interface_json(declared: Interface) -> dict[str, Any]:
+def interface_json(declared: model.Interface) -> dict[str, Any]:
     """An interface. It has the key `annotations` only if it has any: IR v1 has no such key."""
     annotations = annotations_json(declared.annotations)
     return {
@@ -105,7 +93,7 @@ def interface_json(declared: Interface) -> dict[str, Any]:
     }
 
 
-def node_json(declared: NodeType) -> dict[str, Any]:
+def node_json(declared: model.NodeType) -> dict[str, Any]:
     return {
         "name": declared.name,
         "type_id": declared.type_id,
@@ -116,7 +104,7 @@ def node_json(declared: NodeType) -> dict[str, Any]:
     }
 
 
-def edge_json(declared: EdgeType) -> dict[str, Any]:
+def edge_json(declared: model.EdgeType) -> dict[str, Any]:
     return {
         "name": declared.name,
         "type_id": declared.type_id,
@@ -129,7 +117,7 @@ def edge_json(declared: EdgeType) -> dict[str, Any]:
     }
 
 
-def property_json(declared: Property) -> dict[str, Any]:
+def property_json(declared: model.Property) -> dict[str, Any]:
     return {
         "name": declared.name,
         "prop_id": declared.prop_id,
@@ -138,7 +126,7 @@ def property_json(declared: Property) -> dict[str, Any]:
     }
 
 
-def type_json(type_: PropertyType) -> dict[str, Any]:
+def type_json(type_: model.PropertyType) -> dict[str, Any]:
     """A type of values.
 
     >>> type_json(PropertyType("Vector", dimension=3))
@@ -153,38 +141,41 @@ def type_json(type_: PropertyType) -> dict[str, Any]:
     }
 
 
-def cardinality_json(cardinality: Cardinality) -> dict[str, Any]:
+def cardinality_json(cardinality: model.Cardinality) -> dict[str, Any]:
     return {"min": cardinality.minimum, "max": cardinality.maximum}
 
 
-def constraint_json(constraint: Constraint) -> dict[str, Any]:
+def constraint_json(constraint: model.Constraint) -> dict[str, Any]:
     """A constraint, its columns sorted.
 
     >>> constraint_json(Unique(("src", "dst")))
     {'Unique': ['dst', 'src']}
     """
     match constraint:
-        case ColumnConstraint(columns):
+        case model.ColumnConstraint(columns):
             return {type(constraint).__name__: sorted(columns)}
-        case Range(name, minimum, maximum):
+        case model.Range(name, minimum, maximum):
             return {"Range": {"property": name, "min": minimum, "max": maximum}}
-        case Check(name, pattern):
+        case model.Check(name, pattern):
             return {"Check": {"property": name, "pattern": pattern}}
 
 
-def constraint_order(constraint: Constraint) -> tuple[str, str]:
+def constraint_order(constraint: model.Constraint) -> tuple[str, str]:
     """The sort key of a constraint: its kind and columns, then its demand."""
     match constraint:
-        case Range(_, minimum, maximum):
+        case model.Range(_, minimum, maximum):
             demand = f"{minimum!r}..{maximum!r}"
-        case Check(_, pattern):
+        case model.Check(_, pattern):
             demand = pattern
         case _:
             demand = ""
-    return f"{type(constraint).__name__.lower()}:{','.join(sorted(columns_of(constraint)))}", demand
+    return (
+        f"{type(constraint).__name__.lower()}:{','.join(sorted(model.columns_of(constraint)))}",
+        demand,
+    )
 
 
-def annotations_json(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
+def annotations_json(annotations: Iterable[model.Annotation]) -> list[dict[str, Any]]:
     ordered = sorted(annotations, key=lambda each: (each.name, each.value or ""))
     return [
         {"name": each.name, "value": each.value}
@@ -193,13 +184,13 @@ def annotations_json(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
     ]
 
 
-def _properties(properties: Iterable[Property]) -> list[dict[str, Any]]:
+def _properties(properties: Iterable[model.Property]) -> list[dict[str, Any]]:
     return [property_json(each) for each in sorted(properties, key=_name)]
 
 
-def _constraints(constraints: Iterable[Constraint]) -> list[dict[str, Any]]:
+def _constraints(constraints: Iterable[model.Constraint]) -> list[dict[str, Any]]:
     return [constraint_json(each) for each in sorted(constraints, key=constraint_order)]
 
 
-def _name(declared: Interface | NodeType | EdgeType | Property) -> str:
+def _name(declared: model.Interface | model.NodeType | model.EdgeType | model.Property) -> str:
     return declared.name

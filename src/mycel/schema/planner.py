@@ -18,54 +18,13 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from mycel.schema import model, steps
 from mycel.schema.catalog import Catalog, Dropped
 from mycel.schema.ir import constraint_order
-from mycel.schema.model import (
-    EMBED,
-    KIP_NAME,
-    Annotation,
-    Check,
-    Constraint,
-    EdgeType,
-    Interface,
-    Key,
-    NodeType,
-    Property,
-    PropertyType,
-    Range,
-    SchemaType,
-    TypeKind,
-    columns_of,
-    quoted,
-)
 from mycel.schema.schema_match import Match, Matching, compare, may_hold
-from mycel.schema.steps import (
-    AddConstraint,
-    AddProperty,
-    AddType,
-    ChangeCardinality,
-    ChangeInterfaces,
-    DropConstraint,
-    DropProperty,
-    DropType,
-    ExtendEnum,
-    HideProperty,
-    HideType,
-    RelaxProperty,
-    RemoveType,
-    RenameProperty,
-    RenameType,
-    RestoreProperty,
-    RestoreType,
-    Step,
-    TightenProperty,
-    UnsupportedChange,
-    UpdatePropertyMetadata,
-    UpdateTypeMetadata,
-    entity,
-)
+from mycel.schema.steps import RemoveType, Step, UnsupportedChange, entity
 
-_DROP_ORDER: Final[tuple[TypeKind, ...]] = ("edge", "node", "interface")
+_DROP_ORDER: Final[tuple[model.TypeKind, ...]] = ("edge", "node", "interface")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +59,7 @@ class Plan:
         return said | {"warnings": list(self.warnings)} if self.warnings else said
 
 
-def _may_have_rows(_: SchemaType) -> bool:
+def _may_have_rows(_: model.SchemaType) -> bool:
     return False
 
 
@@ -109,7 +68,7 @@ def plan(
     desired: Catalog,
     *,
     allow_data_loss: bool = False,
-    is_empty: Callable[[SchemaType], bool] = _may_have_rows,
+    is_empty: Callable[[model.SchemaType], bool] = _may_have_rows,
 ) -> Plan:
     """The plan from the accepted schema to the desired one.
 
@@ -133,11 +92,11 @@ class _Planner:
         accepted: Catalog,
         matching: Matching,
         allow_data_loss: bool,
-        is_empty: Callable[[SchemaType], bool],
+        is_empty: Callable[[model.SchemaType], bool],
     ) -> None:
         self._matching = matching
-        self._remove_type = DropType if allow_data_loss else HideType
-        self._remove_property = DropProperty if allow_data_loss else HideProperty
+        self._remove_type = steps.DropType if allow_data_loss else steps.HideType
+        self._remove_property = steps.DropProperty if allow_data_loss else steps.HideProperty
         self._is_empty = is_empty
         self._kip_names = {_kip_place(each): each for each in accepted.types}
 
@@ -156,14 +115,14 @@ class _Planner:
         elif (holder := self._holder(found)) is not None:
             yield _name_taken(found, holder)
         elif found.before is None:
-            yield AddType(declared)
+            yield steps.AddType(declared)
             yield from _refused_properties(found)
         elif found.is_restored:
             remembered = _following_nodes(found.before, self._matching.renamed["node"])
-            yield RestoreType(declared, remembered)
-            steps = list(self._differences(found, found.before))
-            yield from steps
-            if any(isinstance(each, UnsupportedChange) for each in steps):
+            yield steps.RestoreType(declared, remembered)
+            changes = list(self._differences(found, found.before))
+            yield from changes
+            if any(isinstance(each, UnsupportedChange) for each in changes):
                 yield UnsupportedChange(
                     entity(found.kind, declared.name),
                     f"The {found.kind} {declared.name} is hidden, and cannot come back as it is"
@@ -173,7 +132,7 @@ class _Planner:
         else:
             yield from self._differences(found, found.before)
 
-    def _holder(self, found: Match) -> SchemaType | None:
+    def _holder(self, found: Match) -> model.SchemaType | None:
         """The other type that has the KIP name which this one is to get."""
         before, declared = found.before, found.declared
         if before is not None and before.name == declared.name and not found.is_restored:
@@ -181,10 +140,10 @@ class _Planner:
         holder = self._kip_names.get(_kip_place(declared))
         return None if holder is before else holder
 
-    def _differences(self, found: Match, before: SchemaType) -> Iterator[Step]:
+    def _differences(self, found: Match, before: model.SchemaType) -> Iterator[Step]:
         declared = found.declared
         if declared.name != before.name:
-            yield RenameType(declared, before)
+            yield steps.RenameType(declared, before)
         kept = {each.prop_id for each in found.properties.values()}
         gone = [
             each
@@ -195,20 +154,20 @@ class _Planner:
         names = {each.name for each in declared.properties}
         replaced = [each for each in gone if each.name in names]
         for constraint in _naming(before, replaced):
-            yield DropConstraint(declared, constraint)
+            yield steps.DropConstraint(declared, constraint)
         for each in replaced:
             yield self._remove_property(declared, each)
         before = _without(before, replaced)
-        if isinstance(declared, NodeType) and isinstance(before, NodeType):
+        if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
             renamed = self._matching.renamed["interface"]
             before = replace(
                 before, implements=tuple(renamed.get(each, each) for each in before.implements)
             )
             if set(declared.implements) != set(before.implements):
-                yield ChangeInterfaces(declared, before)
+                yield steps.ChangeInterfaces(declared, before)
         yield from self._properties(found)
         yield from _constraints(found, before)
-        if isinstance(declared, EdgeType) and isinstance(before, EdgeType):
+        if isinstance(declared, model.EdgeType) and isinstance(before, model.EdgeType):
             yield from self._edge(declared, before)
         yield from _metadata(found, before)
         for each in gone:
@@ -221,12 +180,12 @@ class _Planner:
         pairs = [(each, found.properties.get(each.name)) for each in ordered]
         for declared, old in pairs:
             if old is not None and old.name != declared.name:
-                yield RenameProperty(owner, declared, old)
+                yield steps.RenameProperty(owner, declared, old)
         yield from _refused_properties(found)
         for declared, old in pairs:
             hidden = found.restored.get(declared.name)
             if hidden is not None and old is hidden:
-                yield RestoreProperty(owner, declared, hidden)
+                yield steps.RestoreProperty(owner, declared, hidden)
             elif old is None and declared.name not in found.refused_properties:
                 yield self._new_property(owner, declared)
         for declared, old in pairs:
@@ -234,24 +193,24 @@ class _Planner:
             if old is not None and old.type != declared.type:
                 yield _retyped(owner, declared, old, is_restored=hidden is old)
             if hidden is not None and old is not hidden:
-                yield RestoreProperty(owner, declared, hidden)
+                yield steps.RestoreProperty(owner, declared, hidden)
 
-    def _new_property(self, owner: SchemaType, declared: Property) -> Step:
+    def _new_property(self, owner: model.SchemaType, declared: model.Property) -> Step:
         is_possible = (
             not declared.is_required
             or declared.default is not None
-            or isinstance(owner, Interface)
+            or isinstance(owner, model.Interface)
             or self._is_empty(owner)
         )
         if is_possible:
-            return AddProperty(owner, declared)
+            return steps.AddProperty(owner, declared)
         return UnsupportedChange(
             entity(owner.kind, owner.name, declared.name),
             f"Existing instances would have no value for this required property. Give it"
             f" @default(…), or make it nullable: {declared.name}: {declared.type}?",
         )
 
-    def _edge(self, declared: EdgeType, before: EdgeType) -> Iterator[Step]:
+    def _edge(self, declared: model.EdgeType, before: model.EdgeType) -> Iterator[Step]:
         renamed = self._matching.renamed["node"]
         was = tuple(renamed.get(each, each) for each in (before.from_type, before.to_type))
         if was != (declared.from_type, declared.to_type):
@@ -262,15 +221,15 @@ class _Planner:
                 " links have been replaced.",
             )
         if declared.cardinality != before.cardinality:
-            yield ChangeCardinality(declared, before)
+            yield steps.ChangeCardinality(declared, before)
 
 
-def _kip_place(declared: SchemaType) -> tuple[bool, str]:
+def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
     """A name in KIP: concepts and predicates have each their own."""
-    return isinstance(declared, EdgeType), declared.kip_name
+    return isinstance(declared, model.EdgeType), declared.kip_name
 
 
-def _name_taken(found: Match, holder: SchemaType) -> Step:
+def _name_taken(found: Match, holder: model.SchemaType) -> Step:
     """Two types cannot have one KIP name, not even until the other one is dropped."""
     kind = holder.kind
     if kind == found.kind and found.before is None:
@@ -279,7 +238,7 @@ def _name_taken(found: Match, holder: SchemaType) -> Step:
         advice = f"Drop or rename {holder.name} first, in a schema of its own."
     return UnsupportedChange(
         entity(found.kind, found.declared.name),
-        f"{quoted(_kip_place(found.declared)[1])} is the KIP name of the {kind} {holder.name}"
+        f"{model.quoted(_kip_place(found.declared)[1])} is the KIP name of the {kind} {holder.name}"
         f" until this schema is applied. {advice}",
     )
 
@@ -292,7 +251,9 @@ def _refused_properties(found: Match) -> Iterator[Step]:
         yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
 
 
-def _retyped(owner: SchemaType, declared: Property, before: Property, *, is_restored: bool) -> Step:
+def _retyped(
+    owner: model.SchemaType, declared: model.Property, before: model.Property, *, is_restored: bool
+) -> Step:
     old, new = before.type, declared.type
     if _core(old) != _core(new) and not is_restored:
         return UnsupportedChange(
@@ -301,18 +262,18 @@ def _retyped(owner: SchemaType, declared: Property, before: Property, *, is_rest
             " new type, and drop this one when its values have been copied.",
         )
     if _is_tighter(old, new):
-        return TightenProperty(owner, declared, before)
+        return steps.TightenProperty(owner, declared, before)
     if old.enum_values and new.enum_values and old.is_nullable == new.is_nullable:
-        return ExtendEnum(owner, declared, before)
-    return RelaxProperty(owner, declared, before)
+        return steps.ExtendEnum(owner, declared, before)
+    return steps.RelaxProperty(owner, declared, before)
 
 
-def _core(type_: PropertyType) -> Hashable:
+def _core(type_: model.PropertyType) -> Hashable:
     """The part of a type that cannot change."""
     return type_.scalar, type_.is_list, type_.dimension
 
 
-def _is_tighter(old: PropertyType, new: PropertyType) -> bool:
+def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
     """True if the new type excludes a value that the old one took."""
     if old.is_nullable and not new.is_nullable:
         return True
@@ -324,29 +285,33 @@ def _is_tighter(old: PropertyType, new: PropertyType) -> bool:
 # Constraints.
 
 
-def _constraints(found: Match, before: SchemaType) -> Iterator[Step]:
+def _constraints(found: Match, before: model.SchemaType) -> Iterator[Step]:
     renamed = found.renamed
     old = _by_demand(_following(each, renamed) for each in before.constraints)
     new = _by_demand(found.declared.constraints)
     gone = [each for demand, each in old.items() if demand not in new]
     for constraint in sorted(gone, key=constraint_order):
-        yield DropConstraint(found.declared, constraint)
+        yield steps.DropConstraint(found.declared, constraint)
     added = [each for demand, each in new.items() if demand not in old]
     for constraint in sorted(added, key=constraint_order):
         is_wider = any(_contains(constraint, each) for each in gone)
-        yield AddConstraint(found.declared, constraint, is_wider)
+        yield steps.AddConstraint(found.declared, constraint, is_wider)
 
 
-def _naming(declared: SchemaType, properties: Collection[Property]) -> list[Constraint]:
+def _naming(
+    declared: model.SchemaType, properties: Collection[model.Property]
+) -> list[model.Constraint]:
     """The constraints of a type that name one of these properties."""
     names = {each.name for each in properties}
     return sorted(
-        (each for each in declared.constraints if not names.isdisjoint(columns_of(each))),
+        (each for each in declared.constraints if not names.isdisjoint(model.columns_of(each))),
         key=constraint_order,
     )
 
 
-def _without(declared: SchemaType, properties: Collection[Property]) -> SchemaType:
+def _without(
+    declared: model.SchemaType, properties: Collection[model.Property]
+) -> model.SchemaType:
     """A type without some of its properties, and without the constraints that name them."""
     if not properties:
         return declared
@@ -358,27 +323,27 @@ def _without(declared: SchemaType, properties: Collection[Property]) -> SchemaTy
     )
 
 
-def _by_demand(constraints: Iterable[Constraint]) -> dict[Hashable, Constraint]:
+def _by_demand(constraints: Iterable[model.Constraint]) -> dict[Hashable, model.Constraint]:
     """Constraints by their demand: the order of columns counts only in a key."""
     return {
         each
-        if isinstance(each, Key | Range | Check)
+        if isinstance(each, model.Key | model.Range | model.Check)
         else (type(each), frozenset(each.columns)): each
         for each in constraints
     }
 
 
-def _following(constraint: Constraint, renamed: Mapping[str, str]) -> Constraint:
+def _following(constraint: model.Constraint, renamed: Mapping[str, str]) -> model.Constraint:
     """A constraint with the present names of properties."""
-    columns = tuple(renamed.get(each, each) for each in columns_of(constraint))
-    if isinstance(constraint, Range | Check):
+    columns = tuple(renamed.get(each, each) for each in model.columns_of(constraint))
+    if isinstance(constraint, model.Range | model.Check):
         return replace(constraint, property=columns[0])
     return replace(constraint, columns=columns)
 
 
-def _contains(outer: Constraint, inner: Constraint) -> bool:
+def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
     """True if one range allows all that another one does."""
-    if not (isinstance(outer, Range) and isinstance(inner, Range)):
+    if not (isinstance(outer, model.Range) and isinstance(inner, model.Range)):
         return False
     low, high = outer.minimum, outer.maximum
     return (
@@ -391,34 +356,34 @@ def _contains(outer: Constraint, inner: Constraint) -> bool:
 # Annotations.
 
 
-def _metadata(found: Match, before: SchemaType) -> Iterator[Step]:
+def _metadata(found: Match, before: model.SchemaType) -> Iterator[Step]:
     declared = found.declared
     if declared.name == before.name and declared.kip_name != before.kip_name:
         yield UnsupportedChange(
             entity(found.kind, declared.name),
-            f"What a type is called in KIP cannot change from {quoted(before.kip_name)} to"
-            f" {quoted(declared.kip_name)}. Leave @{KIP_NAME} as it was, or rename the type"
-            f' instead: give it another name and @rename_from("{declared.name}").',
+            f"The KIP name of a type cannot change from {model.quoted(before.kip_name)} to"
+            f" {model.quoted(declared.kip_name)}. Leave @kip as it was, or rename the type instead:"
+            f' give it another name and @rename_from("{declared.name}").',
         )
     elif _annotated(declared.annotations) != _annotated(before.annotations):
-        yield UpdateTypeMetadata(declared, before)
+        yield steps.UpdateTypeMetadata(declared, before)
     renamed = found.renamed
     for each in sorted(declared.properties, key=_name):
         old = found.properties.get(each.name)
         if old is None or each.name in found.restored or each.annotations == old.annotations:
             continue
         if _annotated(each.annotations) != _annotated(old.annotations, renamed):
-            yield UpdatePropertyMetadata(declared, each, old)
+            yield steps.UpdatePropertyMetadata(declared, each, old)
 
 
 def _annotated(
-    annotations: Iterable[Annotation], renamed: Mapping[str, str] | None = None
+    annotations: Iterable[model.Annotation], renamed: Mapping[str, str] | None = None
 ) -> list[tuple[str, bool, str, str]]:
     """Annotations in one order, `@embed` with the present name of its source."""
     texts = []
     for each in annotations:
         value = each.value or ""
-        if each.name == EMBED and renamed is not None:
+        if each.name == model.EMBED and renamed is not None:
             value = renamed.get(value, value)
         texts.append((each.name, each.value is None, value, each.model or ""))
     return sorted(texts)
@@ -432,7 +397,7 @@ def _afterwards(
     desired: Catalog,
     matching: Matching,
     changes: tuple[Step, ...],
-    lost: Collection[SchemaType],
+    lost: Collection[model.SchemaType],
 ) -> Catalog:
     found = {
         (each.kind, each.declared.name): each.declared
@@ -443,16 +408,18 @@ def _afterwards(
     return Catalog.of((found[_place(each)] for each in desired.types), hidden)
 
 
-def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[SchemaType]:
+def _overwritten(accepted: Catalog, changes: tuple[Step, ...]) -> list[model.SchemaType]:
     """Hidden types that can no longer be restored: another type takes over their definition."""
     taken = {
-        _kip_place(each.declared) for each in changes if isinstance(each, AddType | RenameType)
+        _kip_place(each.declared)
+        for each in changes
+        if isinstance(each, steps.AddType | steps.RenameType)
     }
     hidden = (each.declared for each in accepted.dropped if each.declared is not None)
     return [each for each in hidden if _kip_place(each) in taken]
 
 
-def _overwriting(lost: SchemaType) -> str:
+def _overwriting(lost: model.SchemaType) -> str:
     kind = lost.kind
     return (
         f"{kind} {lost.name}: a type of this schema takes the name of the {kind} that is hidden,"
@@ -460,7 +427,7 @@ def _overwriting(lost: SchemaType) -> str:
     )
 
 
-_Memory = tuple[TypeKind, str, str | None, PropertyType | None]
+_Memory = tuple[model.TypeKind, str, str | None, model.PropertyType | None]
 """The key of a memory: kind, type, and a property with its type unless it is the whole type."""
 
 
@@ -468,7 +435,7 @@ def _remembered(
     accepted: Catalog,
     matching: Matching,
     changes: tuple[Step, ...],
-    lost: Collection[tuple[TypeKind, str]],
+    lost: Collection[tuple[model.TypeKind, str]],
 ) -> tuple[Dropped, ...]:
     """The memories after the plan: what stays hidden, and what is hidden now."""
     entries: dict[_Memory, Dropped] = {}
@@ -477,20 +444,20 @@ def _remembered(
             _remember(entries, _following_types(each, matching.renamed))
     for step in changes:
         match step:
-            case RestoreType(declared):
+            case steps.RestoreType(declared):
                 entries.pop((*_place(declared), None, None), None)
-            case RenameProperty(owner, declared):
+            case steps.RenameProperty(owner, declared):
                 for key, was in _properties_of(entries, owner):
                     if was.prop_id == declared.prop_id:
                         named = replace(was, name=declared.name)
                         _remember(entries, replace(entries.pop(key), property=named))
-            case RestoreProperty(owner, declared):
+            case steps.RestoreProperty(owner, declared):
                 for key, was in _properties_of(entries, owner):
                     if was.name == declared.name and may_hold(declared.type, was.type):
                         del entries[key]
-            case HideProperty(owner, before):
+            case steps.HideProperty(owner, before):
                 _remember(entries, Dropped(*_place(owner), before))
-            case HideType(gone):
+            case steps.HideType(gone):
                 entry = Dropped(*_place(gone), declared=gone)
                 _remember(entries, _following_types(entry, matching.renamed))
             case _:
@@ -499,8 +466,8 @@ def _remembered(
 
 
 def _properties_of(
-    entries: Mapping[_Memory, Dropped], owner: SchemaType
-) -> list[tuple[_Memory, Property]]:
+    entries: Mapping[_Memory, Dropped], owner: model.SchemaType
+) -> list[tuple[_Memory, model.Property]]:
     """The hidden properties of a type."""
     return [
         (key, each.property)
@@ -515,16 +482,18 @@ def _remember(entries: dict[_Memory, Dropped], entry: Dropped) -> None:
     entries[entry.kind, entry.type_name, name, type_] = entry
 
 
-def _following_types(entry: Dropped, renamed: Mapping[TypeKind, Mapping[str, str]]) -> Dropped:
+def _following_types(
+    entry: Dropped, renamed: Mapping[model.TypeKind, Mapping[str, str]]
+) -> Dropped:
     """A memory with the present names of types."""
     name = renamed[entry.kind].get(entry.type_name, entry.type_name)
     declared = entry.declared and _following_nodes(entry.declared, renamed["node"])
     return replace(entry, type_name=name, declared=declared)
 
 
-def _following_nodes(declared: SchemaType, renamed: Mapping[str, str]) -> SchemaType:
+def _following_nodes(declared: model.SchemaType, renamed: Mapping[str, str]) -> model.SchemaType:
     """A declaration with the present names of its ends."""
-    if not isinstance(declared, EdgeType) or not renamed:
+    if not isinstance(declared, model.EdgeType) or not renamed:
         return declared
     return replace(
         declared,
@@ -533,9 +502,9 @@ def _following_nodes(declared: SchemaType, renamed: Mapping[str, str]) -> Schema
     )
 
 
-def _place(declared: SchemaType) -> tuple[TypeKind, str]:
+def _place(declared: model.SchemaType) -> tuple[model.TypeKind, str]:
     return declared.kind, declared.name
 
 
-def _name(declared: Property) -> str:
+def _name(declared: model.Property) -> str:
     return declared.name

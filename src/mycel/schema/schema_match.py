@@ -24,21 +24,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from mycel.errors import did_you_mean
+from mycel.schema import model
 from mycel.schema.catalog import Catalog, Dropped
-from mycel.schema.model import (
-    Check,
-    EdgeType,
-    Interface,
-    NodeType,
-    Property,
-    PropertyType,
-    Range,
-    SchemaType,
-    TypeKind,
-    quoted,
-)
 
-_KINDS: Final[tuple[TypeKind, ...]] = ("interface", "node", "edge")
+_KINDS: Final[tuple[model.TypeKind, ...]] = ("interface", "node", "edge")
 _ID_MAX: Final = 0xFFFF_FFFF
 _SUGGESTIONS_MAX: Final = 10
 _COMPARED_MAX: Final = 120
@@ -55,16 +44,16 @@ _WIDER: Final[Mapping[str, frozenset[str]]] = {
 class Match:
     """A type that is desired, and the type that it was."""
 
-    declared: SchemaType
+    declared: model.SchemaType
     """With the numbers of what it was."""
-    before: SchemaType | None = None
+    before: model.SchemaType | None = None
     is_restored: bool = False
     """`before` is what is remembered of a type that was hidden."""
     refused: str | None = None
     """Why its `@rename_from` makes no sense."""
-    properties: Mapping[str, Property] = field(default_factory=dict)
+    properties: Mapping[str, model.Property] = field(default_factory=dict)
     """Its properties before, by their names now."""
-    restored: Mapping[str, Property] = field(default_factory=dict)
+    restored: Mapping[str, model.Property] = field(default_factory=dict)
     """The properties whose hidden values come back, by name, as they were when they were hidden."""
     refused_properties: Mapping[str, str] = field(default_factory=dict)
     """Why the `@rename_from` of a property makes no sense."""
@@ -72,7 +61,7 @@ class Match:
     """The properties that refused renames name as their source."""
 
     @property
-    def kind(self) -> TypeKind:
+    def kind(self) -> model.TypeKind:
         return self.declared.kind
 
     @property
@@ -87,11 +76,11 @@ class Match:
 class Matching:
     """Two schemas side by side."""
 
-    matches: Mapping[TypeKind, tuple[Match, ...]]
+    matches: Mapping[model.TypeKind, tuple[Match, ...]]
     """By name."""
-    gone: Mapping[TypeKind, tuple[SchemaType, ...]]
+    gone: Mapping[model.TypeKind, tuple[model.SchemaType, ...]]
     """The accepted types that nothing desired was, by name."""
-    renamed: Mapping[TypeKind, Mapping[str, str]]
+    renamed: Mapping[model.TypeKind, Mapping[str, str]]
     """Old names of types -> new names."""
     warnings: tuple[str, ...] = ()
     """Renames that mean nothing and may have been meant."""
@@ -110,8 +99,8 @@ class _Memory:
     """The hidden types and properties of the accepted schema, by kind and name of the type."""
 
     def __init__(self, dropped: Iterable[Dropped]) -> None:
-        self._types: dict[tuple[TypeKind, str], SchemaType] = {}
-        self._properties: dict[tuple[TypeKind, str], dict[str, list[Property]]] = {}
+        self._types: dict[tuple[model.TypeKind, str], model.SchemaType] = {}
+        self._properties: dict[tuple[model.TypeKind, str], dict[str, list[model.Property]]] = {}
         for each in dropped:
             place = each.kind, each.type_name
             if each.property is not None:
@@ -120,14 +109,16 @@ class _Memory:
             elif each.declared is not None:
                 self._types[place] = each.declared
 
-    def type(self, kind: TypeKind, name: str) -> SchemaType | None:
+    def type(self, kind: model.TypeKind, name: str) -> model.SchemaType | None:
         return self._types.get((kind, name))
 
-    def names(self, kind: TypeKind) -> list[str]:
+    def names(self, kind: model.TypeKind) -> list[str]:
         """The names of the types of one kind."""
         return [name for each, name in self._types if each == kind]
 
-    def properties(self, kind: TypeKind, type_name: str) -> Mapping[str, list[Property]]:
+    def properties(
+        self, kind: model.TypeKind, type_name: str
+    ) -> Mapping[str, list[model.Property]]:
         """By name, those that had it, the last one last."""
         return self._properties.get((kind, type_name), {})
 
@@ -135,7 +126,7 @@ class _Memory:
 def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
     """Match everything desired with what it was, and give it the number that it had."""
     matcher = _Matcher(accepted, allow_data_loss)
-    found: dict[TypeKind, list[Match]] = {
+    found: dict[model.TypeKind, list[Match]] = {
         # Interfaces come first: nodes ask what they renamed.
         kind: matcher.types(kind, desired.types_of(kind))
         for kind in _KINDS
@@ -157,11 +148,11 @@ class _Matcher:
         self._interface_renames: dict[str, dict[str, str]] = {}
         """New names of the properties of an interface -> old names."""
         self._suggestions_left = _SUGGESTIONS_MAX
-        self.gone: dict[TypeKind, tuple[SchemaType, ...]] = {}
-        self.renamed: dict[TypeKind, Mapping[str, str]] = {}
+        self.gone: dict[model.TypeKind, tuple[model.SchemaType, ...]] = {}
+        self.renamed: dict[model.TypeKind, Mapping[str, str]] = {}
         self.warnings: list[str] = []
 
-    def types(self, kind: TypeKind, wanted: Mapping[str, SchemaType]) -> list[Match]:
+    def types(self, kind: model.TypeKind, wanted: Mapping[str, model.SchemaType]) -> list[Match]:
         held = self._accepted.types_of(kind)
         remembered = {name for name in wanted if self._memory.type(kind, name)}
         sources = {name: each.renamed_from for name, each in wanted.items()}
@@ -199,14 +190,16 @@ class _Matcher:
                 matches.append(self._new(kind, declared))
         return matches
 
-    def _known(self, kind: TypeKind, declared: SchemaType, before: SchemaType) -> Match:
+    def _known(
+        self, kind: model.TypeKind, declared: model.SchemaType, before: model.SchemaType
+    ) -> Match:
         if declared == before:
             # Most types of most plans are as they were: the same object says so from here on.
             own = {each.name: each for each in before.properties}
             return Match(before, before, properties=own)
         return self._properties(kind, declared, before)
 
-    def _new(self, kind: TypeKind, declared: SchemaType) -> Match:
+    def _new(self, kind: model.TypeKind, declared: model.SchemaType) -> Match:
         remembered = self._memory.type(kind, declared.name)
         if remembered is not None:
             return self._properties(kind, declared, remembered, is_restored=True)
@@ -217,9 +210,9 @@ class _Matcher:
 
     def _properties(
         self,
-        kind: TypeKind,
-        declared: SchemaType,
-        before: SchemaType | None,
+        kind: model.TypeKind,
+        declared: model.SchemaType,
+        before: model.SchemaType | None,
         *,
         is_restored: bool = False,
     ) -> Match:
@@ -268,7 +261,7 @@ class _Matcher:
             if name not in pairing.refused and pairing.sources.get(name, name) == name
         }
         found = {**restored, **found}
-        if isinstance(declared, Interface):
+        if isinstance(declared, model.Interface):
             self._interface_renames[declared.name] = {
                 name: source for name, source in pairing.sources.items() if name != source
             }
@@ -283,7 +276,7 @@ class _Matcher:
         )
 
     def _sources(
-        self, declared: SchemaType, before: SchemaType | None, held: Collection[str]
+        self, declared: model.SchemaType, before: model.SchemaType | None, held: Collection[str]
     ) -> dict[str, str | None]:
         """The old names that the properties of a type give in `@rename_from`.
 
@@ -293,7 +286,7 @@ class _Matcher:
             each.name: each.renamed_from if each.inherited_from is None else None
             for each in declared.properties
         }
-        if isinstance(declared, NodeType) and isinstance(before, NodeType):
+        if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
             own = set(sources.values())
             implemented = self.renamed_names("interface", before.implements)
             for interface in sorted(implemented.intersection(declared.implements)):
@@ -303,12 +296,12 @@ class _Matcher:
                         sources[name] = source
         return sources
 
-    def renamed_names(self, kind: TypeKind, names: Iterable[str]) -> set[str]:
+    def renamed_names(self, kind: model.TypeKind, names: Iterable[str]) -> set[str]:
         """Names of types that were compared already, as they are called now."""
         return {self.renamed[kind].get(each, each) for each in names}
 
-    def _unknown_type(self, kind: TypeKind, source: str) -> str:
-        shown = quoted(source)
+    def _unknown_type(self, kind: model.TypeKind, source: str) -> str:
+        shown = model.quoted(source)
         for other in _KINDS:
             if other != kind and source in self._accepted.types_of(other):
                 return (
@@ -328,12 +321,12 @@ class _Matcher:
 
     def _unknown_property(
         self,
-        declared: SchemaType,
+        declared: model.SchemaType,
         source: str,
         held: Collection[str],
         memory: Collection[str],
     ) -> str:
-        shown = quoted(source)
+        shown = model.quoted(source)
         if source in memory:
             return (
                 f"@rename_from({shown}) names a property that is hidden. Declare it under that"
@@ -381,18 +374,18 @@ def _pair(
     return pairing
 
 
-def may_hold(new: PropertyType, old: PropertyType) -> bool:
+def may_hold(new: model.PropertyType, old: model.PropertyType) -> bool:
     """True if a type takes the same kind of values as another one, or a wider kind."""
     is_same = (new.scalar, new.dimension) == (old.scalar, old.dimension)
     return new.is_list == old.is_list and (is_same or new.scalar in _WIDER.get(old.scalar, ()))
 
 
 def _hidden(
-    declared: Property,
-    held: Property | None,
-    remembered: Sequence[Property],
+    declared: model.Property,
+    held: model.Property | None,
+    remembered: Sequence[model.Property],
     eased: Collection[str],
-) -> Property | None:
+) -> model.Property | None:
     """The hidden property whose values may come back as `declared`.
 
     One of the same type comes first, then the last one of a type that may fit. A property in force
@@ -406,13 +399,13 @@ def _hidden(
     return next(iter([*exact[-1:], *fitting[-1:]]), None)
 
 
-def _eased(before: SchemaType, declared: SchemaType) -> set[str]:
+def _eased(before: model.SchemaType, declared: model.SchemaType) -> set[str]:
     """The properties that lose a range or a pattern, perhaps for another one."""
     gone = set(before.constraints).difference(declared.constraints)
-    return {each.property for each in gone if isinstance(each, Range | Check)}
+    return {each.property for each in gone if isinstance(each, model.Range | model.Check)}
 
 
-def _left_hidden(owner: SchemaType, declared: Property, was: Property) -> str:
+def _left_hidden(owner: model.SchemaType, declared: model.Property, was: model.Property) -> str:
     return (
         f"property {owner.name}.{declared.name}: it was {was.type} when it was hidden, and is"
         f" {declared.type} now. It is a new property, and the old values stay hidden. To restore"
@@ -453,18 +446,18 @@ def _is_ignored(name: str, source: str | None, held: Collection[str]) -> bool:
 
 def _ignored(what: str, name: str, source: str | None) -> str:
     return (
-        f"{what} {name}: @rename_from({quoted(source or '')}) is ignored, because there is a {what}"
-        f" {name} already, which keeps its name and its data. To exchange names, rename one of the"
-        " two to a third name first, in a schema of its own."
+        f"{what} {name}: @rename_from({model.quoted(source or '')}) is ignored, because there is"
+        f" a {what} {name} already, which keeps its name and its data. To exchange names, rename"
+        " one of the two to a third name first, in a separate schema."
     )
 
 
-def _shape(declared: SchemaType) -> tuple[object, ...]:
+def _shape(declared: model.SchemaType) -> tuple[object, ...]:
     """The content of a type without its name, for comparing types."""
     return (
         {each.name: each.type for each in declared.properties},
         set(declared.constraints),
-        (declared.from_type, declared.to_type) if isinstance(declared, EdgeType) else (),
+        (declared.from_type, declared.to_type) if isinstance(declared, model.EdgeType) else (),
     )
 
 
@@ -482,7 +475,7 @@ def _several(source: str, names: Iterable[str]) -> str:
     )
 
 
-def _article(kind: TypeKind) -> str:
+def _article(kind: model.TypeKind) -> str:
     return "a node" if kind == "node" else f"an {kind}"
 
 
@@ -511,11 +504,11 @@ class _Numbers:
         )
         return replace(found, declared=replace(declared, type_id=type_id, properties=properties))
 
-    def _property(self, declared: Property, before: Property | None) -> Property:
+    def _property(self, declared: model.Property, before: model.Property | None) -> model.Property:
         number = _free(declared.prop_id, self._properties) if before is None else before.prop_id
         return declared if number == declared.prop_id else replace(declared, prop_id=number)
 
-    def _take(self, declared: SchemaType) -> None:
+    def _take(self, declared: model.SchemaType) -> None:
         self._types.add(declared.type_id)
         self._properties.update(each.prop_id for each in declared.properties)
 

@@ -12,19 +12,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from mycel.model.names import shorten
+from mycel.schema import model
 from mycel.schema.ir import annotations_json, cardinality_json, constraint_json, type_json
-from mycel.schema.model import (
-    Annotation,
-    Constraint,
-    EdgeType,
-    Index,
-    Interface,
-    NodeType,
-    Property,
-    SchemaType,
-    TypeKind,
-    quoted,
-)
 from mycel.syntax.nodes import node
 
 _SHOWN_MAX: Final = 160
@@ -52,7 +41,7 @@ class Step:
         return False
 
     @property
-    def changed_type(self) -> SchemaType | None:
+    def changed_type(self) -> model.SchemaType | None:
         """The type that the step changes, as it should be; None for what no step can do."""
         return None
 
@@ -75,10 +64,10 @@ class Step:
 class TypeStep(Step):
     """A step that changes a type."""
 
-    declared: SchemaType
+    declared: model.SchemaType
 
     @property
-    def changed_type(self) -> SchemaType:
+    def changed_type(self) -> model.SchemaType:
         return self.declared
 
     def describe(self) -> str:
@@ -106,7 +95,7 @@ class RestoreType(TypeStep):
     It comes back as `remembered`; the steps after it make `declared` of that.
     """
 
-    remembered: SchemaType
+    remembered: model.SchemaType
     rows: int | None = None
     """The number of instances that come back; None if they are not counted."""
 
@@ -125,7 +114,7 @@ class RestoreType(TypeStep):
 class RenameType(TypeStep):
     """A type and its instances move to another name. Where it is named, the name follows."""
 
-    before: SchemaType
+    before: model.SchemaType
 
     def _text(self) -> str:
         return f"rename {self.declared.kind}, was {self.before.name}"
@@ -139,8 +128,8 @@ class RenameType(TypeStep):
 class ChangeInterfaces(TypeStep):
     """A node implements other interfaces. Changes of its properties have their own steps."""
 
-    declared: NodeType
-    before: NodeType
+    declared: model.NodeType
+    before: model.NodeType
 
     def _text(self) -> str:
         now, was = (
@@ -157,7 +146,7 @@ class ChangeInterfaces(TypeStep):
         }
 
     @staticmethod
-    def _interfaces(declared: NodeType) -> list[str]:
+    def _interfaces(declared: model.NodeType) -> list[str]:
         return sorted(set(declared.implements))
 
 
@@ -165,8 +154,8 @@ class ChangeInterfaces(TypeStep):
 class ChangeCardinality(TypeStep):
     """An edge may leave a source more or less often than before."""
 
-    declared: EdgeType
-    before: EdgeType
+    declared: model.EdgeType
+    before: model.EdgeType
 
     @property
     def needs_data(self) -> bool:
@@ -190,7 +179,7 @@ class ChangeCardinality(TypeStep):
 class UpdateTypeMetadata(TypeStep):
     """The annotations of a type change. Its instances decide whether `@open` can go."""
 
-    before: SchemaType
+    before: model.SchemaType
 
     @property
     def needs_data(self) -> bool:
@@ -210,12 +199,12 @@ class UpdateTypeMetadata(TypeStep):
 class RemoveType(Step):
     """A type goes with its instances."""
 
-    before: SchemaType
+    before: model.SchemaType
     rows: int | None = None
     """The number of instances that go with it; None if they are not counted."""
 
     @property
-    def changed_type(self) -> SchemaType:
+    def changed_type(self) -> model.SchemaType:
         return self.before
 
     def describe(self) -> str:
@@ -242,16 +231,16 @@ class DropType(RemoveType):
 class PropertyStep(Step):
     """A step that changes a property of a type, or its constraints."""
 
-    owner: SchemaType
+    owner: model.SchemaType
 
     @property
-    def changed_type(self) -> SchemaType:
+    def changed_type(self) -> model.SchemaType:
         return self.owner
 
     @property
     def _has_instances(self) -> bool:
         """False for an interface: the nodes that implement it satisfy its demands."""
-        return not isinstance(self.owner, Interface)
+        return not isinstance(self.owner, model.Interface)
 
     def _place(self) -> dict[str, Any]:
         return {"type_kind": self.owner.kind, "type_name": self.owner.name}
@@ -259,7 +248,7 @@ class PropertyStep(Step):
 
 @node
 class _DeclaredProperty(PropertyStep):
-    declared: Property
+    declared: model.Property
 
     def describe(self) -> str:
         return f"{self.owner.name}.{self.declared.name}: {self._text()}"
@@ -298,7 +287,7 @@ class RestoreProperty(_DeclaredProperty):
     values come back that did not fit before.
     """
 
-    remembered: Property
+    remembered: model.Property
     """The property as it was when it was hidden."""
     rows: int | None = None
     """The number of instances that get a value back; None if they are not counted."""
@@ -323,7 +312,7 @@ class RestoreProperty(_DeclaredProperty):
 
 @node
 class _ChangedProperty(_DeclaredProperty):
-    before: Property
+    before: model.Property
 
 
 @node
@@ -393,7 +382,7 @@ class UpdatePropertyMetadata(_ChangedProperty):
 class RemoveProperty(PropertyStep):
     """A property goes with its values."""
 
-    before: Property
+    before: model.Property
     rows: int | None = None
     """The number of instances that have a value; None if they are not counted."""
 
@@ -419,7 +408,7 @@ class DropProperty(RemoveProperty):
 
 @node
 class _ConstraintStep(PropertyStep):
-    constraint: Constraint
+    constraint: model.Constraint
     """It names properties as they are called after the plan."""
 
     def describe(self) -> str:
@@ -438,7 +427,7 @@ class AddConstraint(_ConstraintStep):
 
     @property
     def needs_data(self) -> bool:
-        is_demand = not isinstance(self.constraint, Index)
+        is_demand = not isinstance(self.constraint, model.Index)
         return is_demand and not self.is_wider and self._has_instances
 
 
@@ -477,7 +466,7 @@ class UnsupportedChange(Step):
         return said
 
 
-def entity(type_kind: TypeKind, type_name: str, property_name: str | None = None) -> str:
+def entity(type_kind: model.TypeKind, type_name: str, property_name: str | None = None) -> str:
     """The name of a type or property in an unsupported change: `node:Person.age`."""
     place = f"{type_kind}:{type_name}"
     return place if property_name is None else f"{place}.{property_name}"
@@ -486,7 +475,7 @@ def entity(type_kind: TypeKind, type_name: str, property_name: str | None = None
 # Parts of the JSON and of the texts.
 
 
-def _named(declared: SchemaType) -> dict[str, Any]:
+def _named(declared: model.SchemaType) -> dict[str, Any]:
     return {"type_kind": declared.kind, "name": declared.name}
 
 
@@ -498,11 +487,11 @@ def _row_count(rows: int | None) -> str:
     return "" if rows is None else f", {rows} row{'' if rows == 1 else 's'}"
 
 
-def _annotation_texts(annotations: Iterable[Annotation]) -> str:
+def _annotation_texts(annotations: Iterable[model.Annotation]) -> str:
     texts = []
     for each in annotations_json(annotations):
-        model = f", model={quoted(each['model'])}" if "model" in each else ""
-        said = "" if each["value"] is None else f"({quoted(each['value'])}{model})"
+        made_by = f", model={model.quoted(each['model'])}" if "model" in each else ""
+        said = "" if each["value"] is None else f"({model.quoted(each['value'])}{made_by})"
         texts.append(f"@{each['name']}{said}")
     return " ".join(texts) or "nothing"
 

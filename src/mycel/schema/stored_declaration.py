@@ -17,26 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from mycel.schema.model import (
-    DESCRIPTION,
-    FLOATS,
-    INTEGERS,
-    Annotation,
-    Cardinality,
-    Check,
-    ColumnConstraint,
-    Constraint,
-    EdgeType,
-    Index,
-    Interface,
-    Key,
-    NodeType,
-    Property,
-    PropertyType,
-    Range,
-    SchemaType,
-    Unique,
-)
+from mycel.schema import model
 from mycel.schema.property_values import parse_default
 
 PG: Final = "pg"
@@ -51,7 +32,7 @@ OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTER
 class Remembered(NamedTuple):
     """A type that was dropped while its definition had to stay."""
 
-    declared: SchemaType
+    declared: model.SchemaType
     said: Mapping[str, Any]
     """Its declaration as JSON."""
     seq: int
@@ -60,10 +41,10 @@ class Remembered(NamedTuple):
     """When that was."""
 
 
-_COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
-    "key": Key,
-    "unique": Unique,
-    "index": Index,
+_COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], model.Constraint]]] = {
+    "key": model.Key,
+    "unique": model.Unique,
+    "index": model.Index,
 }
 
 
@@ -71,8 +52,8 @@ _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], Constraint]]] = {
 
 
 def attributes_of(
-    declared: SchemaType,
-    nodes: Mapping[str, NodeType],
+    declared: model.SchemaType,
+    nodes: Mapping[str, model.NodeType],
     dropped: Iterable[Mapping[str, Any]] = (),
     adopted: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -82,7 +63,7 @@ def attributes_of(
     before a schema declared its type.
     """
     said = encode(declared)
-    if isinstance(declared, EdgeType):
+    if isinstance(declared, model.EdgeType):
         said["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
     if remembered_properties := [dict(each) for each in dropped]:
         said["dropped"] = remembered_properties
@@ -91,22 +72,22 @@ def attributes_of(
     attributes: dict[str, Any] = {PG: said}
     attributes["instance_schema"] = {each.name: _entry(each) for each in declared.properties}
     match declared:
-        case Interface():
+        case model.Interface():
             attributes[IS_INTERFACE] = True
-        case EdgeType():
+        case model.EdgeType():
             attributes["subject_types"] = [nodes[declared.from_type].kip_name]
             attributes["object_types"] = [nodes[declared.to_type].kip_name]
     if declared.description:
-        attributes[DESCRIPTION] = declared.description
+        attributes[model.DESCRIPTION] = declared.description
     return attributes
 
 
-def owned_attributes(declared: SchemaType) -> tuple[str, ...]:
+def owned_attributes(declared: model.SchemaType) -> tuple[str, ...]:
     """The attributes of a definition that its declaration writes."""
-    return (*OWNED, DESCRIPTION) if declared.description else OWNED
+    return (*OWNED, model.DESCRIPTION) if declared.description else OWNED
 
 
-def _entry(declared: Property) -> dict[str, Any]:
+def _entry(declared: model.Property) -> dict[str, Any]:
     """The entry of a property in `instance_schema`."""
     type_ = declared.type
     entry: dict[str, Any] = {"type": _json_type(type_), "is_required": declared.is_required}
@@ -121,29 +102,29 @@ def _entry(declared: Property) -> dict[str, Any]:
     return entry
 
 
-def _json_type(type_: PropertyType) -> str:
+def _json_type(type_: model.PropertyType) -> str:
     return "array" if type_.is_list or type_.scalar == "Vector" else _scalar_type(type_.scalar)
 
 
 def _scalar_type(scalar: str) -> str:
-    if scalar in INTEGERS:
+    if scalar in model.INTEGERS:
         return "integer"
-    if scalar in FLOATS:
+    if scalar in model.FLOATS:
         return "number"
     return "boolean" if scalar == "Bool" else "string"
 
 
-def encode(declared: SchemaType) -> dict[str, Any]:
+def encode(declared: model.SchemaType) -> dict[str, Any]:
     """A declaration as JSON, in its order."""
     said: dict[str, Any] = {
         "kind": declared.kind,
         "name": declared.name,
         "type_id": declared.type_id,
     }
-    if isinstance(declared, EdgeType):
+    if isinstance(declared, model.EdgeType):
         said["from"], said["to"] = declared.from_type, declared.to_type
         said["card"] = [declared.cardinality.minimum, declared.cardinality.maximum]
-    if isinstance(declared, NodeType) and declared.implements:
+    if isinstance(declared, model.NodeType) and declared.implements:
         said["implements"] = list(declared.implements)
     if declared.annotations:
         said["annotations"] = _annotations(declared.annotations)
@@ -152,7 +133,7 @@ def encode(declared: SchemaType) -> dict[str, Any]:
     return said
 
 
-def encode_property(declared: Property) -> dict[str, Any]:
+def encode_property(declared: model.Property) -> dict[str, Any]:
     """A property as JSON."""
     said: dict[str, Any] = {
         "name": declared.name,
@@ -166,12 +147,12 @@ def encode_property(declared: Property) -> dict[str, Any]:
     return said
 
 
-def dropped_entry(declared: Property, seq: int) -> dict[str, Any]:
+def dropped_entry(declared: model.Property, seq: int) -> dict[str, Any]:
     """The memory of a hidden property, whose values are in history as of `seq`."""
     return {"property": encode_property(declared), "seq": seq}
 
 
-def _type(type_: PropertyType) -> dict[str, Any]:
+def _type(type_: model.PropertyType) -> dict[str, Any]:
     said: dict[str, Any] = {"scalar": type_.scalar}
     if type_.is_nullable:
         said["nullable"] = True
@@ -184,20 +165,20 @@ def _type(type_: PropertyType) -> dict[str, Any]:
     return said
 
 
-def _annotations(annotations: Iterable[Annotation]) -> list[list[str | None]]:
+def _annotations(annotations: Iterable[model.Annotation]) -> list[list[str | None]]:
     return [
         [each.name, each.value] if each.model is None else [each.name, each.value, each.model]
         for each in annotations
     ]
 
 
-def _constraint(constraint: Constraint) -> dict[str, Any]:
+def _constraint(constraint: model.Constraint) -> dict[str, Any]:
     match constraint:
-        case Range(name, minimum, maximum):
+        case model.Range(name, minimum, maximum):
             return {"range": [name, minimum, maximum]}
-        case Check(name, pattern):
+        case model.Check(name, pattern):
             return {"check": [name, pattern]}
-        case ColumnConstraint(columns):
+        case model.ColumnConstraint(columns):
             return {constraint.word: list(columns)}
 
 
@@ -220,7 +201,7 @@ def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
 # And back.
 
 
-def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
+def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:
     """The declaration in the attributes of a definition; None if KIP alone made it."""
     said = attributes.get(PG)
     if not isinstance(said, dict):
@@ -231,7 +212,7 @@ def declaration(attributes: Mapping[str, Any]) -> SchemaType | None:
         return None
 
 
-def decode(said: Mapping[str, Any]) -> SchemaType:
+def decode(said: Mapping[str, Any]) -> model.SchemaType:
     """The declaration that `encode` wrote."""
     name, type_id = said["name"], said["type_id"]
     properties = tuple(map(decode_property, said["properties"]))
@@ -239,19 +220,19 @@ def decode(said: Mapping[str, Any]) -> SchemaType:
     annotations = _decode_annotations(said.get("annotations", ()))
     match said["kind"]:
         case "interface":
-            return Interface(name, type_id, annotations, properties, constraints)
+            return model.Interface(name, type_id, annotations, properties, constraints)
         case "node":
             implements = tuple(said.get("implements", ()))
-            return NodeType(name, type_id, annotations, implements, properties, constraints)
+            return model.NodeType(name, type_id, annotations, implements, properties, constraints)
         case _:
-            card = Cardinality(*said["card"])
+            card = model.Cardinality(*said["card"])
             ends = said["from"], said["to"]
-            return EdgeType(name, type_id, *ends, card, annotations, properties, constraints)
+            return model.EdgeType(name, type_id, *ends, card, annotations, properties, constraints)
 
 
-def decode_property(said: Mapping[str, Any]) -> Property:
+def decode_property(said: Mapping[str, Any]) -> model.Property:
     """The property that `encode_property` wrote."""
-    return Property(
+    return model.Property(
         said["name"],
         _decode_type(said["type"]),
         said["prop_id"],
@@ -263,7 +244,7 @@ def decode_property(said: Mapping[str, Any]) -> Property:
 class HiddenProperty(NamedTuple):
     """A hidden property, or hidden values that did not fit its type."""
 
-    declared: Property
+    declared: model.Property
     """Under the name that it has now."""
     attribute: str
     """The name that it had when it was hidden, under which its values are in history."""
@@ -276,7 +257,7 @@ class HiddenProperty(NamedTuple):
         return int(self.entry["seq"])
 
 
-def hidden_properties(declared: SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
+def hidden_properties(declared: model.SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
     """The hidden properties of a type, oldest first, under their present names."""
     entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
@@ -287,9 +268,9 @@ def hidden_properties(declared: SchemaType, said: Mapping[str, Any]) -> list[Hid
     ]
 
 
-def _decode_type(said: Mapping[str, Any]) -> PropertyType:
+def _decode_type(said: Mapping[str, Any]) -> model.PropertyType:
     enum = said.get("enum")
-    return PropertyType(
+    return model.PropertyType(
         said["scalar"],
         said.get("nullable", False),
         said.get("list", False),
@@ -298,14 +279,14 @@ def _decode_type(said: Mapping[str, Any]) -> PropertyType:
     )
 
 
-def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[Annotation, ...]:
-    return tuple(Annotation(str(name), *values) for name, *values in said)
+def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[model.Annotation, ...]:
+    return tuple(model.Annotation(str(name), *values) for name, *values in said)
 
 
-def _decode_constraint(said: Mapping[str, Any]) -> Constraint:
+def _decode_constraint(said: Mapping[str, Any]) -> model.Constraint:
     (kind, arguments), *_ = said.items()
     if kind == "range":
-        return Range(*arguments)
+        return model.Range(*arguments)
     if kind == "check":
-        return Check(*arguments)
+        return model.Check(*arguments)
     return _COLUMNS[kind](tuple(arguments))
