@@ -29,7 +29,7 @@ from mycel.schema.model import (
     PropertyType,
     Range,
 )
-from mycel.schema.row_rules import row_rules
+from mycel.schema.row_rules import RowRules
 
 INTEGERS = {
     "I32": range(-(2**31), 2**31),
@@ -361,7 +361,7 @@ def test_a_row_is_stored_or_refused_as_the_plain_checker_says(data: st.DataObjec
     row = data.draw(rows(declared))
     name = data.draw(st.composite(name_for)(declared, row))
     creating = data.draw(st.booleans())
-    rules = row_rules(declared)
+    rules = RowRules(declared)
 
     def expected() -> dict[str, Any]:
         return checked_row(declared, row, name, creating=creating)

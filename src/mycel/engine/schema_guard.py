@@ -41,7 +41,7 @@ from mycel.schema.model import (
     SchemaType,
 )
 from mycel.schema.property_values import shown
-from mycel.schema.row_rules import RowRules, row_rules
+from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import (
     declaration,
 )
@@ -96,7 +96,7 @@ def _typed(name: str, attributes: Mapping[str, Any]) -> _Typed | None:
         return None
     if isinstance(declared, Interface):
         return _Typed(name, declared, None)
-    rules = row_rules(declared)
+    rules = RowRules(declared)
     if not isinstance(declared, EdgeType):
         return _Typed(name, declared, rules)
     predicate = predicate_definition(name, attributes)

@@ -20,7 +20,7 @@ from mycel.model.names import check_name
 from mycel.model.values import JsonObject, parse_object
 from mycel.schema.model import InstanceType, NodeType
 from mycel.schema.property_values import parse_default
-from mycel.schema.row_rules import RowRules, row_rules
+from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import HiddenProperty
 from mycel.store.query import instances
 from mycel.store.query.instances import Instance, Table
@@ -142,7 +142,7 @@ class _Run:
         self._rewrite: Final = rewrite
         self._table: Final[Table] = table
         self._findings: Final = findings
-        self._rules: Final[RowRules] = row_rules(rewrite.declared)
+        self._rules: Final = RowRules(rewrite.declared)
         self._prop_ids: Final = {each.name: each.prop_id for each in rewrite.declared.properties}
         self.counts: Final = Counts()
         self._names: Final[dict[int, str]] = {}

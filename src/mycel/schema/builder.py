@@ -1,16 +1,16 @@
-"""From tree to catalog: `build` checks every rule of the language and expands interfaces.
+"""Tree to catalog: `build` checks every rule of the language and expands interfaces.
 
-Three passes: interfaces, then nodes, which take over what their interfaces declare, then edges,
-which join nodes. So the order of declarations in a text means nothing. Errors are about the tree
-and carry its spans; whoever has the text shows them with `syntax.diagnostics`.
+There are three passes: interfaces, then nodes, which inherit from their interfaces, then edges,
+which join nodes. So the order of declarations is free. Errors carry spans of the tree; `loading`
+adds the excerpt of the text.
 
-What a node gets from its interfaces:
+A node inherits from its interfaces:
 
-- A property it does not declare itself is appended, in the order of `implements`, with everything
-  that stands behind it.
-- A property it does declare must have the identical type; what stands behind it in the node counts.
-- Of two interfaces with the same property, the first one's annotations count, and the constraints
-  of both.
+- A property that it does not declare itself is appended, in the order of `implements`, with its
+  annotations and constraints.
+- A property that it does declare must have the identical type; its own annotations count.
+- Of two interfaces with the same property, the annotations of the first one count, and the
+  constraints of both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mycel.errors import SchemaError
 from mycel.schema import ast, model
 from mycel.schema.annotations import of_type
 from mycel.schema.catalog import Catalog
-from mycel.schema.declaration_bodies import Body, brief, close_to, collision, distinct, named, wrong
+from mycel.schema.declaration_bodies import Body, brief, close_to, collision, named, wrong
 from mycel.schema.ir import type_id
 
 
@@ -45,8 +45,7 @@ def build(tree: ast.Schema) -> Catalog:
         if isinstance(each, ast.Edge)
     }
     catalog = Catalog(interfaces, nodes, edges)
-    _check_kip_names(tree.declarations, catalog)
-    _check_type_ids(tree.declarations, catalog)
+    _check_identities(tree.declarations, catalog)
     return catalog
 
 
@@ -60,10 +59,11 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
     for each in declarations:
         name = each.name.text
         if name in taken:
+            kind = type(taken[name]).__name__.lower()
             raise wrong(
                 each.name.span,
-                f"There is already {_a(taken[name])} {name}.",
-                "Every type has a name of its own; rename one of them, or remove it.",
+                f"There is already {'a' if kind == 'node' else 'an'} {kind} {name}.",
+                "Names of types are unique; rename one of them, or remove it.",
             )
         taken[name] = each
         if isinstance(each, ast.Edge):
@@ -76,39 +76,24 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
                 )
 
 
-def _a(declared: ast.Declaration) -> str:
-    match declared:
-        case ast.Interface():
-            return "an interface"
-        case ast.Node():
-            return "a node"
-        case ast.Edge():
-            return "an edge"
-
-
-def _check_kip_names(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
-    """In KIP, too, every concept type and every predicate has a name of its own."""
-    taken: dict[tuple[bool, str], str] = {}
+def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
+    """Names in KIP, of concept types and of predicates, are unique too, and so are numbers."""
+    kip_names: dict[tuple[bool, str], str] = {}
+    numbers: dict[int, str] = {}
     for each in declarations:
-        name = each.name.text
-        declared = catalog.type(name)
-        kip_name = name if declared is None else declared.kip_name
-        other = taken.setdefault((isinstance(each, ast.Edge), kip_name), name)
+        declared = catalog.type(each.name.text)
+        if declared is None:
+            continue
+        name, kip_name = declared.name, declared.kip_name
+        other = kip_names.setdefault((declared.kind == "edge", kip_name), name)
         if other != name:
             raise wrong(
                 each.name.span,
                 f"{other} and {name} are both called {kip_name!r} in KIP.",
                 "Change @kip, or one of the names.",
             )
-
-
-def _check_type_ids(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
-    taken: dict[int, str] = {}
-    for each in declarations:
-        name = each.name.text
-        declared = catalog.type(name)
-        if declared is not None and taken.setdefault(declared.type_id, name) != name:
-            raise collision(name, taken[declared.type_id], each.name.span)
+        if numbers.setdefault(declared.type_id, name) != name:
+            raise collision(name, numbers[declared.type_id], each.name.span)
 
 
 # The three kinds of types.
@@ -117,15 +102,12 @@ def _check_type_ids(declarations: Iterable[ast.Declaration], catalog: Catalog) -
 def _interface(declared: ast.Interface) -> model.Interface:
     annotated = of_type(declared.annotations, "interface")
     body = Body("interface", declared.name, declared.members)
-    constraints = body.constraints()
-    body.check_keys(())
-    body.check_properties(constraints)
     return model.Interface(
         declared.name.text,
         type_id("interface", declared.name.text),
         annotated.kept,
         tuple(body.properties.values()),
-        constraints,
+        body.constraints(),
         annotated.renamed_from,
     )
 
@@ -135,17 +117,13 @@ def _node(declared: ast.Node, interfaces: dict[str, model.Interface]) -> model.N
     body = Body("node", declared.name, declared.members)
     implemented = _implemented(declared, interfaces)
     inherited = list(_inherit(body, declared.implements, implemented))
-    constraints = body.constraints()
-    body.check_keys(inherited)
-    constraints = distinct((*constraints, *(constraint for _, constraint in inherited)))
-    body.check_properties(constraints)
     return model.NodeType(
         declared.name.text,
         type_id("node", declared.name.text),
         annotated.kept,
         tuple(each.name for each in implemented),
         tuple(body.properties.values()),
-        constraints,
+        body.constraints(inherited),
         annotated.renamed_from,
     )
 
@@ -158,8 +136,6 @@ def _edge(
             raise _unknown_end(end, nodes, interfaces)
     annotated = of_type(declared.annotations, "edge")
     body = Body("edge", declared.name, declared.members)
-    constraints = body.constraints()
-    body.check_properties(constraints)
     return model.EdgeType(
         declared.name.text,
         type_id("edge", declared.name.text),
@@ -168,7 +144,7 @@ def _edge(
         _cardinality(declared.card),
         annotated.kept,
         tuple(body.properties.values()),
-        constraints,
+        body.constraints(),
         annotated.renamed_from,
     )
 
@@ -177,10 +153,11 @@ def _unknown_end(
     end: ast.Name, nodes: dict[str, model.NodeType], interfaces: dict[str, model.Interface]
 ) -> SchemaError:
     if end.text in interfaces:
+        implementing = [each.name for each in nodes.values() if end.text in each.implements]
         return wrong(
             end.span,
             f"{end.text} is an interface; an edge joins nodes.",
-            named("Name a node that implements it", _implementing(end.text, nodes)),
+            named("Name a node that implements it", implementing),
         )
     return wrong(
         end.span,
@@ -189,17 +166,13 @@ def _unknown_end(
     )
 
 
-def _implementing(name: str, nodes: dict[str, model.NodeType]) -> list[str]:
-    return [each.name for each in nodes.values() if name in each.implements]
-
-
 def _cardinality(card: ast.Card | None) -> model.Cardinality:
     if card is None:
         return model.Cardinality()
     if card.maximum == 0:
         raise wrong(
             card.span,
-            "The maximum of @card is 0: no edge could ever be.",
+            "The maximum of @card is 0, which allows no edge.",
             "Write at least 1, or * for any number.",
         )
     if card.maximum is not None and card.minimum > card.maximum:
@@ -240,7 +213,7 @@ def _inherit(
         for each in interface.properties:
             present = body.properties.get(each.name)
             if present is None:
-                number = body.prop_id(each.name, name.span)
+                number = body.new_number(each.name, name.span)
                 body.spans[each.name, ""] = name.span
                 body.properties[each.name] = replace(
                     each, prop_id=number, inherited_from=interface.name
@@ -250,11 +223,7 @@ def _inherit(
             if present is None or present.inherited_from is not None:
                 added.add(each.name)
         for constraint in interface.constraints:
-            # Constraints of an interface stand behind one of its properties.
-            if (
-                isinstance(constraint, model.Key | model.Unique | model.Index)
-                and constraint.columns[0] in added
-            ):
+            if added.issuperset(model.columns_of(constraint)):
                 yield interface.name, constraint
 
 

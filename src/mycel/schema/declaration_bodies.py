@@ -15,7 +15,7 @@ from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_
 from mycel.model.names import shorten
 from mycel.schema import ast, model
 from mycel.schema.annotations import of_property
-from mycel.schema.ir import constraint_order, fnv1a
+from mycel.schema.ir import constraint_order, prop_id
 from mycel.schema.property_values import BadValue, parse_default
 from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
@@ -80,10 +80,8 @@ class Body:
     properties: dict[str, model.Property] = field(default_factory=dict)
     spans: dict[tuple[str, str], Span] = field(default_factory=dict)
     _numbers: dict[int, str] = field(default_factory=dict)
-    _seed: int = 0
 
     def __post_init__(self) -> None:
-        self._seed = fnv1a(f"{self.kind}:{self.name}:")
         for member in self.members:
             if isinstance(member, ast.Property):
                 self._declare(member)
@@ -96,9 +94,9 @@ class Body:
         """The place of an annotation of a property, or of the property itself."""
         return self.spans.get((name, annotation)) or self.spans[name, ""]
 
-    def prop_id(self, name: str, span: Span) -> int:
+    def new_number(self, name: str, span: Span) -> int:
         """The number of a new property."""
-        number = fnv1a(name, self._seed) or 1
+        number = prop_id(self.kind, self.name, name)
         if self._numbers.setdefault(number, name) != name:
             raise collision(name, self._numbers[number], span)
         return number
@@ -124,15 +122,29 @@ class Body:
         self.properties[name] = model.Property(
             name,
             _sorted(declared.type),
-            self.prop_id(name, span),
+            self.new_number(name, span),
             annotated.kept,
             annotated.renamed_from,
         )
 
     # Constraints.
 
-    def constraints(self) -> tuple[model.Constraint, ...]:
-        """The constraints in the body and behind its properties, each once, in their order."""
+    def constraints(
+        self, inherited: Sequence[tuple[str, model.Constraint]] = ()
+    ) -> tuple[model.Constraint, ...]:
+        """The constraints of the body and of its properties, then the inherited, each once.
+
+        Keys, defaults and embeddings are checked against them.
+        """
+        own = self._own_constraints()
+        self._check_keys(inherited)
+        found: dict[tuple[str, str], model.Constraint] = {}
+        for each in (*own, *(constraint for _, constraint in inherited)):
+            found.setdefault(constraint_order(each), each)
+        self._check_properties(found.values())
+        return tuple(found.values())
+
+    def _own_constraints(self) -> list[model.Constraint]:
         found: list[model.Constraint] = []
         for member in self.members:
             match member:
@@ -147,7 +159,7 @@ class Body:
                     found.append(self._range(member))
                 case ast.Check():
                     found.append(self._check(member))
-        return distinct(found)
+        return found
 
     def _columns(self, kind: str, columns: Sequence[ast.Name]) -> model.Constraint:
         seen: set[str] = set()
@@ -236,7 +248,7 @@ class Body:
             hint = close_to(column.text, known) or named("It has", known)
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
-    def check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
+    def _check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
         """Refuse more than one key, its own or inherited."""
         said = [
             *_keys(self.members),
@@ -258,9 +270,7 @@ class Body:
                 f" @key({together}) in the body.",
             )
 
-    # Annotations that are about other properties, or about constraints.
-
-    def check_properties(self, constraints: Sequence[model.Constraint]) -> None:
+    def _check_properties(self, constraints: Iterable[model.Constraint]) -> None:
         """Check the sources of embeddings, and that defaults satisfy the constraints."""
         demands: dict[str, list[model.Constraint]] = {}
         for constraint in constraints:
@@ -279,32 +289,19 @@ class Body:
 
     def _check_embed(self, declared: model.Property, source: str) -> None:
         found = self.properties.get(source)
-        is_text = (
-            found is not None
-            and found.type.scalar == "String"
-            and not found.type.is_list
-            and found.type.enum_values is None
-        )
-        if is_text:
-            return
         texts = [
             each.name
             for each in self.properties.values()
-            if each.type.scalar == "String" and not each.type.is_list and not each.type.enum_values
+            if replace(each.type, is_nullable=False) == model.PropertyType("String")
         ]
-        span = self.span(declared.name, model.EMBED)
-        if found is None:
-            raise wrong(
-                span,
-                f"@embed of {self.name}.{declared.name} names {source!r}, which {self.name} does"
-                " not have.",
-                close_to(source, texts) or named("Name a String property", texts),
-            )
+        if source in texts:
+            return
+        close = close_to(source, texts) if found is None else ""
+        what = f"{self.name} does not have" if found is None else f"is {brief(found.type)}"
         raise wrong(
-            span,
-            f"@embed of {self.name}.{declared.name} names {source!r}, which is"
-            f" {brief(found.type)}.",
-            named("Name a String property", texts),
+            self.span(declared.name, model.EMBED),
+            f"@embed of {self.name}.{declared.name} names {source!r}, which {what}.",
+            close or named("Name a String property", texts),
         )
 
     def _check_default(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
@@ -357,16 +354,6 @@ def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
                         yield _KeySaid((member.name.text,), each.span)
             case ast.Columns(kind="key"):
                 yield _KeySaid(tuple(each.text for each in member.columns), member.span)
-
-
-def distinct(constraints: Sequence[model.Constraint]) -> tuple[model.Constraint, ...]:
-    """Each constraint once: written twice, it demands no more."""
-    if len(constraints) < 2:
-        return tuple(constraints)
-    found: dict[tuple[str, str], model.Constraint] = {}
-    for each in constraints:
-        found.setdefault(constraint_order(each), each)
-    return tuple(found.values())
 
 
 def _sorted(type_: model.PropertyType) -> model.PropertyType:

@@ -1,7 +1,7 @@
-"""What in a definition means nothing, and what its author probably meant.
+"""Warnings about entries of a definition that have no effect, one sentence each.
 
-Definitions are read with patience: what makes no sense demands nothing. Their authors should hear
-of it all the same, or they rely on a rule that does not exist. Each slip is one sentence.
+Definitions are read leniently. Their authors learn here of entries without effect, so that they do
+not rely on a rule that does not exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mycel.schema.definitions import (
 )
 
 SLIPS_MAX: Final = 5
-"""How many entries of one schema are named."""
+"""The number of entries of one schema that are named."""
 _COMPARED_MAX: Final = 120
 _KINDS: Final = (
     "Types are string, number, integer, boolean, array, object, null and any; a date is a string."

@@ -1,8 +1,7 @@
-"""What the definition of a type or predicate says, and whether an instance agrees with it.
+"""Definitions of types and predicates made by KIP, and the check of instances against them.
 
-Definitions are concepts (KIP §2.9): people and models write them, and improve them later. So they
-are read with patience. An entry that makes no sense demands nothing, and no definition, however
-odd, is an error here. What a definition does say counts:
+Definitions are concepts (KIP §2.9) that people and models write and improve. So they are read
+leniently: an entry that makes no sense has no effect, and no definition is an error here:
 
     instance_schema      attribute -> {type, item_type, is_required, default_value, enum}
     schema_enforcement   "strict": what is otherwise only a warning refuses the write
@@ -12,8 +11,8 @@ odd, is an error here. What a definition does say counts:
 A `type` is one of JSON's (`string number boolean array object null`), `integer`, or `any`; several
 are joined with `|` or listed. `string[]` and `array<string>` say `item_type` in one word.
 
-An attribute is missing when it is required, is not there, and has no `default_value`: a default
-says what its absence means. An attribute that is not in the schema may hold anything.
+An attribute is missing when it is required, absent, and has no `default_value`, which gives its
+absence a meaning. An attribute that is not in the schema may hold anything.
 """
 
 from __future__ import annotations
@@ -66,11 +65,6 @@ class AttributeRule:
     """The values that are expected; empty if any will do."""
     description: str = ""
 
-    @property
-    def takes_null(self) -> bool:
-        """True if null is a value like any other here. Elsewhere it means absence."""
-        return "null" in self.types
-
 
 @dataclass(frozen=True, slots=True)
 class ConceptDefinition:
@@ -105,9 +99,6 @@ class PredicateDefinition:
     @property
     def takes_anything(self) -> bool:
         return ANY in self.subject_types and ANY in self.object_types
-
-
-# From the attributes of a definition.
 
 
 def concept_definition(name: str, attributes: Mapping[str, Any]) -> ConceptDefinition:
@@ -200,9 +191,6 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(each for each in listed if isinstance(each, str) and each)
 
 
-# Whether an instance agrees.
-
-
 def check_values(
     definition: ConceptDefinition,
     name: str,
@@ -220,8 +208,9 @@ def check_values(
         if wrong is None or is_unchanged(rule.name, attributes, before or {}):
             continue
         place, expected, actual = wrong
+        either = " or ".join(with_article(each) for each in sorted(expected))
         raise InvalidValueType(
-            f"{place} of {definition.name} {quoted(name)} must be {_either(expected)},"
+            f"{place} of {definition.name} {quoted(name)} must be {either},"
             f" not {with_article(actual)}.",
             hint=f"Correct the value; {see(definition)}",
             data={
@@ -274,7 +263,8 @@ def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tup
         for rule in definition.rules
         if rule.is_required
         and not rule.has_default
-        and (rule.name not in attributes or (attributes[rule.name] is None and not rule.takes_null))
+        and attributes.get(rule.name) is None
+        and not (rule.name in attributes and "null" in rule.types)
     )
 
 
@@ -290,17 +280,10 @@ def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> 
 
 
 def _is_listed(value: object, enum: tuple[Any, ...]) -> bool:
-    if any(_same(value, each) for each in enum):
+    # Types are compared too: to Python, `true` equals 1.
+    if any(json_type(value) == json_type(each) and value == each for each in enum):
         return True
     return isinstance(value, list) and all(_is_listed(item, enum) for item in value)
-
-
-def _same(one: object, other: object) -> bool:
-    """Equality of JSON: `true` is no number, although Python says that it is 1."""
-    return json_type(one) == json_type(other) and one == other
-
-
-# Words for messages.
 
 
 def json_type(value: object) -> str:
@@ -334,10 +317,6 @@ def see(definition: ConceptDefinition | PredicateDefinition) -> str:
     kind = "CONCEPT" if isinstance(definition, ConceptDefinition) else "PROPOSITION"
     name = json.dumps(definition.name, ensure_ascii=False)
     return f"DESCRIBE {kind} TYPE {name} shows what is expected."
-
-
-def _either(types: _Types) -> str:
-    return " or ".join(with_article(each) for each in sorted(types))
 
 
 def with_article(json_type_: str) -> str:

@@ -1,8 +1,8 @@
 """The intermediate representation of a schema (IR, version 1): JSON in one canonical order.
 
-Two texts that say the same have the same IR: types, properties, annotations, constraints and the
-columns of constraints are sorted, both ways to write a constraint look alike, and what only tells
-the planner something (`@rename_from`) is left out. `ir_hash` is its fingerprint.
+Equal schemas have equal IR: types, properties, annotations, constraints and the columns of
+constraints are sorted, both ways to write a constraint become one, and `@rename_from`, which only
+the planner reads, is left out. `ir_hash` is its fingerprint.
 
 Types and properties have numbers besides their names. A number starts as a hash of the name and is
 kept when the name changes, which is how a rename is told from a removal and an addition.
@@ -27,13 +27,9 @@ _IDS: Final = ("type_id", "prop_id")
 # Numbers.
 
 
-def fnv1a(text: str, start: int = _FNV_OFFSET) -> int:
-    """FNV-1a of 32 bits over UTF-8; `start` goes on from the hash of what stands before.
-
-    >>> fnv1a("node:Person") == fnv1a("Person", fnv1a("node:"))
-    True
-    """
-    value = start
+def fnv1a(text: str) -> int:
+    """FNV-1a of 32 bits over UTF-8."""
+    value = _FNV_OFFSET
     for byte in text.encode():
         value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
     return value

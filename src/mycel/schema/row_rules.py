@@ -1,21 +1,19 @@
-"""The rules of one declared type, made ready for many rows.
+"""The rules of one declared type, compiled for many rows.
 
-    rules = row_rules(declared)
-    rules.accepts(attributes, name="ada@example.org")                right as it is, for certain
-    rules.shape(attributes, name="ada@example.org", creating=True)   what is stored, or an error
-    rules.missing(attributes)                                        required, and not there
+    rules = RowRules(declared)
+    rules.accepts(attributes, name="ada@example.org")                True: valid as it is
+    rules.shape(attributes, name="ada@example.org", creating=True)   as it is stored, or an error
+    rules.missing(attributes)                                        absent required properties
     rules.name(attributes)                                           the name that the key gives
 
-`shape` looks at one row alone: undeclared names, kinds of values, enums, ranges, patterns,
-defaults, and that a key and the name of its concept agree. What takes a look at other rows (unique
-tuples, cardinality, ends) is not decided here, and neither is what is missing: an element may be
-built in steps.
+`shape` checks one row alone: undeclared names, kinds of values, enums, ranges, patterns, defaults,
+and that a key and the name of its concept agree. Rules about several rows (unique tuples,
+cardinality, ends) are not checked here, and neither is what is missing: an element may be built in
+steps. `@check` patterns are RE2 and match anywhere in the text, like `REGEX` in KQL. An attribute
+that is null stays null, and counts as absent.
 
-`@check` patterns are RE2 and match anywhere in the text, like `REGEX` in KQL; `^` and `$` anchor
-them. An attribute that is null stays null, and counts as absent.
-
-Rows that are right as they are pass quickly (`accepting`). For others, each property has a chain of
-functions that make its value what is stored, or say what is wrong with it.
+Valid rows pass one quick test (`row_test`). For others, each property has a chain of functions that
+return its value as it is stored, or raise an error.
 """
 
 from __future__ import annotations
@@ -340,11 +338,6 @@ class RowRules:
             hint=hint or f"Correct {property_name!r}{whose}.",
             data=data,
         )
-
-
-def row_rules(declared: InstanceType) -> RowRules:
-    """The rules of a declared type, for many rows."""
-    return RowRules(declared)
 
 
 # From a property to a function.

@@ -1,14 +1,14 @@
-"""A declaration as it stands in the graph: in the attributes of the concept that defines a type.
+"""Declarations in the graph: in the attributes of the concept that defines a type.
 
-A type of a schema is defined like any other, by a `$ConceptType` or a `$PropositionType`. Two views
-of it stand side by side in the attributes:
+A declared type is defined like any other, by a `$ConceptType` or a `$PropositionType`. Its
+attributes have two views of it:
 
-    pg                 the declaration, whole, in its order: what the engine goes by
+    pg                 the whole declaration, in its order: the one that the engine reads
     instance_schema    the same for readers of KIP: attribute -> {type, is_required, …}
     subject_types, object_types, description, is_interface
 
-`pg` alone is read back. The rest is derived from it, so that a model which knows nothing of schemas
-still sees what is expected. A definition without `pg` is flexible: KIP alone made it.
+All but `pg` are derived from it, for models that know nothing of schemas. A definition without `pg`
+is flexible: KIP alone made it.
 """
 
 from __future__ import annotations
@@ -90,9 +90,14 @@ def owned_attributes(declared: model.SchemaType) -> tuple[str, ...]:
 def _entry(declared: model.Property) -> dict[str, Any]:
     """The entry of a property in `instance_schema`."""
     type_ = declared.type
-    entry: dict[str, Any] = {"type": _json_type(type_), "is_required": declared.is_required}
-    if type_.is_list or type_.scalar == "Vector":
-        entry["item_type"] = "number" if type_.scalar == "Vector" else _scalar_type(type_.scalar)
+    is_array = type_.is_list or type_.scalar == "Vector"
+    item_type = "number" if type_.scalar == "Vector" else _scalar_type(type_.scalar)
+    entry: dict[str, Any] = {
+        "type": "array" if is_array else item_type,
+        "is_required": declared.is_required,
+    }
+    if is_array:
+        entry["item_type"] = item_type
     if type_.enum_values is not None:
         entry["enum"] = list(type_.enum_values)
     if declared.default is not None:
@@ -100,10 +105,6 @@ def _entry(declared: model.Property) -> dict[str, Any]:
     if declared.description:
         entry["description"] = declared.description
     return entry
-
-
-def _json_type(type_: model.PropertyType) -> str:
-    return "array" if type_.is_list or type_.scalar == "Vector" else _scalar_type(type_.scalar)
 
 
 def _scalar_type(scalar: str) -> str:

@@ -36,7 +36,7 @@ from mycel.schema.property_values import (
     parse_default,
     shown,
 )
-from mycel.schema.row_rules import row_rules
+from mycel.schema.row_rules import RowRules
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
 from mycel.store.query.reader import Reader
@@ -72,7 +72,7 @@ class _Target:
         self.properties: Final = {each.name: each.type for each in properties}
         self.is_closed: Final = declared is not None and not declared.is_open
         self.is_typed: Final = declared is not None
-        self._rules: Final = None if declared is None else row_rules(declared)
+        self._rules: Final = None if declared is None else RowRules(declared)
         self.defaults: Final = {
             each.name: parse_default(each) for each in properties if each.default is not None
         }

@@ -17,7 +17,7 @@ from mycel.schema.model import (
     Scalar,
     Unique,
 )
-from mycel.schema.row_rules import RowRules, row_rules
+from mycel.schema.row_rules import RowRules
 
 
 def prop(name: str, scalar: Scalar, default: str | None = None, **said: Any) -> Property:
@@ -56,12 +56,12 @@ ADA = "ada@example.org"
 
 @pytest.fixture(scope="module")
 def person() -> RowRules:
-    return row_rules(PERSON)
+    return RowRules(PERSON)
 
 
 @pytest.fixture(scope="module")
 def seat() -> RowRules:
-    return row_rules(SEAT)
+    return RowRules(SEAT)
 
 
 def create(rules: RowRules, name: str | None = None, **attributes: Any) -> dict[str, Any]:
@@ -157,8 +157,8 @@ def test_limits_are_within(person: RowRules) -> None:
 
 def test_a_pattern_matches_anywhere_unless_it_is_anchored() -> None:
     declared = NodeType("Note", 1, properties=(prop("text", "String"),))
-    anywhere = row_rules(NodeType("N", 1, (), (), declared.properties, (Check("text", "b+"),)))
-    anchored = row_rules(NodeType("N", 1, (), (), declared.properties, (Check("text", "^b+$"),)))
+    anywhere = RowRules(NodeType("N", 1, (), (), declared.properties, (Check("text", "b+"),)))
+    anchored = RowRules(NodeType("N", 1, (), (), declared.properties, (Check("text", "^b+$"),)))
     assert update(anywhere, text="abbc")
     assert update(anchored, text="bb")
     for text in ("abbc", "bb\n", ""):
@@ -221,7 +221,7 @@ def test_an_undeclared_name_is_refused_even_if_it_is_null(person: RowRules) -> N
 def test_an_open_type_takes_names_that_it_does_not_declare() -> None:
     declared = NodeType("Note", 1, (Annotation("open"),), (), (prop("text", "String"),))
     row = {"text": "a", "mood": {"is": ["good"]}}
-    assert row_rules(declared).shape(row, name="n", creating=True) is row
+    assert RowRules(declared).shape(row, name="n", creating=True) is row
 
 
 # Defaults.
@@ -249,7 +249,7 @@ def test_a_key_that_is_not_given_follows_from_the_name(person: RowRules, seat: R
 def test_a_name_follows_from_the_key(person: RowRules, seat: RowRules) -> None:
     assert person.name({"email": ADA}) == ADA
     assert seat.name({"number": 7.0, "row": 'A"é'}) == '["A\\"é","7"]'
-    assert row_rules(KNOWS).name({}) is None
+    assert RowRules(KNOWS).name({}) is None
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_what_is_required_is_missing_when_it_is_absent_or_null(
     assert person.missing({"email": ADA, "role": "user"}) == ()
     assert person.missing({"role": None}) == ("email", "role")
     assert seat.missing({"number": 1}) == ("row",)
-    assert row_rules(KNOWS).missing({}) == ("since",)
+    assert RowRules(KNOWS).missing({}) == ("since",)
 
 
 # One value.
