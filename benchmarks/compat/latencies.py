@@ -5,8 +5,8 @@ turns. Every question has one entity for an answer, in the small graph as in the
 grows is the looking and not the answer. A search is for a name, for words of an observation, and
 for characters inside a word.
 
-The first search in a large graph looks at all entities, while what makes the others fast is made
-in the background. That is measured once, and stands in a line of its own.
+A search looks at all entities, so it has no bar here; `official` compares it with the official
+server, which reads its whole file for every call.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from benchmarks.timing import Summary, quiet
 
 SMALL, LARGE = 100, 50_000
 CALLS: Final = 400
-WARM_S: Final = 0.01
-"""A search that takes less has not looked at everything."""
 
 Arguments = Callable[[int, int], dict[str, Any]]
 """What the n-th call passes, in a graph of so many entities."""
@@ -91,26 +89,8 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 async def _measure(small: Path, large: Path) -> list[Line]:
     async with connected(small) as few, connected(large) as many:
-        lines: list[Line] = [await _first(few, many)]
         with quiet():
-            lines += [await _turns(question, few, many) for question in QUESTIONS]
-        return lines
-
-
-async def _first(few: Client, many: Client) -> Line:
-    took = [await took(client, "search_nodes", {"query": "zqzq"}, 0) for client in (few, many)]
-    began = perf_counter_ns()
-    while await took(many, "search_nodes", {"query": "qzqz"}, 0) > WARM_S * 1e9:
-        await anyio.sleep(0.1)
-    ready_s = (perf_counter_ns() - began) / 1e9
-    return Measure(
-        "search_nodes, the first",
-        f"{LARGE:,}",
-        "s",
-        Summary.of_ns(took[1:]),
-        Summary.of_ns(took[:1]),
-        note=f"the others are fast {ready_s:.1f} s later",
-    )
+            return [await _turns(question, few, many) for question in QUESTIONS]
 
 
 async def _turns(question: Question, few: Client, many: Client) -> Line:
@@ -128,7 +108,7 @@ async def _turns(question: Question, few: Client, many: Client) -> Line:
         "s",
         after,
         before,
-        bar=Bar(2.0),
+        bar=None if question.tool == "search_nodes" else Bar(2.0),
         note=f"beside {SMALL} entities",
     )
 

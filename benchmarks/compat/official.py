@@ -2,7 +2,7 @@
 
 Both servers are processes on standard input and output. The SDK's client sends both the same call,
 in turns. The official server reads its whole file for each call and writes it back for each
-change, so its time grows with the file; `latencies` shows that Mycel's does not.
+change, so its time grows with the file; `latencies` shows that Mycel's writes do not.
 
 The last measure sends calls without waiting for the answers, as an agent does that calls several
 tools at once, and as two agents do that share a memory. It counts the entities that a new process
@@ -23,7 +23,7 @@ from typing import Final
 import anyio
 from mcp import Client
 
-from benchmarks.compat.latencies import QUESTIONS, WARM_S, Question, took
+from benchmarks.compat.latencies import QUESTIONS, Question, took
 from benchmarks.compat.servers import ask, connected, connected_official, make, write_file
 from benchmarks.databases import Databases, say
 from benchmarks.report import Line, Measure, Skipped
@@ -57,8 +57,6 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 async def _turns(command: str, ours: Path, theirs: Path, size: int) -> list[Line]:
     async with connected(ours) as mycel, connected_official(command, theirs) as official:
-        while await took(mycel, "search_nodes", {"query": "qzqz"}, 0) > WARM_S * 1e9:
-            await anyio.sleep(0.1)
         return [await _turn(question, mycel, official, size) for question in QUESTIONS]
 
 

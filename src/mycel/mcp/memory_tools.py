@@ -10,8 +10,7 @@ second text then says so.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -322,13 +321,6 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
 
         return await anyio.to_thread.run_sync(leftovers.after, run, limiter=limiter)
 
-    @asynccontextmanager
-    async def lifespan(_server: Server[Any]) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            memory.close()
-
     async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=[each.announced() for each in tools.values()])
 
@@ -368,7 +360,6 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
         "mycel-memory",
         version=__version__,
         title="Mycel",
-        lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

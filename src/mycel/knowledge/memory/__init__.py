@@ -5,7 +5,6 @@ JSON Lines. Here they are concepts and propositions like all others, so that who
 there loses nothing and may go on from here.
 
 - `entities`     what entities and relations are, and which concepts and predicates they become
-- `substrings`   which entities may hold a text, without looking at all of them
 - `memory_server`        everything that can be done with them
 - `file_import`    a file of that server, into the graph
 """

@@ -34,7 +34,6 @@ from mycel.knowledge.memory.entities import (
     require_predicate,
     texts,
 )
-from mycel.knowledge.memory.substrings import CANDIDATES_ENOUGH, INDEXED_FROM, Substrings
 from mycel.knowledge.relation_writer import placeholders_of, sweep
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
@@ -95,16 +94,11 @@ class Deleted(NamedTuple):
 
 
 class Memory:
-    """The entities of one graph. Close it before the graph."""
+    """The entities of one graph."""
 
     def __init__(self, db: Nexus, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
         self._db = db
         self._characters_max = characters_max
-        self.substrings: Final = Substrings(db.reading, _type_number, _searched)
-
-    def close(self) -> None:
-        """Stop what is under way in the background."""
-        self.substrings.close()
 
     # Writing.
 
@@ -249,19 +243,9 @@ class Memory:
         kind = _type_number(reader)
         if kind is None:
             return
-        candidates = self.substrings.candidates(reader, text)
-        if candidates is not None and len(candidates) < CANDIDATES_ENOUGH:
-            found = members.numbered(reader, kind, candidates)
-            yield from sorted((each for each in found if _holds(each, text)), key=_by_creation)
-            return
-        if candidates is None and self._are_many(reader, kind):
-            self.substrings.begin()
         for member in members.containing(reader, kind, text):
             if _holds(member, text):
                 yield member
-
-    def _are_many(self, reader: Reader, kind: int) -> bool:
-        return len(members.page(reader, kind, -1, INDEXED_FROM)) == INDEXED_FROM
 
     def _answer(
         self,
@@ -406,12 +390,6 @@ def _relations(
 def _entity(member: Member) -> Entity:
     said = entity_fields(member.name, parse_object(member.attributes))
     return Entity(said["name"], said["entityType"], tuple(said["observations"]))
-
-
-def _searched(member: Member) -> str:
-    """Everything in which an entity is looked for, on lines of its own."""
-    entity = _entity(member)
-    return "\n".join((entity.name, entity.entity_type, *entity.observations))
 
 
 def _holds(member: Member, text: str) -> bool:

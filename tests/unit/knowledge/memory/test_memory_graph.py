@@ -22,11 +22,10 @@ def db() -> Iterator[mycel.Nexus]:
 
 
 @pytest.fixture
-def memory(db: mycel.Nexus) -> Iterator[Memory]:
+def memory(db: mycel.Nexus) -> Memory:
     memory = Memory(db)
     memory.create_entities([ADA, BABBAGE, ENGINE])
-    yield memory
-    memory.close()
+    return memory
 
 
 def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.Nexus) -> None:
