@@ -80,7 +80,7 @@ __all__ = [
 
 
 class Category(Enum):
-    """What kind of failure an error is, and how each surface reports it.
+    """The kind of a failure, which decides how each surface reports it.
 
     The value is (HTTP status, JSON-RPC code, process exit code).
     """
@@ -282,7 +282,7 @@ class DatabaseBusy(ExecutionTimeout):
 
 
 class SchemaApplyInProgress(DatabaseBusy):
-    """A schema is being applied by somebody else."""
+    """Another process is applying a schema."""
 
     name = "SchemaApplyInProgress"
     default_hint = "Wait until it is done, look at the schema again, then apply yours."

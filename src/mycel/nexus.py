@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ACTOR = "$self"
 TIMEOUT_S = 30.0
-"""How long a command may take, unless `open` is told otherwise."""
+"""The default time limit of a command."""
 LOG_PAGE = 500
 
 Written = TypeVar("Written")

@@ -1,12 +1,12 @@
-"""The capsules that are shipped: what a new graph knows from its first moment. Data, as KIP text.
+"""The shipped capsules, the content of a new graph, as KIP text.
 
-Each is a file that any KIP engine can run. The comments at its top say what it is:
+Comments at the top of each file describe it:
 
     // title: Event
     // version: 1.0.0
     // description: What happened: the episodes out of which lasting knowledge is distilled.
 
-`NAMES` is the order in which they build on each other. `mycel.engine.bootstrap` applies them.
+`mycel.engine.bootstrap` applies them in the order of `NAMES`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CapsuleInfo:
-    """What the head of a capsule says about it."""
+    """The description at the top of a capsule."""
 
     name: str
     title: str

@@ -34,8 +34,8 @@ from mycel.engine.values import Values
 from mycel.engine.where_targets import targets
 from mycel.errors import InternalError, ResourceExhausted
 from mycel.kip import ast
-from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
+from mycel.kip.fragments import placeholders
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX, NESTING_DEPTH_MAX

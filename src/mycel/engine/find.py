@@ -29,8 +29,8 @@ from mycel.errors import (
 )
 from mycel.ir.query import canonical
 from mycel.kip import ast
-from mycel.kip.facts import placeholders
 from mycel.kip.formatter import format_command
+from mycel.kip.fragments import placeholders
 from mycel.model.limits import RESULT_ROWS_MAX
 from mycel.model.state import LIVE, State
 from mycel.sql.compiler import Statement

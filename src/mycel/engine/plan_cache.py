@@ -16,7 +16,7 @@ from mycel.engine.values import Values, json_kind
 from mycel.errors import InvalidValueType, MycelError
 from mycel.ir import query as ir
 from mycel.kip import ast
-from mycel.kip.facts import placeholders
+from mycel.kip.fragments import placeholders
 from mycel.model import ids
 from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind

@@ -142,7 +142,7 @@ class _Kinds:
 
 
 class _Scope:
-    """What one transaction has to check at its commit."""
+    """The checks that one transaction leaves to its commit."""
 
     def __init__(self) -> None:
         self.subjects: Final = _Kinds()

@@ -1,4 +1,4 @@
-"""What can be told about an IR without running it: variables, and whether rows can repeat."""
+"""Facts about an IR: its variables, and whether rows can repeat."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
 
 
 def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:
-    """Whether each binding of the known variables comes from one row of the joins at most.
+    """True if each binding of the known variables comes from one row of the joins at most.
 
-    Then the solutions need not be compared with each other. A variable is determined by those it
-    follows from: a concept by its type and name, a link by its ends and its only predicate.
+    Then solutions need not be made distinct. A concept is determined by its type and name, a link
+    by its ends and its only predicate.
     """
     determined = set(known)
     grown = True

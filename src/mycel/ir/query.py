@@ -1,10 +1,10 @@
-"""A query as a backend sees it: blocks of atoms, conditions, and what becomes of the solutions.
+"""A query for a backend: blocks of atoms, conditions, and the outputs of the solutions.
 
-A variable is a string. One that the command names keeps its name; one that stands for an unnamed
-endpoint starts with `#`, cannot be projected, and does not count when solutions are compared.
+A variable is a string. One that the command names keeps its name; one for an unnamed endpoint
+starts with `#`, cannot be projected, and does not count when solutions are compared.
 
-A value is a `Known` constant or `Given` with the command. Both become bind parameters: nothing that
-a caller sends is ever part of a statement's text.
+A value is `Known` from the command or `Given` with each execution. Both become bind parameters:
+nothing that a caller sends becomes text of a statement.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Variable = str
 
 
 def is_named(variable: Variable) -> bool:
-    """Whether the command names it, so that it is part of a solution."""
+    """True for a variable that the command names, and so part of a solution."""
     return not variable.startswith("#")
 
 
@@ -29,10 +29,10 @@ def is_named(variable: Variable) -> bool:
 ValueKind = Literal[
     "number", "large", "text", "true", "false", "null", "json", "numbers", "texts", "values"
 ]
-"""What a value is: a scalar, a JSON array or object, or (for IN) a list.
+"""The kind of a value: a scalar, a JSON array or object, or (for IN) a list.
 
-A number from 2^63 on is `large`: 64-bit integers without a sign go on there, which a backend may
-not have. Such a value is its JSON text.
+A number from 2^63 on is `large`, and is passed as its JSON text: a backend may have no integers of
+that size.
 """
 
 LARGE: Final = 1 << 63
@@ -49,7 +49,7 @@ Conversion = Literal[
     "json",
     "real",
 ]
-"""How a value given with the command becomes what is bound; all but `plain` check what it is."""
+"""The conversion of a given value to the bound one; all but `plain` check it."""
 
 
 @node
@@ -110,7 +110,7 @@ ProbeOperator = Literal["==", "<", ">", "<=", ">=", "in"]
 
 @node
 class Bound:
-    """What the values of an index's entries have to be."""
+    """A bound on the values of the entries of an index."""
 
     operator: ProbeOperator
     value: Value
@@ -118,10 +118,10 @@ class Bound:
 
 @node
 class Probe:
-    """Where to look for an element: among the entries of an index that are within all bounds.
+    """A way to find an element: the entries of an index within all bounds.
 
-    It is a way, not a condition: what is found there still has to pass the conditions it was made
-    from. A backend that has no such index, or asks about the past, leaves it out.
+    It is no condition: the elements still have to pass the conditions that it was made from. A
+    backend without such an index, or a query of the past, ignores it.
     """
 
     index: Index
@@ -132,7 +132,7 @@ class Probe:
 
 
 class ConceptEnds(NamedTuple):
-    """Whether each end of a link is certainly a concept, and no other link."""
+    """True for each end of a link that is certainly a concept."""
 
     subject: bool = False
     object: bool = False
@@ -154,10 +154,10 @@ class ConceptAtom:
 
 @node
 class LinkAtom:
-    """There is a live link between the two ends.
+    """A live link between the two ends.
 
-    `predicates` is None where a variable stands in its place. For those in `mirrored` the stored
-    link may also run the other way.
+    `predicates` is None where the predicate is a variable. For those in `mirrored` the stored link
+    may also run the other way.
     """
 
     link: Variable
@@ -238,7 +238,7 @@ class Earlier:
 
 @node
 class Never:
-    """What cannot be true."""
+    """A condition that is never true."""
 
 
 @node
@@ -303,7 +303,7 @@ class Total:
     argument: Field
     distinct: bool = False
     times: int = 1
-    """For how many each solution counts. Only rewrites say more than one, and only of a COUNT."""
+    """The count of each solution; rewrites set more than one for a COUNT."""
 
 
 Output = Field | Total
@@ -329,10 +329,9 @@ class Query:
     variables: tuple[Variable, ...] = ()
     """The named variables, in the order in which they first stand in the command."""
     gathers_early: bool = False
-    """Whether to group by elements first, and only then by what they say."""
+    """True to group by elements first, and then by their attributes."""
     cut: Literal["elements", "names"] | None = None
-    """Whether a page needs only the first groups by element: where each element is a group of its
-    own, or where those with the same name make one."""
+    """Set if a page needs only the first groups: by element, or by element and shared name."""
     indexes: tuple[Index, ...] = ()
     """Those of the types and predicates that the query names."""
 

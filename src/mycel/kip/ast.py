@@ -1,11 +1,8 @@
-"""What a KIP command says: the tree that the parser makes and every other stage reads.
+"""The tree of a KIP command, which the parser makes and every other stage reads.
 
-Nodes are frozen and compare by what they say: where they stand in the text (`span`) does not count,
-so `parse(format(tree)) == tree`. The tree knows no catalog. A placeholder is a node of its own that
-is bound to a value later; a value without placeholders is one `Literal`, however deep it is.
+Nodes are frozen. Their place in the text (`span`) does not count when they are compared, so
+`parse(format(tree)) == tree`. A value without placeholders is one `Literal`, however deep it is.
 """
-
-# `field()` behind a name is still `field()`.
 
 from __future__ import annotations
 
@@ -413,7 +410,7 @@ class Arithmetic:
 
 
 Change = Value | Arithmetic
-"""What UPDATE gives a key: a value, or something computed from the element itself."""
+"""A new value of a key: a JSON value, or one computed from the element."""
 
 
 @node

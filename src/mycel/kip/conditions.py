@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from mycel.kip import ast, values
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import fail, too_deep, unexpected
+from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 
@@ -87,9 +87,7 @@ def _unary(tokens: Tokens, depth: int) -> ast.Condition:
 def _parenthesised(tokens: Tokens, depth: int) -> ast.Condition:
     tokens.at += 1
     inner = condition(tokens, depth + 1)
-    if tokens.tokens[tokens.at] != ")":
-        raise unexpected(tokens, ")", "&&", "||")
-    tokens.at += 1
+    expect(tokens, ")", "&&", "||")
     return inner
 
 
@@ -174,9 +172,7 @@ def _choices(tokens: Tokens) -> ast.Value:
 
 
 def _comma(tokens: Tokens, name: str) -> None:
-    if tokens.tokens[tokens.at] != ",":
-        raise unexpected(tokens, ",", hint=f"{name} takes two arguments.")
-    tokens.at += 1
+    expect(tokens, ",", hint=f"{name} takes two arguments.")
 
 
 def _close(tokens: Tokens, name: str) -> None:

@@ -1,9 +1,8 @@
-"""What several tokens together say in another language, and the same in KIP.
+"""Hints for several tokens together that come from another language.
 
-`foreign` knows single words and signs. Here the tokens around the failure are read, so that the
-hint can repeat them: who wrote `SET born = 1811` is told to write `SET ATTRIBUTES { born: 1811 }`.
-Every function looks on from a place without moving on, and returns a hint, or None when it has
-nothing to say. All of them run only once a command has failed.
+The hint repeats the tokens around the failure: `SET born = 1811` becomes
+`SET ATTRIBUTES { born: 1811 }`. Every function reads from a place without moving on, and returns a
+hint, or None. They run only once a command has failed.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def _after_bracket(tokens: Tokens, opened: int) -> int:
 
 
 def subscript(tokens: Tokens) -> str | None:
-    """`?c["born"]` where a variable stands, with the bracket as the next token."""
+    """`?c["born"]` in the place of a variable, with the bracket as the next token."""
     at = tokens.at
     base = tokens.tokens[at - 1] if at else ""
     if tokens.tokens[at] != "[" or base[:1] != "?" or tokens.ends[at - 1] != tokens.starts[at]:

@@ -1,7 +1,4 @@
-"""Words and signs that models bring along from other languages, and what KIP says instead.
-
-Data only. The keywords of KIP are here as well: a word is foreign when it is not among them.
-"""
+"""Words and signs of other languages, and the KIP for them; and the keywords of KIP. Data only."""
 
 from __future__ import annotations
 

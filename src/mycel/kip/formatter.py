@@ -1,8 +1,8 @@
-"""From tree to text: `format` writes a command the one canonical way.
+"""The formatter: `format` writes a command in its canonical form.
 
-`parse(format(tree)) == tree` for every tree that `parse` can make. A statement takes a line for
-each of its parts and indents its blocks by two; a list or map that fits on the line stays there,
-otherwise each item has a line of its own. Parentheses stand only where they are needed.
+`parse(format(tree)) == tree` for every tree that `parse` makes. Each part of a statement has a line
+of its own, blocks are indented by two, and a list or map that does not fit on its line has one line
+per item. Parentheses are written only where they are needed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The parts of a command on one line: values, paths, patterns and conditions.
+"""Parts of a command as text on one line: values, paths, patterns and conditions.
 
-`lines_of` is the exception: a map that does not fit on a line takes several.
+`lines_of` breaks a map that does not fit on a line. `placeholders` finds those of a tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from json import dumps
 from typing import Any, assert_never
 
@@ -13,7 +14,7 @@ from mycel.kip import ast
 from mycel.model.names import is_identifier
 
 WIDTH = 88
-"""How long a line may become before a list is broken up. Indentation does not count."""
+"""The longest line before a list is broken up, without indentation."""
 
 
 # Values.
@@ -57,7 +58,7 @@ def quoted_key(key: str) -> str:
 
 
 def lines_of(start: str, value: ast.Value) -> Iterator[str]:
-    """A value after the start of its line; broken up, level by level, as far as needed."""
+    """A value after the start of its line, broken up level by level as far as needed."""
     line = start + inline(value)
     parts = _parts(value)
     if len(line) <= WIDTH or not parts:
@@ -83,7 +84,7 @@ def _plain(value: ast.Value) -> Any:
 
 
 def _parts(value: ast.Value) -> list[tuple[str, ast.Value]]:
-    """The items of a container, each with what stands before it."""
+    """The items of a container, each with its label."""
     match value:
         case ast.Literal(dict() as entries):
             return [(f"{quoted_key(key)}: ", ast.Literal(item)) for key, item in entries.items()]
@@ -153,7 +154,7 @@ def _predicate(predicate: ast.Predicate) -> str:
 
 
 def condition(found: ast.Condition, *, within: ast.Condition | None = None) -> str:
-    """A condition, in parentheses when it needs them inside the one it stands in."""
+    """A condition, in parentheses where the one around it needs them."""
     match found:
         case ast.Disjunction(parts):
             text = _joined(" || ", found, parts)
@@ -191,3 +192,19 @@ def _test(found: ast.Membership | ast.NullTest | ast.TextTest) -> str:
 
 def _operand(operand: ast.Operand) -> str:
     return path(operand) if isinstance(operand, ast.Path) else inline(operand)
+
+
+# Placeholders.
+
+
+def placeholders(node: object) -> Iterator[ast.Placeholder]:
+    """Every placeholder in a tree, in the order of the text."""
+    if isinstance(node, ast.Placeholder):
+        yield node
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from placeholders(item)
+    elif is_dataclass(node):
+        for each in fields(node):
+            if each.name != "span":
+                yield from placeholders(getattr(node, each.name))

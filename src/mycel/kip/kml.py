@@ -7,7 +7,7 @@ from typing import Any
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.foreign_words import KEYWORDS
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import fail, misplaced, too_deep, unexpected
+from mycel.kip.syntax_errors import expect, fail, misplaced, too_deep, unexpected
 from mycel.kip.where import limit, where
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
@@ -75,9 +75,7 @@ def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
         elif texts[tokens.at] != "}":
             raise unexpected(tokens, ",", "}")
     tokens.at += 1
-    if texts[tokens.at] != "FROM":
-        raise unexpected(tokens, "FROM", hint="Say whose keys they are: FROM ?target WHERE { … }.")
-    tokens.at += 1
+    expect(tokens, "FROM", hint="Say whose keys they are: FROM ?target WHERE { … }.")
     target = values.variable(tokens)
     clauses = where(tokens)
     return ast.DeleteKeys(part, tuple(keys), target, clauses, tokens.span(first))
@@ -85,14 +83,12 @@ def _delete_keys(tokens: Tokens, part: Any, first: int) -> ast.DeleteKeys:
 
 def _delete_concept(tokens: Tokens, first: int) -> ast.DeleteConcept:
     target = values.variable(tokens, hint=_CONCEPT_TARGET)
-    if tokens.tokens[tokens.at] != "DETACH":
-        raise unexpected(
-            tokens,
-            "DETACH",
-            hint="DETACH confirms that the links of the concept go with it: "
-            f"DELETE CONCEPT ?{shorten(target.name)} DETACH WHERE {{ … }}.",
-        )
-    tokens.at += 1
+    expect(
+        tokens,
+        "DETACH",
+        hint="DETACH confirms that the links of the concept go with it: "
+        f"DELETE CONCEPT ?{shorten(target.name)} DETACH WHERE {{ … }}.",
+    )
     clauses = where(tokens)
     return ast.DeleteConcept(target, clauses, tokens.span(first))
 
@@ -191,9 +187,7 @@ def _arithmetic(tokens: Tokens, depth: int) -> ast.Arithmetic:
     function: Any = texts[first]
     arity = _ARITY[function]
     tokens.at = first + 1
-    if texts[tokens.at] != "(":
-        raise unexpected(tokens, "(")
-    tokens.at += 1
+    expect(tokens, "(")
     arguments = [_argument(tokens, depth)]
     while texts[tokens.at] == ",":
         tokens.at += 1
@@ -236,16 +230,11 @@ def _argument(tokens: Tokens, depth: int) -> ast.Arithmetic | ast.Path | ast.Num
 
 def merge(tokens: Tokens) -> ast.Merge:
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
-    texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
-    if texts[tokens.at] != "CONCEPT":
-        raise unexpected(tokens, "CONCEPT", hint=_MERGE)
-    tokens.at += 1
+    expect(tokens, "CONCEPT", hint=_MERGE)
     source = values.variable(tokens, hint=_MERGE)
-    if texts[tokens.at] != "INTO":
-        raise unexpected(tokens, "INTO", hint=_MERGE)
-    tokens.at += 1
+    expect(tokens, "INTO", hint=_MERGE)
     target = values.variable(tokens, hint=_MERGE)
     clauses = where(tokens)
     return ast.Merge(source, target, clauses, tokens.span(first))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import fail, unexpected
+from mycel.kip.syntax_errors import expect, fail, unexpected
 from mycel.kip.where import cursor, limit, where
 
 AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
@@ -67,9 +67,7 @@ def expression(tokens: Tokens) -> ast.Expression:
             hint=_expression_hint(tokens),
         )
     tokens.at = first + 1
-    if texts[tokens.at] != "(":
-        raise unexpected(tokens, "(", hint=f"An aggregate is {token}(?x) or {token}(DISTINCT ?x).")
-    tokens.at += 1
+    expect(tokens, "(", hint=f"An aggregate is {token}(?x) or {token}(DISTINCT ?x).")
     distinct = texts[tokens.at] == "DISTINCT"
     if distinct:
         tokens.at += 1
@@ -81,9 +79,7 @@ def expression(tokens: Tokens) -> ast.Expression:
             hint="Name what to count: COUNT(?x)." if texts[tokens.at] == "*" else None,
         )
     argument = values.path(tokens)
-    if texts[tokens.at] != ")":
-        raise unexpected(tokens, ")", hint=f"{token} takes one variable or path.")
-    tokens.at += 1
+    expect(tokens, ")", hint=f"{token} takes one variable or path.")
     return ast.Aggregate(token, argument, distinct, tokens.span(first))  # type: ignore[arg-type]
 
 
@@ -103,9 +99,7 @@ def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
     if texts[tokens.at] != "AS":
         return None
     tokens.at += 1
-    if texts[tokens.at] != "OF":
-        raise unexpected(tokens, "OF", hint="FIND has no aliases; AS OF asks for a past state.")
-    tokens.at += 1
+    expect(tokens, "OF", hint="FIND has no aliases; AS OF asks for a past state.")
     if texts[tokens.at][0] == '"':
         return values.text(tokens, "a time")
     if texts[tokens.at] != ":" and not values.is_number(texts[tokens.at]):
@@ -121,9 +115,7 @@ def as_of(tokens: Tokens) -> ast.Literal | ast.Placeholder | None:
 def _order_by(tokens: Tokens) -> tuple[ast.OrderKey, ...]:
     texts = tokens.tokens
     tokens.at += 1
-    if texts[tokens.at] != "BY":
-        raise unexpected(tokens, "BY", hint="Sort with ORDER BY ?x.name, ?y.name DESC.")
-    tokens.at += 1
+    expect(tokens, "BY", hint="Sort with ORDER BY ?x.name, ?y.name DESC.")
     keys = [_order_key(tokens)]
     while texts[tokens.at] == ",":
         tokens.at += 1

@@ -9,7 +9,7 @@ from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.kql import as_of
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
-from mycel.kip.syntax_errors import fail, unexpected
+from mycel.kip.syntax_errors import expect, fail, unexpected
 from mycel.kip.where import cursor, limit, where
 from mycel.model.names import shorten
 
@@ -93,9 +93,7 @@ def _option(tokens: Tokens, option: str) -> Any:
         return values.number(tokens, "after THRESHOLD")
     if option == "MODE":
         return _mode(tokens)
-    if tokens.tokens[tokens.at] != "TYPE":
-        raise unexpected(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
-    tokens.at += 1
+    expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
     return values.text(tokens, "the type")
 
 
@@ -138,9 +136,7 @@ def traverse(tokens: Tokens) -> ast.Traverse:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
-    if texts[tokens.at] != "FROM":
-        raise unexpected(tokens, "FROM", hint=f"Say where to start: {_START}.")
-    tokens.at += 1
+    expect(tokens, "FROM", hint=f"Say where to start: {_START}.")
     start = _start(tokens)
     options: dict[str, Any] = {}
     while (token := texts[tokens.at]) in _TRAVERSE_OPTIONS:

@@ -1,8 +1,7 @@
-"""From text to tree: `parse` reads one command.
+"""The parser: `parse` reads one command.
 
-The parser is a recursive descent, one module per part of the language; every function reads what
-its name says and leaves the tokens behind it. Nothing is looked up: whether a type exists or a
-variable is bound is for later stages to say.
+It is a recursive descent, one module per part of the language; every function reads what its name
+says and moves on behind it. Whether a type exists or a variable is bound is for later stages.
 """
 
 from __future__ import annotations
@@ -102,9 +101,9 @@ def _about_start(tokens: Tokens) -> str | None:
 
 
 def is_write(command: ast.Command) -> bool:
-    """Whether running the command changes the graph.
+    """True if running the command changes the graph.
 
-    EXPLAIN runs nothing and so never writes; EXPLAIN ANALYZE runs what it explains.
+    EXPLAIN runs nothing; EXPLAIN ANALYZE runs the command that it explains.
     """
     if isinstance(command, ast.Explain):
         return command.analyze and is_write(command.command)

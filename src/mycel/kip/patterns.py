@@ -1,18 +1,16 @@
 """Concept matchers and link patterns (KIP §3.4.1, §3.4.2, §4.1).
 
-Queries and UPSERT write them alike, but UPSERT has to know exactly which element is meant: there
-(`exact`) a matcher is `{type, name}` or `{id}`, and a predicate is one name.
+UPSERT has to know which element is meant: with `exact`, a matcher is `{type, name}` or `{id}`, and
+a predicate is one name.
 """
 
 from __future__ import annotations
 
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import Tokens
-from mycel.kip.syntax_errors import fail, too_deep, unexpected
+from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
-from mycel.syntax.source import Span
-from mycel.syntax.tokens import new_span
 
 _MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
 _EXACT_MATCHERS = '`{type: "…", name: "…"}` or `{id: "…"}`'
@@ -55,9 +53,7 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
         elif token != "}":
             raise unexpected(tokens, ",", "}")
     tokens.at += 1
-    found = ast.ConceptMatcher(
-        kind, name, identity, new_span(Span, (tokens.starts[opened], tokens.ends[tokens.at - 1]))
-    )
+    found = ast.ConceptMatcher(kind, name, identity, tokens.span(opened))
     if kind is None or name is None or identity is not None:
         _check_matcher(tokens, found, opened, exact=exact)
     return found
@@ -115,9 +111,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     if texts[opened + 1] == "id" and texts[opened + 2] == ":":
         tokens.at = opened + 3
         identity = values.text(tokens, "the id")
-        if texts[tokens.at] != ")":
-            raise unexpected(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
-        tokens.at += 1
+        expect(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
         return ast.LinkById(identity, tokens.span(opened))
     if meant := foreign_idioms.concept_in_parentheses(tokens, opened):
         raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
@@ -126,14 +120,12 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)
     _comma(tokens, "predicate", exact=exact)
     target = endpoint(tokens, depth, "object", exact=exact)
-    if texts[tokens.at] != ")":
-        raise unexpected(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
-    tokens.at += 1
+    expect(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
     return ast.LinkPattern(
         subject,
         predicate,
         target,
-        new_span(Span, (tokens.starts[opened], tokens.ends[tokens.at - 1])),
+        tokens.span(opened),
     )
 
 

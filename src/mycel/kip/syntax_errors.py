@@ -1,8 +1,7 @@
-"""What is wrong with a command, and what to write instead.
+"""Errors for a token that the parser did not expect, with what to write instead.
 
-The parser only says what it expected. Here, where speed no longer matters, the token it found is
-looked at: is it a misspelt keyword, a word of another language, a comma forgotten, a bracket left
-open? Every function returns the error, for the parser to raise.
+The parser says what it expected. These functions examine the token: a misspelt keyword, a word of
+another language, a missing comma, an open bracket. Each returns the error, for the parser to raise.
 """
 
 from __future__ import annotations
@@ -61,6 +60,17 @@ def too_deep(tokens: Tokens) -> MycelError:
 
 
 # Something else was expected.
+
+
+def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> None:
+    """Read a token; `also` are others that could have stood before it.
+
+    Raises:
+        InvalidSyntax: the next token is another one.
+    """
+    if tokens.tokens[tokens.at] != token:
+        raise unexpected(tokens, token, *also, hint=hint)
+    tokens.at += 1
 
 
 def unexpected(

@@ -1,7 +1,6 @@
-"""Hints about what follows a complete command: clauses that another statement has.
+"""Errors for tokens after a complete command: clauses that only another statement has.
 
-A statement has the clauses of its grammar and no others. Whoever writes LIMIT behind a DELETE is
-told what to write instead, not only that it cannot stand there.
+LIMIT behind a DELETE, for example, is answered with the command to write instead.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from mycel.errors import MycelError
 from mycel.kip import ast, values
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import endpoint, link, matcher
-from mycel.kip.syntax_errors import fail, listed, misplaced, unexpected
+from mycel.kip.syntax_errors import expect, fail, listed, misplaced, unexpected
 from mycel.syntax.source import Span
 from mycel.syntax.tokens import new_span
 
@@ -33,9 +33,7 @@ def _upsert(tokens: Tokens) -> ast.Upsert:
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
-    if texts[tokens.at] != "{":
-        raise unexpected(tokens, "{", hint="UPSERT { CONCEPT … PROPOSITION … }.")
-    tokens.at += 1
+    expect(tokens, "{", hint="UPSERT { CONCEPT … PROPOSITION … }.")
     blocks: list[ast.ConceptBlock | ast.PropositionBlock] = []
     while (token := texts[tokens.at]) != "}":
         if token == "CONCEPT":
@@ -110,10 +108,10 @@ def _open(tokens: Tokens, what: str) -> ast.Variable | None:
 def _not_closed(
     tokens: Tokens, known: tuple[str, ...], left: tuple[str, ...], *, is_first: bool
 ) -> MycelError:
-    """Something else stands where the block should end.
+    """The error for a token where the block should end.
 
-    SET starts the parts that are `known`, of which some are `left` to be written. EXPECT VERSION
-    has not been there yet if `is_first`.
+    SET starts the `known` parts, of which some are `left` to write. `is_first`: EXPECT VERSION has
+    not been read.
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {"ATTRIBUTES", "PROPOSITIONS", "METADATA"}:
@@ -141,9 +139,7 @@ def _expect_version(tokens: Tokens) -> ast.Number | None:
     if tokens.tokens[tokens.at] != "EXPECT":
         return None
     tokens.at += 1
-    if tokens.tokens[tokens.at] != "VERSION":
-        raise unexpected(tokens, "VERSION")
-    tokens.at += 1
+    expect(tokens, "VERSION")
     return values.integer(tokens, "EXPECT VERSION", 0)
 
 
@@ -225,7 +221,5 @@ def _metadata(tokens: Tokens) -> ast.Map | None:
     if tokens.tokens[tokens.at] != "WITH":
         return None
     tokens.at += 1
-    if tokens.tokens[tokens.at] != "METADATA":
-        raise unexpected(tokens, "METADATA", hint="Metadata is given by WITH METADATA { … }.")
-    tokens.at += 1
+    expect(tokens, "METADATA", hint="Metadata is given by WITH METADATA { … }.")
     return values.mapping(tokens, "WITH METADATA")

@@ -1,8 +1,7 @@
-"""The parser's words: variables, paths, names, numbers and JSON values (KIP §2.7, §2.8).
+"""Variables, paths, names, numbers and JSON values (KIP §2.7, §2.8).
 
-Every function takes the tokens, reads what its name says from the next one on, and leaves
-`tokens.at` after it. A JSON value without placeholders is built as the plain Python value it is and
-wrapped once; only containers that hold a placeholder become templates.
+A JSON value without placeholders becomes one `Literal` of the plain Python value; only containers
+with a placeholder become templates.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _TEMPLATES = (ast.Placeholder, ast.ArrayTemplate, ast.ObjectTemplate)
 
 
 def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
-    """What a token that starts with `?` says: the variable's name, and the fields of a path."""
+    """The name and the fields of a token that starts with `?`."""
     name, *fields = token[1:].split(".")
     for part in (name, *fields):
         if not is_identifier(part):
@@ -75,7 +74,7 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
             f"Write `?{shorten(name)}` here; paths stand in FIND, FILTER, ORDER BY and UPDATE.",
         )
     tokens.at = at + 1
-    return ast.Variable(name, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+    return ast.Variable(name, tokens.span_at(at))
 
 
 def path(tokens: Tokens) -> ast.Path:
@@ -207,14 +206,14 @@ def text(tokens: Tokens, what: str) -> ast.Text:
     if token[0] == '"':
         tokens.at = at + 1
         value = string_at(tokens, at)
-        return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+        return ast.Literal(value, tokens.span_at(at))
     if token == ":":
         return placeholder(tokens)
     raise unexpected(tokens, f"{what} in double quotes, or a placeholder")
 
 
 def is_number(token: str) -> bool:
-    """Whether a token is a number, or wants to be one."""
+    """True for a token that is a number, or begins like one."""
     return token[0] in "0123456789" or (token[0] in "-+." and len(token) > 1)
 
 
@@ -240,7 +239,7 @@ def integer(tokens: Tokens, what: str, minimum: int) -> ast.Number:
     if value > INTEGER_MAX:  # Only a JSON value may use the sign for one more digit.
         raise _too_large(tokens, at)
     tokens.at = at + 1
-    return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+    return ast.Literal(value, tokens.span_at(at))
 
 
 def number(tokens: Tokens, what: str) -> ast.Number:
@@ -253,7 +252,7 @@ def number(tokens: Tokens, what: str) -> ast.Number:
         raise unexpected(tokens, f"a number or a placeholder {what}")
     value = number_at(tokens, at)
     tokens.at = at + 1
-    return ast.Literal(value, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+    return ast.Literal(value, tokens.span_at(at))
 
 
 # JSON values.
@@ -265,7 +264,7 @@ def value(tokens: Tokens) -> ast.Value:
     found = _json(tokens, 0)
     if isinstance(found, _TEMPLATES):
         return found
-    return ast.Literal(found, new_span(Span, (tokens.starts[first], tokens.ends[tokens.at - 1])))
+    return ast.Literal(found, tokens.span(first))
 
 
 def mapping(tokens: Tokens, what: str) -> ast.Map:
@@ -281,7 +280,7 @@ def mapping(tokens: Tokens, what: str) -> ast.Map:
 
 
 def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
-    """The object of a token that is all of one (see `lexer`).
+    """The object of a folded token (see `lexer`).
 
     Raises:
         InvalidSyntax: a key stands there twice.

@@ -7,7 +7,7 @@ from mycel.kip.conditions import TESTS, condition
 from mycel.kip.foreign_words import CLAUSES
 from mycel.kip.lexer import Tokens
 from mycel.kip.patterns import link, matcher
-from mycel.kip.syntax_errors import fail, misplaced, too_deep, unexpected
+from mycel.kip.syntax_errors import expect, fail, misplaced, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 from mycel.syntax.tokens import END
@@ -97,9 +97,7 @@ def _filter(tokens: Tokens, depth: int) -> ast.Filter:
         raise unexpected(tokens, "(", hint=_filter_hint(tokens))
     tokens.at = first + 2
     found = condition(tokens, depth)
-    if tokens.tokens[tokens.at] != ")":
-        raise unexpected(tokens, ")", "&&", "||")
-    tokens.at += 1
+    expect(tokens, ")", "&&", "||")
     return ast.Filter(found, tokens.span(first))
 
 

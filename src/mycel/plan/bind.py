@@ -1,12 +1,11 @@
-"""Binding: names become numbers, variables get their scopes, and what cannot be is refused.
+"""Binding: names become numbers, variables get their scopes, and errors are found.
 
-A block binds the variables of its patterns. Blocks inside see them; a UNION sees nothing outside
-itself (KIP §3.4.7). Filters, NOTs and OPTIONALs of a block belong to its own patterns, not to those
-of the UNIONs beside it, wherever they stand.
+A block binds the variables of its patterns. Inner blocks see them; a UNION sees nothing outside
+itself (KIP §3.4.7). Filters, NOTs and OPTIONALs of a block apply to its own patterns, not to those
+of the UNIONs beside it.
 
-Parameters are bound values. Only two things about them shape a plan: which name stands for a type
-or predicate, and which kind of value a filter compares with. `Bound.roles` says which parameters
-matter in which way, so that a plan can be reused for all others.
+A parameter shapes a plan as the name of a type or predicate, or by the kind of value that a filter
+compares with. `Bound.roles` lists these, so that a plan is reused for all other parameters.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
 
 Role = Literal["name", "kind", "list"]
-"""How a parameter shapes a plan: by its value, by what kind of value it is, or, in IN, by what kind
-of list."""
+"""The way in which a parameter shapes a plan: by its value, its kind, or (IN) its kind of list."""
 
 ELEMENT_FIELDS: Final = (
     "id",
@@ -115,7 +113,7 @@ def bind_targets(
 
 
 def value_kind(value: Any) -> ir.ValueKind:
-    """What kind of value a JSON value is to a comparison."""
+    """The kind of a JSON value in a comparison."""
     match value:
         case True:
             return "true"
@@ -132,7 +130,7 @@ def value_kind(value: Any) -> ir.ValueKind:
 
 
 def list_kind(items: Sequence[Any]) -> ir.ValueKind:
-    """What kind of list an IN compares with."""
+    """The kind of a list in IN."""
     kinds = {value_kind(item) for item in items}
     if kinds == {"text"}:
         return "texts"
@@ -140,7 +138,7 @@ def list_kind(items: Sequence[Any]) -> ir.ValueKind:
 
 
 def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
-    """In an aggregated FIND, a key is an aggregate or belongs to what the rows are grouped by."""
+    """Refuse a sort key that is no aggregate and not among the groups."""
     whole = {each.variable for each in outputs if isinstance(each, ir.Field) and not each.path}
     for key in sort:
         if isinstance(key.output, ir.Total) or key.output in outputs:
@@ -155,7 +153,7 @@ def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, .
 
 @dataclass(slots=True)
 class _Patterns:
-    """What the concept and link clauses of one block come to."""
+    """The atoms and variables of the patterns of one block."""
 
     atoms: list[ir.Atom] = field(default_factory=list)
     variables: dict[str, None] = field(default_factory=dict)
@@ -511,7 +509,7 @@ def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
 
 
 def _concept_ends(facts: Sequence[PredicateFacts]) -> ir.ConceptEnds:
-    """Which ends are concepts with each of these predicates; a symmetric one runs both ways."""
+    """The ends that are concepts with each of these predicates; a symmetric one runs both ways."""
     from_links = any(each.leads_from_links for each in facts)
     to_links = any(each.leads_to_links for each in facts)
     if any(each.is_symmetric for each in facts):

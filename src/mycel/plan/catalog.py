@@ -1,4 +1,4 @@
-"""What binding and planning ask about the graph. The store implements both protocols."""
+"""Protocols for the facts about the graph that binding and planning need."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ class Values(Protocol):
     """The values of one command, parameters in the place of placeholders."""
 
     def value(self, node: ast.Value) -> Any:
-        """The JSON value that a node stands for."""
+        """The JSON value of a node."""
 
     def text(self, node: ast.Text, what: str) -> str:
         """A string; `what` names it in an error."""
 
 
 class PredicateFacts(NamedTuple):
-    """What a pattern needs to know about its predicate."""
+    """Facts about the predicate of a pattern."""
 
     number: int
     is_symmetric: bool
     leads_from_links: bool = True
-    """Whether a link may be the subject; if not, every subject is a concept."""
+    """True if a link may be the subject; if not, every subject is a concept."""
     leads_to_links: bool = True
 
 
 class PropertySlot(NamedTuple):
-    """Where the values of a property are indexed."""
+    """The index of a property."""
 
     number: int
     is_unique: bool
@@ -42,7 +42,7 @@ class Catalog(Protocol):
         """The number of a defined type. Raises TypeMismatch, with the closest names."""
 
     def predicate(self, name: str) -> PredicateFacts:
-        """What is known of a defined predicate. Raises TypeMismatch, with the closest names."""
+        """The facts of a defined predicate. Raises TypeMismatch, with the closest names."""
 
     def symmetric_predicates(self) -> tuple[int, ...]:
         """The numbers of all symmetric predicates."""
@@ -58,7 +58,7 @@ class Catalog(Protocol):
 
 
 class Spread(NamedTuple):
-    """How many links there are, and among how many different elements at each end."""
+    """The number of links, and of different elements at each end."""
 
     links: float
     subjects: float
@@ -66,14 +66,14 @@ class Spread(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """How many elements an index holds, and how many different values they have."""
+    """The number of elements in an index, and of their different values."""
 
     elements: float
     values: float
 
 
 class Statistics(Protocol):
-    """How many there are, roughly: enough to tell a good order of joins from a bad one."""
+    """Rough counts, for the order of joins."""
 
     def concepts(self, type_number: int | None) -> float:
         """Concepts of a type, or of all types."""
@@ -82,4 +82,4 @@ class Statistics(Protocol):
         """Links with a predicate, or all of them."""
 
     def entries(self, slot: int) -> Entries:
-        """What an index holds."""
+        """The size of an index."""

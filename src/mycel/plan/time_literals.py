@@ -1,13 +1,11 @@
 """Times in a FILTER, spelled as properties hold them.
 
-A DateTime has one spelling in the graph, and comparing two is comparing texts. A command may spell
-the same time otherwise: without milliseconds, or with an offset. So what is compared with a
-property that a schema declares as a DateTime is brought into that spelling: here if the command
-says it, at each execution if it is a parameter. What is no time stays as it is.
+A DateTime has one spelling in the graph, and two are compared as texts. A text that is compared
+with a property which a schema declares as a DateTime is brought into that spelling: here for a
+literal, at each execution for a parameter. A text that is no time stays as it is.
 
-That takes the type of the element: its pattern names it, or it stands at the end of a link whose
-edge is declared. Of several predicates, or branches of an OPTIONAL, each has to say so. Of an
-element of any other type nothing is known, and texts are texts.
+The type of the element has to be known: its pattern names it, or it is the end of a declared edge.
+Of several predicates, or branches of an OPTIONAL, all have to agree.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from mycel.ir.facts import atom_variables
 from mycel.plan.catalog import Catalog
 
 Times = frozenset[tuple[str, bool]]
-"""Properties that are times, by name; and whether each is a list of them."""
+"""The names of properties that are times, each with whether it is a list."""
 Known = Mapping[ir.Variable, Times]
 
 _NONE: Final[Times] = frozenset()
@@ -171,7 +169,7 @@ def as_moment(value: Any) -> Any:
 
 
 def _common(alternatives: Iterable[Times]) -> Times:
-    """What is so in each of them."""
+    """The times that all alternatives have."""
     first, *others = alternatives
     return first.intersection(*others)
 

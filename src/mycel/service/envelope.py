@@ -1,20 +1,17 @@
 """Requests and responses of KIP (§6): one command or a batch, and never an exception.
 
-A request is an object with `command` or `commands`, `parameters` and `dry_run`, or a whole function
-call (§6.1) with such an object as its arguments; a response is
-`{result, next_cursor?, warnings?}` or `{error}`. A batch answers with an array of such responses:
+A request is an object with `command` or `commands`, `parameters` and `dry_run`, or a function call
+(§6.1) with such an object as its arguments. A response is `{result, next_cursor?, warnings?}` or
+`{error}`. A batch answers with an array of responses:
 
-- commands run in order, each as a transaction of its own; those that write and follow one another
-  share one commit, so all that are answered are durable when the answer comes;
-- one that writes and fails ends the batch: what comes after it may rely on what it wrote;
-- any other failure, a text that is no command included, stands in its place and the batch goes on;
-- through a read-only door a batch with a command that writes is refused as a whole: that command
-  says why, the others say that they were not run.
+- commands run in order, each as a transaction; consecutive ones that write share one commit;
+- one that writes and fails ends the batch, since later ones may rely on it;
+- any other failure is answered in its place, and the batch goes on;
+- a batch with a command that writes is refused as a whole by a read-only door.
 
-What is wrong with the request itself is a syntax error, `KIP_1001`. That includes a key that was
-meant to be another one: who sends `dryRun` must not find that the command has run. Other unknown
-keys are ignored with a warning. What nobody has foreseen is logged and answered with `KIP_4003`,
-without a word about the inside.
+A malformed request is `KIP_1001`, and so is a misspelt key: a caller who sends `dryRun` must not
+find that the command has run. Other unknown keys are ignored with a warning. An unforeseen
+exception is logged and answered with `KIP_4003`, without details.
 """
 
 from __future__ import annotations
@@ -58,19 +55,19 @@ _MEANT: Final = {
     "cmd": "command",
     "cmds": "commands",
 }
-"""Short words for a key; what is only spelled otherwise is recognized without them."""
+"""Short forms of keys."""
 _ELSEWHERE: Final = {
     "readonly": "Whether a request may write is not for the request to say. In Python, call"
     " db.request(…, readonly=True); over MCP and HTTP there is execute_kip_readonly.",
     "dry_run": "dry_run stands beside `commands` and holds for all of them.",
     "commands": "A batch holds no other batch; list the commands one after the other.",
 }
-"""What to do instead of a key that is known, but not there."""
+"""Hints for keys that are known, but not in this place."""
 _LIKENESS: Final = 0.8
-"""How alike two keys are of which one is a slip for the other, by `difflib`."""
+"""The `difflib` ratio from which on a key is taken for a misspelling."""
 _KEY_LETTERS_MAX: Final = 40
 _KEYS_MAX: Final = 32
-"""Each key that means nothing is looked at for what was meant, and gets a warning."""
+"""The most keys of a request: each unknown one is compared and gets a warning."""
 _READS: Final = ("FIND", "SEARCH", "DESCRIBE", "EXPORT", "TRAVERSE")
 _WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
 
@@ -80,7 +77,7 @@ _log = logging.getLogger(__name__)
 
 
 class Executor(Protocol):
-    """What runs one command."""
+    """The interface that runs one command."""
 
     def run(
         self, command_text: str, parameters: Mapping[str, Any], *, readonly: bool, dry_run: bool
@@ -126,7 +123,7 @@ class _Command(NamedTuple):
 
 class _Request(NamedTuple):
     commands: Sequence[_Command | MycelError]
-    """In the place of an element that is no command stands what is wrong with it."""
+    """The error takes the place of an element that is no command."""
     is_batch: bool
     dry_run: bool
     warnings: tuple[str, ...]
@@ -151,7 +148,7 @@ def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> R
 
 
 def writes(text: str) -> bool:
-    """Whether a text is a command that writes. One that cannot be parsed does not."""
+    """True for the text of a command that writes; false for one that cannot be parsed."""
     if text.lstrip().startswith(_READS):  # The usual case, told without parsing.
         return False
     try:
@@ -285,7 +282,7 @@ def _failed(error: MycelError) -> Response:
 
 
 def _unforeseen() -> Response:
-    _log.exception("A command failed in a way that nobody has foreseen.")
+    _log.exception("A command failed with an unforeseen exception.")
     return _failed(InternalError("The command failed for a reason inside the engine."))
 
 
@@ -310,8 +307,8 @@ def _sendable(value: Any) -> Any:
 def _arguments(request: object) -> tuple[object, bool]:
     """The arguments of a function call, or a plain request; and whether the function only reads.
 
-    A call is `{"function": {"name": …, "arguments": …}}`, or what stands there under `function`.
-    Its arguments are an object, or the JSON text of one.
+    A call is `{"function": {"name": …, "arguments": …}}`, or the inner object alone. Its arguments
+    are an object, or the JSON text of one.
 
     Raises:
         InvalidSyntax: it calls another function, or its arguments are no JSON.
@@ -334,7 +331,7 @@ def _arguments(request: object) -> tuple[object, bool]:
 
 
 def _read(request: object) -> _Request:
-    """What a request asks for.
+    """Read a request.
 
     Raises:
         InvalidSyntax: it is no request.

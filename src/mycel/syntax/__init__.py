@@ -1,12 +1,12 @@
-"""What the languages share; nothing here knows any one of them.
+"""Parts that the languages share; nothing here knows any one of them.
 
 Modules, lowest first:
 
-- `source`       a text, places in it, lines, columns, and excerpts with a caret
+- `source`       a text, places in it, and excerpts with a caret
 - `nodes`        classes of trees: of commands, queries and schemas
-- `diagnostics`  errors that show where in a text they are
+- `diagnostics`  errors that show their place in a text
 - `tokens`       a text as tokens
-- `strings`      strings as JSON writes them, and where one breaks
-- `gc_pause`   pausing the collector of cycles for large trees
+- `strings`      strings as JSON writes them, and the place where one breaks
+- `gc_pause`     pausing the collector of cycles for large trees
 - `regex`        regular expressions in linear time
 """

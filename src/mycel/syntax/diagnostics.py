@@ -1,8 +1,7 @@
-"""Errors that show where in a text they are.
+"""Errors that show their place in a text.
 
-The reader is often a model that will try again: it gets the line, the column and the excerpt both
-in the message, for reading, and in `data`, for programs. Any stage that holds a node's span and the
-text it came from can say where its complaint belongs.
+Line, column and excerpt are in the message, for reading, and in `data`, for programs. A stage that
+has a span but not the text uses `located`; a stage with the text uses `shown`.
 """
 
 from __future__ import annotations

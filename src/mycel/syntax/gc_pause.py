@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused(pause: bool) -> Iterator[None]:
-    """Collect no cycles within the block if `pause` says so, and nobody has paused it already."""
+    """Pause the collector of cycles within the block, if `pause` is set and it is running."""
     if not pause or not gc.isenabled():
         yield
         return

@@ -1,9 +1,8 @@
-"""Where things stand in a text, and how to show it.
+"""Places in a text, and excerpts that show them.
 
-Offsets count characters. Lines end with a line feed; lines and columns count from one, as editors
-do. An excerpt is for a reader with a fixed-width font: one line of the text and a caret under the
-span. Whatever could disturb that picture (tabs, control characters, lone surrogates, lines a
-thousand characters long) is replaced or cut, so an excerpt can be printed and sent as JSON.
+Offsets count characters; lines and columns count from one. An excerpt is one line of the text with
+carets under the span. Tabs, control characters and lone surrogates are replaced and long lines cut,
+so that an excerpt can be printed and sent as JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple
 from unicodedata import category, east_asian_width
 
 EXCERPT_CHARACTERS_MAX: Final = 96
-"""How much of one line an excerpt shows."""
+"""The most characters of a line in an excerpt."""
 
 _ELLIPSIS = "…"
 
@@ -71,7 +70,7 @@ class Source:
 
 
 def _window(line: str, column: int, length: int) -> tuple[str, str, str]:
-    """The part of a line around `column`: what stands before the span, the span, what follows."""
+    """The part of a line around `column`: before the span, the span, and after it."""
     low, high = 0, len(line)
     if high > EXCERPT_CHARACTERS_MAX:
         low = max(min(column - EXCERPT_CHARACTERS_MAX // 2, high - EXCERPT_CHARACTERS_MAX), 0)

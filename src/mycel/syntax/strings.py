@@ -14,7 +14,7 @@ _ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?
 
 
 def is_broken(token: str) -> bool:
-    """Whether a token that starts like a string is not closed. Its escapes are another matter."""
+    """True for a token that starts like a string and is not closed."""
     return len(token) == 1 or token[-1] != '"' or _WHOLE.fullmatch(token) is None
 
 

@@ -1,9 +1,7 @@
-"""A text as tokens, for parsers that take one after the other.
+"""A text as tokens, for parsers that read one after the other.
 
-One regular expression splits the whole text at once: three parallel lists hold what each token says
-and where it starts and ends. There are no token objects and no token kinds: a token's first
-character says what it is, and punctuation and keywords are compared as they are. That is what makes
-parsing megabytes a matter of a second.
+One regular expression splits the whole text: three parallel lists hold the tokens, their starts and
+their ends. There are no token objects, which keeps parsing megabytes to about a second.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import Span
 
 new_span: Callable[[type[Span], tuple[int, int]], Span] = tuple.__new__
-"""`Span` itself goes through Python code; trees have so many spans that it counts."""
+"""Makes a `Span` without its Python constructor, which is slow for large trees."""
 
 END: Final = "\n"
 """The token after the last one. White space is never a token, so nothing else can equal it."""
@@ -64,7 +62,7 @@ class Tokens:
 
 
 class TextRules(NamedTuple):
-    """What texts of a language are called, and what to do about those that are none."""
+    """The name of the texts of a language, and the hints for texts that are none."""
 
     what: str
     error: type[MycelError]

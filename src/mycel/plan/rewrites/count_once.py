@@ -1,15 +1,11 @@
 """Count each circle once.
 
-Three elements that are linked in a circle are three solutions of
-`(?a, "p", ?b) (?b, "p", ?c) (?c, "p", ?a)`: each of them can be `?a`. Where solutions are only
-counted, it is enough to find one of the three, and to count it three times: the one in which the
-element with the largest number stands at the end of the first pattern. There the second pattern
-goes on. What came last has fewer links than what has been there for long, and a scan of a
-predicate's links comes by the objects in order.
+Three elements in a circle are three solutions of `(?a, "p", ?b) (?b, "p", ?c) (?c, "p", ?a)`. Where
+solutions are only counted, one of the three is found and counted three times: the one in which the
+element with the largest number is the object of the first pattern.
 
-It holds for circles of two and of three. All their members are linked to each other, and nothing is
-linked to itself, so they are all different, and exactly one of them has the largest number. In a
-longer circle an element may stand twice.
+This holds for circles of two and three, whose members are all different. In a longer circle an
+element may occur twice.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Cut groups by their count before what the elements say is read.
+"""Cut groups by their count before the attributes of elements are read.
 
 `FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) } ORDER BY COUNT(?s) DESC LIMIT 10` is counted by
 element first (`gather_early`). Only elements whose count is among the first ten, or equals the
 tenth, can be in the answer, so only their names are read.
 
-This holds where each element is a group of its own: grouped by id, or by name where the type is
-given or is a key as well. Two concepts of different types may have the same name, and then their
-counts add up. Grouped by name alone, all concepts that share their name with another are kept, and
-the others are cut. To find those takes a look at the names of all concepts, so this is done only
-for the links of a predicate as a whole, if they lead to a good part of all concepts.
+This holds where each element is a group: grouped by id, or by name and type. Grouped by name alone,
+concepts that share their name with another are kept as well. Finding these reads the names of all
+concepts, which pays only where the links lead to a good part of them.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from mycel.plan.catalog import Statistics
 _ID, _NAME, _TYPE = ("id",), ("name",), ("type",)
 
 SHARE_MIN: Final = 0.25
-"""A look at all names pays if so many of the concepts are counted: it takes 0.1 µs for each name,
-and 1.2 µs are spared for each concept that is counted."""
+"""The share of all concepts from which on reading all names pays."""
 
 
 def cut_early(query: ir.Query, statistics: Statistics) -> ir.Query:
@@ -72,7 +69,7 @@ def _has_type(variable: ir.Variable, block: ir.Block) -> bool:
 
 
 def _counted(variable: ir.Variable, block: ir.Block, statistics: Statistics) -> float:
-    """How many elements a variable stands for, if the block is one pattern of links; else 0."""
+    """The number of elements of a variable, if the block is one pattern of links; else 0."""
     match block:
         case ir.Block((ir.LinkAtom() as link,), attempts=(), conditions=()):
             spreads = [statistics.links(each) for each in link.predicates or (None,)]

@@ -1,8 +1,7 @@
-"""Group by the elements first, and only then by what they say.
+"""Group by elements first, and then by their attributes.
 
-`FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) }` groups by name. The links of one element all have
-the same name, so they are counted by element, in the order of an index, and each name is read
-once; the few groups are then united by name.
+In `FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) }` all links of one element have one name. They
+are counted by element, in the order of an index, and the few groups are then united by name.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _REACH_MAX: Final = 1e6
 
 
 class _Step(NamedTuple):
-    """What joining an atom does to one row: how many rows come out, and how much is looked at."""
+    """The effect of joining an atom to one row: the rows that come out, and the rows looked at."""
 
     rows: float
     looked_at: float
@@ -126,10 +126,10 @@ def _follows_scan(
     first: ir.Atom,
     outer: frozenset[ir.Variable],
 ) -> bool:
-    """Whether look-ups of single links come in the order of the scan that everything began with.
+    """True if look-ups of single links come in the order of the first scan.
 
-    Links of a predicate are scanned by their objects. A look-up that begins with such an object
-    finds the pages of the one before still at hand.
+    Links of a predicate are scanned by their objects; a look-up that begins with such an object
+    finds the pages of the one before in the cache.
     """
     return (
         isinstance(first, ir.LinkAtom)
@@ -194,7 +194,7 @@ def _greedy(
 
 
 class _Beside(NamedTuple):
-    """Which atoms and filters a variable is in."""
+    """The atoms and filters of each variable."""
 
     filters_: Filters
     atoms_with: dict[ir.Variable, set[int]]
@@ -255,7 +255,7 @@ class _Estimate:
                 assert_never(atom)
 
     def pays(self, atom: ir.ConceptAtom | ir.LinkAtom, bound: Set[ir.Variable]) -> bool:
-        """Whether an atom is found by its probe, given what is bound before it."""
+        """True if an atom is found by its probe, given the variables bound before it."""
         if isinstance(atom, ir.ConceptAtom):
             return atom.variable not in bound
         if atom.probe is None or atom.link in bound:

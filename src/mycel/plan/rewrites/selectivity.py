@@ -1,7 +1,7 @@
-"""How much of an index a look-up finds, roughly.
+"""Estimates of the share of an index that a look-up finds.
 
-Values that come with the command are not known when it is planned, so a range is taken for a fixed
-share; how many elements have one value is told by the index itself.
+Parameters are not known when a command is planned, so a range counts as a fixed share; the index
+tells how many elements have one value.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from mycel.plan.catalog import Statistics
 
 _RANGE: Final = 0.3
 _LISTED: Final = 5.0
-"""How many values a list of IN is taken to have."""
+"""The assumed length of a list of IN."""
 
 
 def share(index: ir.Index, operator: ir.ProbeOperator, statistics: Statistics) -> float:
-    """Which part of an index's entries is within one bound."""
+    """The share of the entries of an index within one bound."""
     if operator not in ("==", "in"):
         return _RANGE
     elements, values = statistics.entries(index.slot)
@@ -26,7 +26,7 @@ def share(index: ir.Index, operator: ir.ProbeOperator, statistics: Statistics) -
 
 
 def found(probe: ir.Probe, statistics: Statistics) -> float:
-    """How many entries a probe looks at."""
+    """The number of entries that a probe looks at."""
     rows = statistics.entries(probe.index.slot).elements
     for bound in probe.bounds:
         rows *= share(probe.index, bound.operator, statistics)

@@ -1,8 +1,8 @@
-"""What says nothing is left out.
+"""Drops OPTIONALs and negations that change nothing.
 
-An OPTIONAL that binds nothing neither adds nor removes a solution. Inside a NOT, an
-OPTIONAL matters only to what looks at its variables. A NOT without patterns of its own is the
-inverse of its conditions, and an inverse of an inverse is what it was.
+An OPTIONAL that binds nothing neither adds nor removes a solution. Inside a NOT, an OPTIONAL counts
+only where its variables are used. A NOT without patterns is the inverse of its conditions, and a
+double inverse is none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""A FILTER on an indexed property says where to look for its element.
+"""A FILTER on an indexed property becomes the probe of its pattern.
 
-`?p {type: "Person"} FILTER(?p.attributes.email == :e)` reads every person unless the entries of an
-index on the property are looked at first. The pattern gets that as its probe. The condition stays:
-what is found has to pass it, so the index only has to hold every element that might.
+`?p {type: "Person"} FILTER(?p.attributes.email == :e)` then reads the entries of the index instead
+of every person. The condition stays, so the index only has to hold every element that might pass.
 
-Only what holds for the whole block counts: a condition inside OR or NOT says nothing about where
-the elements are. Of several indexes the one with the fewest entries to look at is taken.
+Conditions inside OR or NOT do not count. Of several indexes the one with the fewest entries to look
+at is taken.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def _tightest(bounds: Sequence[ir.Bound]) -> tuple[ir.Bound, ...]:
 
 
 def restriction(condition: ir.Condition) -> Restriction | None:
-    """What a condition says about where to look, if it says that."""
+    """The restriction of a condition to some values of a property, if it is one."""
     match condition:
         case ir.OneOf(ir.Field(variable, ("attributes", key)), values):
             if values.kind in _LISTED:
