@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 MEANINGS = {
-    Category.INPUT: "what was sent is wrong; sending it again changes nothing",
-    Category.MISSING: "what is spoken of is not there",
-    Category.CONFLICT: "the state is another one than the caller thought",
-    Category.FORBIDDEN: "this may not be changed",
-    Category.LIMIT: "it took too long, or is too large",
-    Category.SYSTEM: "the file, the disk or the program; not the caller's doing",
+    Category.INPUT: "the input is wrong; sending it again fails again",
+    Category.MISSING: "a named element does not exist",
+    Category.CONFLICT: "the stored state differs from the expected one",
+    Category.FORBIDDEN: "the target is protected or read-only",
+    Category.LIMIT: "a limit of time or size was exceeded",
+    Category.SYSTEM: "the file, the disk or the program failed",
 }
 
 ERRORS_INTRODUCTION = """\
@@ -29,10 +29,10 @@ ERRORS_INTRODUCTION = """\
 Every error that Mycel raises is a `mycel.errors.MycelError`. It has
 
 - `code` and `name`: stable, for programs. The codes are those of KIP, the Knowledge Interaction
-  Protocol; an error of the store has a name of its own under the nearest code.
+  Protocol; an error of the store has its own name under the nearest code.
 - `message`: what happened, with the values in question.
-- `hint`: what to do next. The hints below are the general ones; many errors bring a closer one.
-- `category`: how each surface reports it (`category.exit_code`, `.http_status`, `.jsonrpc_code`).
+- `hint`: what to do next. The hints below are the default ones; many errors have a better one.
+- `category`: how each interface reports it (`category.exit_code`, `.http_status`, `.jsonrpc_code`).
 - `data`: details for programs, often empty.
 
 `to_dict()` gives code, name, message, hint and data for JSON; the command line prints it under the
@@ -59,17 +59,17 @@ except MycelError as error:
     print(error.hint)  # Did you mean 'Drug'? Define it first: ...
 ```
 
-Other exceptions are yours (raised inside `with db.transaction()`, they roll it back and pass
-through) or mean that an argument is of the wrong Python type altogether.
+Other exceptions come from your own code (inside `with db.transaction()` they roll the transaction
+back and are raised again), or mean that an argument has the wrong Python type.
 
 ## What was written
 
-An error before the commit means that nothing was written: a transaction is rolled back as a whole.
-There is one exception, `CommitUncertain`: the commit failed at its last step, and only reading
-shows whether it is durable. Writing the same again is safe: an identical write changes nothing.
+After an error nothing was written: the transaction is rolled back as a whole. The one exception is
+`CommitUncertain`: the commit failed at its last step, and only reading shows whether it is durable.
+Writing the same again is safe: an identical write changes nothing.
 
-It is worth trying again, as it is, after `DatabaseBusy` and `CommitUncertain`, and after `DiskFull`
-once there is space. After `VersionConflict`, read the element again and decide anew.
+Try the same again after `DatabaseBusy` and `CommitUncertain`, and after `DiskFull` once there is
+space. After `VersionConflict`, read the element again before you write.
 """
 
 
@@ -79,8 +79,8 @@ def errors_page() -> str:
         (
             ERRORS_INTRODUCTION,
             "## Categories\n",
-            "The exit status is that of the command line. HTTP status and JSON-RPC code are what a",
-            "server in front of Mycel should answer.\n",
+            "The exit status is that of the command line. HTTP status and JSON-RPC code are those",
+            "of the servers.\n",
             *_table(
                 ("category", "exit status", "HTTP", "JSON-RPC", "what went wrong"),
                 [
@@ -101,8 +101,8 @@ def errors_page() -> str:
                 ("name", "code", "category", "exit", "HTTP", "when", "what to do"),
                 [_row(each) for each in REGISTRY.values()],
             ),
-            "\n## What catches what\n",
-            "An `except` for one of these also catches those below it.\n",
+            "\n## Hierarchy of classes\n",
+            "An `except` for a class also catches the classes indented below it.\n",
             "```text",
             *_tree(MycelError, 0),
             "```\n",
