@@ -1,19 +1,18 @@
 """Applying a schema: definitions, rows, indexes and checks, as one transaction.
 
-What has to happen is not read from the steps of the plan, which are for people. It follows from the
-two catalogs: the one in force and the one that is wanted, types and properties matched by their
-ids. (Two things are asked of the plan: what comes back, and which rows have to be looked at.) Each
-stage makes the graph agree with the latter in one respect:
+The changes follow from the two catalogs, the one in force and the desired one, with types and
+properties matched by their ids; from the steps of the plan come only what is restored and which
+rows are checked. Each stage makes the graph agree with the desired catalog in one respect:
 
     1. types that are no longer declared are dropped, with their instances
     2. definitions say what is declared; a type that is renamed gets a new one
     3. instances of renamed types move to it
     4. instances of restored types come back
-    5. rows follow their declarations; those that do not satisfy them are noted
-    6. indexes are what constraints ask for
-    7. what only the whole can tell is checked: uniqueness, ends, cardinality
+    5. rows are rewritten for their declarations; violations are noted
+    6. indexes are defined for the constraints
+    7. rules about several rows are checked: uniqueness, ends, cardinality
 
-Should anything be noted, all of it is rolled back and reported. Guards are silent meanwhile: the
+If a violation is noted, everything is rolled back and reported. Guards are silent meanwhile: the
 rows in between satisfy neither schema.
 """
 
@@ -74,7 +73,7 @@ class ApplyResult:
     manifest_version: int
     """The position of the journal after it; without a change, the present one."""
     changes: tuple[Step, ...]
-    """The steps of the plan, and what of the data stands in the way."""
+    """The steps of the plan, and the violations of the data."""
     warnings: tuple[str, ...] = ()
     """Sentences about likely mistakes, and about values that stay hidden."""
 
@@ -200,7 +199,7 @@ class _Apply:
             for each in planned.changes
             if each.needs_data and (declared := each.changed_type) is not None
         }
-        """Identities of types whose rows have to be looked at."""
+        """Identities of types whose rows are checked."""
         self._returning: Final = {
             (each.owner.identity, each.declared.name): each.declared.type
             for each in planned.changes

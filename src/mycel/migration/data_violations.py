@@ -1,10 +1,8 @@
-"""What of the data does not satisfy a schema, in words.
+"""Violations of a schema by stored data.
 
-A change of a schema may only be applied if what is stored satisfies it. People who have to mend
-their data need more than the first offender: up to `LISTED_MAX` of a type are named, with type,
-property, value and constraint, and all are counted, but
-for values that are not unique, of which there may be no end. The words are those in which a write
-would be refused.
+A schema is applied only if the stored data satisfies it. Of each type, up to `LISTED_MAX`
+violations are listed, with type, property, value and constraint, in the words of a refused write.
+All are counted, except that the search for values that are not unique ends at `CONFLICTS_MAX`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from mycel.store.query import instances
 from mycel.store.write.transaction import Transaction
 
 CONFLICTS_MAX: Final = 1000
-"""How many values that are not unique are looked for."""
+"""The number of values that are not unique after which the search ends."""
 
 
 class Findings:

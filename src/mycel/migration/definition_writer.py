@@ -1,7 +1,7 @@
-"""Writing what a schema declares into the definitions of the graph.
+"""Writes the declarations of a schema into the definitions of the graph.
 
-A definition that is there already, because KIP made it or an earlier schema did, keeps whatever the
-schema does not own: its metadata, its links, the attributes that people and models gave it.
+A definition that KIP or an earlier schema made keeps what the schema does not own: its metadata,
+its links, and the attributes that people and models gave it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def place_of(declared: SchemaType) -> tuple[str, str]:
 
 
 def existing(tx: Transaction, declared: SchemaType) -> Concept | None:
-    """The live definition, whoever made it."""
+    """The live definition of a type, from a schema or from KIP."""
     return tx.get_concept(*place_of(declared))
 
 

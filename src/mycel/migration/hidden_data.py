@@ -1,8 +1,7 @@
-"""Hidden types and properties: listing them, declaring them again, letting them go.
+"""Hidden types and properties: listing, restoring and discarding them.
 
-A definition remembers what was hidden: a live one its properties, the tombstone of one its whole
-type. `discard` removes that memory and nothing else. The data of what is hidden stays in history,
-where it was from the moment of hiding.
+A live definition remembers hidden properties, the tombstone of a definition its whole type.
+`discard` removes that memory and nothing else; the hidden data is in history.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Hidden(NamedTuple):
     seq: int
     """The position of the journal at which it was last seen."""
     time_us: int
-    """When it was hidden."""
+    """The time at which it was hidden."""
 
     @property
     def name(self) -> str:

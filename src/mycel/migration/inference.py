@@ -1,11 +1,10 @@
-"""A schema for types that grew in KIP: what all their instances have in common.
+"""Infers a schema for types that KIP made, from their instances.
 
-The text can be applied as it is. It declares no more than the data shows: a property is required if
-every instance has it, and has the narrowest type that holds every value as it is written: a time
-with an offset stays a text, because as a DateTime it would be another text (that milliseconds are
-added to a time in UTC does not count, since filters find it as it was). What the language
-cannot say (objects, mixed values, names that are no identifiers, links between several types)
-stands in a comment, and the type is open, so that nothing has to be thrown away.
+The text can be applied as it is. A property is required if every instance has it, and has the
+narrowest type that holds every value as it is written: a time with an offset stays a text, because
+as a DateTime it would be another text (milliseconds that are added to a time in UTC do not count).
+What the language cannot declare (objects, mixed values, names that are no identifiers, links
+between several types) becomes a comment, and the type is open, so that no data is lost.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ class _Values:
     least: int = 0
     """The least integer, if any is negative."""
     is_exact: bool = True
-    """Whether every integer so far would be the same as a floating-point number."""
+    """True if every integer so far is exact as a floating-point number."""
     could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
-    """What all texts so far might be besides texts, spelled as they are."""
+    """The scalars that all texts so far could be, spelled as they are."""
     texts: set[str] = field(default_factory=set)
     """Different texts, as far as an enum could list them."""
 

@@ -1,8 +1,8 @@
-"""Bringing back what was dropped softly: the instances of a type, and the links that went along.
+"""Restores hidden types: their instances, and the links that were removed with them.
 
-Dropping a type retires its instances in one transaction. Nothing else remembers them: what there is
-to bring back are the tombstones with its time and its reason. An instance whose name was taken
-since stays gone, and so does a link one end of which was removed, even if it is there again.
+Hiding a type retires its instances in one transaction; they are the tombstones with its time and
+reason. An instance whose name was taken since stays removed, and so does a link with an end that
+was removed since, even if that exists again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class Drop(NamedTuple):
-    """When a type was dropped."""
+    """The moment at which a type was dropped."""
 
     seq: int
     """The position of the journal before."""

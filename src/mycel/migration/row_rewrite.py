@@ -1,8 +1,8 @@
-"""Taking the rows of one type along when its declaration changes.
+"""Rewrites the rows of one type when its declaration changes.
 
-Types and properties are matched by the ids that survive renames, so the two declarations alone say
-what has to happen to a row: which attributes are called otherwise, which go, which come back or get
-a default, and whether it is named by another key. Every row is read once and written at most once.
+Ids survive renames, so the two declarations determine the changes of a row: attributes that are
+renamed, removed, restored or filled with a default, and a name by another key. Every row is read
+once and written at most once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mycel.store.query.instances import Instance, Table
 from mycel.store.write.transaction import Transaction
 
 DROPPED: Final = "dropped by a schema"
-"""Why instances are gone whose type is no longer declared."""
+"""The reason in tombstones of instances whose type is no longer declared."""
 _ASIDE: Final = "__renamed__"
 """The prefix of the interim name of a row, while another row still has its new name."""
 

@@ -34,7 +34,7 @@ class SchemaVersion:
     actor: str
     ir_hash: str
     steps: tuple[dict[str, Any], ...]
-    """What it changed."""
+    """Its changes."""
 
     @property
     def time(self) -> datetime:
@@ -61,7 +61,7 @@ class Schema:
 
     @property
     def catalog(self) -> Catalog:
-        """The schema in force. It is empty where nobody has applied one."""
+        """The schema in force, which is empty at first."""
         with self._store.reading() as reader:
             definitions = reader.head().definitions
             if self._known is None or self._known[0] != definitions:
@@ -77,11 +77,11 @@ class Schema:
     def plan(
         self, desired: str | Catalog, *, check_data: bool = True, allow_data_loss: bool = False
     ) -> Plan:
-        """What applying a schema would do, and whether it can be done.
+        """The steps that applying a schema would take, without applying it.
 
-        Where it depends on the data whether a change is supported, the data is looked at, and rows
-        that go or come back are counted, unless the graph is open for reading only or `check_data`
-        says otherwise. With `allow_data_loss`, what goes is dropped instead of hidden.
+        Data is checked where it decides whether a change is supported, and rows that go or come
+        back are counted, except in a read-only graph or without `check_data`. With
+        `allow_data_loss`, what goes is dropped instead of hidden.
 
         Raises:
             SchemaError: the text is no schema.
@@ -111,7 +111,7 @@ class Schema:
 
         Raises:
             SchemaError: the text is no schema, or it leaves out types without `allow_removals`.
-            SchemaApplyInProgress: somebody else is applying one.
+            SchemaApplyInProgress: another one is being applied.
         """
         return apply.apply(
             self._store,
@@ -147,7 +147,7 @@ class Schema:
 
         Raises:
             NotFound: nothing of this name is hidden.
-            SchemaApplyInProgress: somebody else is applying a schema.
+            SchemaApplyInProgress: a schema is being applied.
         """
         who = self._actor() if actor is None else actor
         return hidden_data.discard(self._store, names, actor=who)
@@ -171,7 +171,7 @@ class Schema:
         """A schema for types and predicates that grew without one, as text.
 
         It declares what all their instances have in common, so that it can be applied as it is.
-        What cannot be declared stands in comments.
+        What cannot be declared is in comments.
         """
         with self._store.reading() as reader:
             return inference.infer(reader, types)

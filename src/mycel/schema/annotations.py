@@ -1,6 +1,6 @@
-"""Annotations: which may stand where, how often, and what they must say.
+"""Rules of annotations: their places, their values, and how often they may occur.
 
-An annotation that is not known here is kept as it is and means nothing to the engine.
+Any other annotation is kept as it is and has no meaning to the engine.
 
     name            on                    value                        how often
     description     types, properties     text                         once
@@ -8,8 +8,8 @@ An annotation that is not known here is kept as it is and means nothing to the e
     rename_from     types, properties     the name before              once
     kip             nodes, edges          a name for KIP               once
     open            nodes, edges          none                         once
-    default         properties            a value (see `building`)     once
-    embed           vectors               a property (see `building`), once
+    default         properties            a value (see `builder`)     once
+    embed           vectors               a property (see `builder`), once
                                           and perhaps a model
     key unique index  properties          none                         once
 """
@@ -64,8 +64,8 @@ def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
         if each.name in _OF_PROPERTIES:
             raise _wrong(
                 each,
-                f"@{each.name} stands behind a property, not on a type.",
-                "Put it behind the type of the property it is about.",
+                f"@{each.name} is for properties, not for types.",
+                "Put it after the type of a property.",
             )
         if kind == "interface" and each.name in _OF_INSTANCES:
             raise _wrong(
@@ -84,10 +84,10 @@ def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
         if each.name in _OF_TYPES:
             raise _wrong(
                 each,
-                f"@{each.name} stands on a type, not on a property.",
+                f"@{each.name} is for types, not for properties.",
                 "Use @description for what a property is."
                 if each.name == INSTRUCTION
-                else "Put it behind the name of the node, or behind the target of the edge.",
+                else "Put it after the name of the node, or after the target of the edge.",
             )
         if each.name in _INLINE:
             continue
@@ -101,7 +101,7 @@ def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
         if each.name == EMBED and declared.type.scalar != "Vector":
             raise _wrong(
                 each,
-                "@embed stands behind a Vector.",
+                "@embed is for a Vector.",
                 f"Write `{declared.name.text}: Vector(768) @embed(source)`, where source is a"
                 " String property.",
             )
@@ -115,7 +115,7 @@ def _collected(annotations: Iterable[ast.Annotation]) -> Annotated:
     for each in annotations:
         if each.name in _ONCE:
             if each.name in seen:
-                raise _wrong(each, f"@{each.name} stands here twice.", "Write it once.")
+                raise _wrong(each, f"@{each.name} is here twice.", "Write it once.")
             seen.add(each.name)
             _check_value(each)
         value = None if each.value is None else each.value.text

@@ -1,7 +1,7 @@
-"""The Arrow schema of a type: what its rows look like as columns.
+"""The Arrow schema of a type: the columns of its rows.
 
 A node has `id` and then its properties, an edge `id`, `src` and `dst` and then its properties, in
-the order of their declaration. pyarrow is an extra; it is imported when somebody asks.
+the order of their declaration. pyarrow is an extra; it is imported on first use.
 """
 
 from __future__ import annotations

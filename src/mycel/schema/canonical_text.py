@@ -1,7 +1,7 @@
 """A schema's text in its canonical form, comments included: `tidy`.
 
-The tree knows no comments, so they are put back by where they stood: one that follows something on
-its line stays behind it, any other keeps a line of its own before what comes next.
+The tree has no comments, so they are put back by their places: one that follows something on its
+line stays after it, any other keeps its own line before what comes next.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _GAP: Final = re.compile(r"\n[ \t\r]*\n")
 
 
 class _Piece(NamedTuple):
-    """Something that is written: where it stood, and what it is."""
+    """A line of the text, or a comment, with its place."""
 
     start: int
     text: str
     is_comment: bool = False
     follows: bool = False
-    """A comment behind something on the same line."""
+    """True for a comment after something on the same line."""
     level: int = 0
-    """How deep it stands."""
+    """The depth of its indentation."""
     opens: bool = False
-    """Whether a declaration begins here."""
+    """True if a declaration begins here."""
     gap: bool = False
-    """A comment with an empty line after it."""
+    """True for a comment with an empty line after it."""
 
 
 def tidy(text: str) -> str:
@@ -66,7 +66,7 @@ def tidy(text: str) -> str:
 
 
 def _comments(text: str, tokens: Tokens) -> Iterator[_Piece]:
-    """The comments, which stand between tokens and nowhere else."""
+    """The comments, which are between tokens."""
     count = tokens.tokens.index(END)
     ends = [0, *tokens.ends[:count]]
     starts = [*tokens.starts[:count], len(text)]
@@ -103,10 +103,8 @@ def _pieces(
 
 def _written(pieces: list[_Piece]) -> str:
     lines: list[str] = []
-    takes_more = False
-    """Whether a comment may stand behind what is on the last line."""
-    is_apart = True
-    """Whether what comes next outside of a body needs no empty line before it."""
+    takes_more = False  # A comment may follow on the last line.
+    is_apart = True  # Outside of bodies, the next line needs no empty line before it.
     for piece in pieces:
         if piece.follows and takes_more:
             lines[-1] += f" {piece.text}"

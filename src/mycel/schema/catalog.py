@@ -47,7 +47,7 @@ class Catalog:
     nodes: Mapping[str, NodeType] = field(default_factory=dict)
     edges: Mapping[str, EdgeType] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = field(default=(), compare=False)
-    """What a graph remembers of earlier schemas; a text says nothing about it."""
+    """Hidden types and properties of earlier schemas, from a graph."""
 
     @staticmethod
     def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:

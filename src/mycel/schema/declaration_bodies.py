@@ -1,7 +1,7 @@
-"""The body of a declaration: its properties and constraints, checked one by one and together.
+"""The body of a declaration: its properties and constraints, and their checks.
 
-A `Body` grows while a type is built: first the properties that the type declares itself, then those
-of its interfaces. Constraints are read last, because they may name any of them.
+A `Body` grows while a type is built: first its own properties, then those of its interfaces.
+Constraints are read last, because they may name any of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def collision(name: str, other: str, span: Span) -> SchemaError:
     return wrong(
         span,
         f"{name} and {other} have the same number: the hashes of their names collide.",
-        "This is rare and nobody's fault; rename one of them.",
+        "This is rare; rename one of them.",
     )
 
 
@@ -60,7 +60,7 @@ def named(hint: str, names: Sequence[str]) -> str:
 
 
 class _KeySaid(NamedTuple):
-    """A key, where it stands, and the interface that brings it."""
+    """A key, its place, and the interface that it comes from."""
 
     columns: tuple[str, ...]
     span: Span
@@ -345,7 +345,7 @@ def _is_satisfied(constraint: model.Constraint, value: Any) -> bool:
 
 
 def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
-    """Every `@key` in a body and behind its properties."""
+    """Every `@key` of a body and of its properties."""
     for member in members:
         match member:
             case ast.Property():

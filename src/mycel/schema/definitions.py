@@ -33,7 +33,7 @@ _JSON_TYPES: Final = frozenset(
     ("string", "number", "integer", "boolean", "array", "object", "null")
 )
 KINDS: Final = _JSON_TYPES | {"any"}
-"""What a `type` may say."""
+"""The values of `type`."""
 _OTHER_NAMES: Final = {
     "str": "string",
     "text": "string",
@@ -287,7 +287,7 @@ def _is_listed(value: object, enum: tuple[Any, ...]) -> bool:
 
 
 def json_type(value: object) -> str:
-    """What JSON calls a value.
+    """The JSON type of a value.
 
     >>> json_type(True), json_type(1.5), json_type([])
     ('boolean', 'number', 'array')

@@ -1,4 +1,4 @@
-"""Numbers of single precision, and the one decimal that stands for each.
+"""Numbers of single precision, and the decimal that is stored for each.
 
 Attributes are JSON, whose numbers have double precision; tables of Arrow hold F32 and Vector in
 four bytes. So 0.1 would come back from a table as 0.10000000149011612, which is the same single and

@@ -1,4 +1,4 @@
-"""Words that other languages use where a schema says something else. Data only."""
+"""Words of other languages, and their counterparts in a schema. Data only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 
 def _each(meanings: dict[str, str]) -> dict[str, str]:
-    """From a meaning and the words for it to a word and its meaning."""
+    """Each word with its meaning, from meanings with their words."""
     return {word: meaning for meaning, words in meanings.items() for word in words.split()}
 
 
@@ -20,13 +20,13 @@ DECLARATIONS: Final = _each(
 """The first word of a declaration elsewhere, in lower case, and the word for it here."""
 
 OPENINGS: Final[dict[str, str]] = {
-    "enum": "An enum stands where it is used: `status: enum(open, closed)`.",
+    "enum": "Write an enum where it is used: `status: enum(open, closed)`.",
     "scalar": "The scalars are built in; a schema declares none.",
     "query": "Queries are no part of a schema.",
     "import": "A schema is one text: put all declarations into it.",
     "include": "A schema is one text: put all declarations into it.",
-    "create": "Nothing stands before `node`, `edge` or `interface`.",
-    "export": "Nothing stands before `node`, `edge` or `interface`.",
+    "create": "Begin with `node`, `edge` or `interface`.",
+    "export": "Begin with `node`, `edge` or `interface`.",
     "extend": "A schema is the whole of it: add the properties where the type is declared.",
 }
 
@@ -49,12 +49,12 @@ SCALARS: Final = _each(
         "enum(open, closed)": "enum oneof union",
     }
 )
-"""What a type of values is called elsewhere, in lower case, and what it is called here."""
+"""The name of a type of values elsewhere, in lower case, and its name here."""
 
 EXTENDING: Final = frozenset(("extends", "inherits", "with", "is", "implement", "Implements"))
-"""What other languages say for `implements`."""
+"""Words of other languages for `implements`."""
 
 MODIFIERS: Final = frozenset(
     ("optional", "required", "readonly", "unique", "key", "primary", "index", "public", "private")
 )
-"""What other languages put before a property."""
+"""Words of other languages before a property."""

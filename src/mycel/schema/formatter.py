@@ -4,7 +4,7 @@
 declaration takes a line for its head and one for each member, indented by two.
 
 A catalog does not keep which of two spellings a constraint had: one with a single column is written
-behind its property, every other one in the body.
+after its property, every other one in the body.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _declaration(declared: ast.Declaration) -> str:
 
 
 def head(declared: ast.Declaration) -> str:
-    """What stands before the body of a declaration."""
+    """The part of a declaration before its body."""
     match declared:
         case ast.Interface(name, annotations):
             parts = ["interface", name.text, *map(_annotation, annotations)]

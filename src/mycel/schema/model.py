@@ -21,7 +21,7 @@ INTEGERS: Final = frozenset(("I32", "I64", "U32", "U64"))
 FLOATS: Final = frozenset(("F32", "F64"))
 NUMERIC: Final = INTEGERS | FLOATS
 ENDS: Final = ("src", "dst")
-"""What constraints of an edge may name besides its properties."""
+"""Columns of an edge that constraints may name besides its properties."""
 
 DESCRIPTION: Final = "description"
 INSTRUCTION: Final = "instruction"
@@ -29,14 +29,14 @@ DEFAULT: Final = "default"
 EMBED: Final = "embed"
 RENAME_FROM: Final = "rename_from"
 KIP_NAME: Final = "kip"
-"""`@kip("treats")`: what a type or predicate is called in KIP, where that is no name here."""
+"""`@kip("treats")`: the type or predicate in KIP, if it differs from the name."""
 OPEN: Final = "open"
 """`@open`: instances may have attributes that the schema does not declare."""
 
 
 @node
 class PropertyType:
-    """What values a property takes. An enum is a String with `enum_values`, sorted."""
+    """A type of values. An enum is a String with `enum_values`, sorted."""
 
     scalar: Scalar
     is_nullable: bool = False
@@ -88,7 +88,7 @@ class Property:
 
     @property
     def default(self) -> str | None:
-        """What `@default(literal)` says, as text; `values.parse_default` makes a value of it."""
+        """The literal of `@default`, as text; `parse_default` makes a value of it."""
         return annotation(self.annotations, DEFAULT)
 
     @property
@@ -167,7 +167,7 @@ def columns_of(constraint: Constraint) -> tuple[str, ...]:
 
 @node
 class Cardinality:
-    """How many edges may leave one source. Without a maximum, any number."""
+    """The number of edges that may leave one source."""
 
     minimum: int = 0
     maximum: int | None = None

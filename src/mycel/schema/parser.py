@@ -1,8 +1,7 @@
-"""From text to tree: `parse` reads a schema.
+"""Text to tree: `parse` reads a schema.
 
 A descent without recursion: nothing in the language nests. Every function reads what its name says
-from the next token on and leaves the tokens behind it. Nothing is looked up: whether a type exists
-or a constraint fits its property is for `building` to say.
+from the next token on and moves past it. `builder` checks that types exist and constraints fit.
 """
 
 from __future__ import annotations
@@ -173,7 +172,7 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
     annotations: list[ast.Annotation] = []
     while tokens.tokens[tokens.at] == "@":
         following = tokens.tokens[tokens.at + 1]
-        # With arguments it is a constraint of the body, even if it stands on the same line.
+        # With arguments it is a constraint of the body, even on the same line.
         if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
             break
         if following == "card":
@@ -366,7 +365,7 @@ def _check(tokens: Tokens, at: int) -> ast.Check:
         raise schema_errors.no_comma(tokens, "check")
     tokens.at += 1
     if tokens.tokens[tokens.at][0] != '"':
-        hint = f'Patterns stand in double quotes: @check({property_.text}, "^[a-z]+$").'
+        hint = f'Write patterns in double quotes: @check({property_.text}, "^[a-z]+$").'
         raise unexpected(tokens, "a pattern", hint)
     pattern = _string(tokens)
     _expect(tokens, ")", "A check has one property and one pattern.")

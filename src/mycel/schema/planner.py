@@ -1,15 +1,14 @@
-"""From the schema that a graph has to the one that is wanted: the steps, in an order that works.
+"""Plans the steps from the schema in force to the desired one, in an order that works.
 
-A plan is made of the two schemas alone; `matching` says what is which. Where the instances decide
-whether a step is possible, the plan says that it is, and the step that it `needs_data`.
+A plan is made from the two schemas alone, matched by `schema_match`. Where the instances decide
+whether a step is possible, the plan takes it as possible, and the step `needs_data`.
 
-The order: interfaces, nodes, edges, each by name, so that what a type names is there before it.
-Within a type names come first, so that later steps use the new ones; then what is added and what
-changes; constraints that go before those that come; what is removed last. Types go at the very end,
-edges before the nodes they join. Each step is possible after those before it.
+The order: interfaces, nodes, edges, each by name, so that a type exists before another names it.
+Within a type, renames come first, then additions and changes, constraints that are dropped before
+new ones, and removals last. Types are removed at the very end, edges before the nodes they join.
 
-How schemas are written makes no difference: types, properties and annotations may stand in any
-order. The columns of a key are the exception, because instances are named by them in that order.
+The order of types, properties and annotations in a schema makes no difference. That of the columns
+of a key does, because it gives the names of instances.
 """
 
 from __future__ import annotations
@@ -235,7 +234,7 @@ def _name_taken(found: Match, holder: model.SchemaType) -> Step:
     if kind == found.kind and found.before is None:
         advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
     else:
-        advice = f"Drop or rename {holder.name} first, in a schema of its own."
+        advice = f"Drop or rename {holder.name} first, in a separate schema."
     return UnsupportedChange(
         entity(found.kind, found.declared.name),
         f"{model.quoted(_kip_place(found.declared)[1])} is the KIP name of the {kind} {holder.name}"

@@ -416,8 +416,8 @@ def _parts(name: str, count: int) -> tuple[str, ...] | None:
 _EXPECTED: Final = {
     "Date": 'A Date is text like "2024-01-31".',
     "DateTime": 'A DateTime is text like "2024-01-31T12:00:00Z" or "2024-01-31T13:00:00+01:00".',
-    "Blob": "A Blob is base64 text with padding, not an address; `base64:` may stand before it.",
-    "Vector": "A Vector is an array of exactly so many finite numbers.",
+    "Blob": "A Blob is base64 text with padding, not an address; it may begin with `base64:`.",
+    "Vector": "A Vector is an array of finite numbers, as many as its dimension.",
 }
 
 

@@ -1,20 +1,17 @@
 """Matches the types and properties of one schema with those of the schema before it.
 
-Names decide. What has the name that something had is that thing; of the rest, `@rename_from` says
-what it was called; what is left is new, or comes back if it was hidden. An edge whose name differs
-in nothing but the case of its letters is the same edge. A rename that makes no sense is refused
-with a reason, and what it names is then neither added nor removed: a plan that is refused should
-not also threaten. A rename may stay in the schema once it is done, so one whose target is there
-already means nothing; where it looks as if it were meant, there is a warning.
+Types and properties are matched by name; those that remain by `@rename_from`; the rest are new, or
+come back if they were hidden. Names of edges that differ only in case are the same. A rename that
+is not possible is refused with a reason, and the type or property that it names is then neither
+added nor removed. A rename may stay in the schema once it is done, so one whose target exists
+already has no effect; if it may have been intended, there is a warning.
 
-A hidden property comes back if what is declared now may hold what it held: the same kind of values,
-or a wider kind of numbers. Whether each value fits is for those to find out who see the values.
+A hidden property comes back if the declared type takes the same kind of values, or a wider kind of
+numbers; `migration` finds out whether each value fits. A rename in an interface is a rename in
+every node that implemented it.
 
-A rename in an interface is a rename in every node that implemented it, for a node has the
-properties of its interfaces as its own.
-
-Numbers belong to things and not to names: what is matched keeps the number it had. Something new
-has the hash of its name, unless that is still the number of what was called so before.
+What is matched keeps its number. What is new gets the hash of its name, unless another type or
+property still has that number.
 """
 
 from __future__ import annotations
@@ -50,13 +47,13 @@ class Match:
     is_restored: bool = False
     """`before` is what is remembered of a type that was hidden."""
     refused: str | None = None
-    """Why its `@rename_from` makes no sense."""
+    """The error of its `@rename_from`."""
     properties: Mapping[str, model.Property] = field(default_factory=dict)
     """Its properties before, by their names now."""
     restored: Mapping[str, model.Property] = field(default_factory=dict)
     """The properties whose hidden values come back, by name, as they were when they were hidden."""
     refused_properties: Mapping[str, str] = field(default_factory=dict)
-    """Why the `@rename_from` of a property makes no sense."""
+    """The errors of `@rename_from`, by property."""
     claimed: frozenset[str] = frozenset()
     """The properties that refused renames name as their source."""
 
@@ -194,7 +191,7 @@ class _Matcher:
         self, kind: model.TypeKind, declared: model.SchemaType, before: model.SchemaType
     ) -> Match:
         if declared == before:
-            # Most types of most plans are as they were: the same object says so from here on.
+            # From here on, the same object marks a type that did not change.
             own = {each.name: each for each in before.properties}
             return Match(before, before, properties=own)
         return self._properties(kind, declared, before)

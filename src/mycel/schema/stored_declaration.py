@@ -24,7 +24,7 @@ PG: Final = "pg"
 """The attribute that holds a declaration."""
 IS_INTERFACE: Final = "is_interface"
 PG_DROPPED: Final = "pg_dropped"
-"""What a definition remembers that had to stay when its type was dropped."""
+"""The attribute for the memory of a dropped type whose definition had to stay."""
 OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTERFACE)
 """The attributes of a definition that only applying a schema changes."""
 
@@ -38,7 +38,7 @@ class Remembered(NamedTuple):
     seq: int
     """The position of the journal before it was dropped."""
     time_us: int
-    """When that was."""
+    """The time of that."""
 
 
 _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], model.Constraint]]] = {
@@ -250,7 +250,7 @@ class HiddenProperty(NamedTuple):
     attribute: str
     """The name that it had when it was hidden, under which its values are in history."""
     entry: Mapping[str, Any]
-    """What the definition says of it."""
+    """Its entry in the definition."""
 
     @property
     def seq(self) -> int:

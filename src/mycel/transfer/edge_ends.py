@@ -1,4 +1,4 @@
-"""From keys to the elements that edges join."""
+"""Finds the elements that edges join, by their keys."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mycel.store.write.transaction import Transaction
 from mycel.transfer.source_rows import End
 
 KNOWN_MAX: Final = 1 << 17
-"""How many ends are remembered; most edges of a file join what others before them joined."""
+"""The number of ends that are kept: most edges of a file share ends with earlier ones."""
 
 
 class Ends:
-    """The ids of ends that exist. Nothing that it knows may be removed while it is in use."""
+    """The ids of ends that exist, none of which may be removed while it is in use."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx: Final = tx
@@ -33,7 +33,7 @@ class Ends:
                 links.append(end)
         for (type_name, name), id_ in concepts_there(self._tx, names).items():
             found[type_name, name] = id_
-            # Its natural key follows from what is known of it here; the store would read it again.
+            # Its natural key follows from type and name, so the store need not read it.
             self._tx.remember_end(id_, type_name, name)
         for link in links:
             number = self._link(link)

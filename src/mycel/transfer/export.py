@@ -1,8 +1,8 @@
-"""Rows to files: all of them as JSON Lines, or each type as a table in a file of its own.
+"""Writes rows to files: all of them as JSON Lines, or one table per type.
 
-What is exported can be loaded again: JSON Lines give back the same graph, and so do tables, except
-for attributes beyond the schema. Types and predicates themselves are not rows; a schema carries
-those, or a capsule. A file takes its place when it is written in full, and not before.
+Exported rows can be loaded again: JSON Lines give the same graph, and so do tables, except for
+attributes beyond the schema. Types and predicates are not rows; schemas and capsules carry them. A
+file is replaced only when it is written in full.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mycel.transfer.tables import Lost
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote."""
+    """The outcome of an export."""
 
     concepts: int
     links: int
@@ -105,7 +105,8 @@ def export(
     ):
         wanted = _wanted(targets, unloading, types, is_table=chosen != "jsonl")
         exporter = _Exporter(unloading, chosen, catalog)
-        if chosen == "jsonl" or (len(wanted) == 1 and not _is_directory(place)):
+        is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
+        if chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
             exporter.write(place, wanted)
         elif isinstance(place, Path):
             exporter.write_each(place, wanted)
@@ -115,10 +116,6 @@ def export(
                 hint="Name one type, or a directory; JSON Lines hold all types.",
             )
     return exporter.done()
-
-
-def _is_directory(place: object) -> bool:
-    return isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
 
 
 def _wanted(
@@ -149,11 +146,8 @@ class _Exporter:
         self._files: Final[list[str]] = []
 
     def done(self) -> Exported:
-        return Exported(**self._counts, files=tuple(self._files), warnings=tuple(self._warnings()))
-
-    def _warnings(self) -> Iterator[str]:
-        if self._format != "jsonl":
-            yield from self._lost.warnings()
+        warnings = () if self._format == "jsonl" else tuple(self._lost.warnings())
+        return Exported(**self._counts, files=tuple(self._files), warnings=warnings)
 
     def write_each(self, directory: Path, targets: Sequence[Target]) -> None:
         """A file for each, called after it."""
@@ -213,12 +207,14 @@ class _Exporter:
     # Tables.
 
     def _write_csv(self, file: Any, target: Target) -> None:
-        columns = _columns(self._unloading, target)
+        # An edge is identified by its ends, and a node by its key if it has one.
+        is_named = isinstance(target, EdgeTarget) or bool(target.key)
+        columns = tables.columns(self._unloading, target)[is_named:]
         getters = [tables.getter(target, name) for name in columns]
         page = io.StringIO()
         delimiter = DELIMITERS[self._format]
         writer = csv.writer(page, delimiter=delimiter, lineterminator="\n")
-        # It quotes line feeds by itself; a carriage return would end a row for whoever reads it.
+        # It quotes line feeds by itself; an unquoted carriage return would end a row.
         quoting = csv.writer(page, csv.unix_dialect, delimiter=delimiter)
         writer.writerow(columns)
         for chunk in self._chunks(target):
@@ -252,12 +248,6 @@ def _what(target: Target) -> str:
     return "concepts" if isinstance(target, NodeTarget) else "links"
 
 
-def _columns(unloading: Unloading, target: Target) -> list[str]:
-    """The columns of a CSV file: what has a key is named by it, and an edge by its ends."""
-    is_named = isinstance(target, EdgeTarget) or bool(target.key)
-    return tables.columns(unloading, target)[is_named:]
-
-
 def _text(value: Any) -> str:
     if value is None:
         return ""
@@ -266,18 +256,14 @@ def _text(value: Any) -> str:
 
 def _say(file: Any, text: bytes) -> None:
     """Write to a file that takes bytes, or to one that takes text."""
-    if not text:
-        return
-    if isinstance(file, io.TextIOBase):
-        file.write(text.decode())
-    else:
-        file.write(text)
+    if text:
+        file.write(text.decode() if isinstance(file, io.TextIOBase) else text)
 
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[Any]:
-    """A file that takes its place when it is written in full, and not before."""
-    # A name that nobody else has: the same file may be written twice at the same time.
+    """A file that replaces the one at `path` when it is written in full."""
+    # A unique name: the same file may be written twice at the same time.
     made = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
         with made.open("xb") as file:

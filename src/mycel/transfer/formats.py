@@ -1,4 +1,4 @@
-"""Which format a file has: what the caller says, or else what its name ends with."""
+"""Formats of files, from the caller or from the name of the file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def checked_format(named: object) -> Format:
 
 
 def format_of(name: str) -> Format | None:
-    """What the end of a file's name says.
+    """The format that the name of a file ends with.
 
     >>> format_of("people.csv.gz"), format_of("People.PARQUET"), format_of("people")
     ('csv', 'parquet', None)

@@ -1,9 +1,8 @@
-"""From the graph to rows again, in the order of their making, a chunk at a time.
+"""Reads rows from the graph, in the order of their creation, a chunk at a time.
 
-Everything is read from one snapshot, of the present or of the past. What only this graph can know
-stays behind: ids, versions, times, and metadata keys that start with an underscore. So do the two
-actors, who are in every graph, and when everything is asked for, whatever a new graph begins with,
-unless it was changed.
+Everything is read from one snapshot, of the present or of the past. Left out are ids, versions,
+times, metadata keys that start with an underscore, the two actors, who are in every graph, and,
+unless types are named, the unchanged elements of a new graph.
 """
 
 from __future__ import annotations

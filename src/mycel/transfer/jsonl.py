@@ -6,9 +6,9 @@
 Beside these, a row may have `metadata` and an `id` (a node also `name`, which means the same); an
 edge a `weight`. Where a type is given for all of them, rows are the data alone.
 
-The `id` may stand in the data too, since no type can declare a property of that name. It names a
-node without a key, and agrees with the key of others. An edge is named by its ends, so its id is
-not kept.
+The `id` may be in the data too, since no type can declare a property of that name. It names a node
+without a key, and has to agree with the key of others. The ends of an edge identify it, so its id
+is not kept.
 
 `from` and `to` are keys. Where the type of an end is not clear from the edge, an end is an object:
 `{"type": "Person", "name": "Ada"}`, or, for a link about a link, `{"edge": …, "from": …, "to": …}`.
@@ -341,7 +341,7 @@ def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
     close = did_you_mean(str(key), sorted(known))
     return InvalidSyntax(
         f"A row has no {shown(key)}.",
-        hint=f'{close} Properties stand in "data". {_ROW_HINT}'.strip(),
+        hint=f'{close} Properties go into "data". {_ROW_HINT}'.strip(),
         data={"property": wire(key)},
     )
 

@@ -1,7 +1,7 @@
-"""What rows are loaded into: types of the schema, or types that KIP alone knows.
+"""Targets: the types and predicates into which rows are loaded.
 
-A *typed* target has a declaration, which says what names a row, what it must have, and what its
-cells mean. A *flexible* one has none: its rows bring a name, and values are taken as they are.
+A *typed* target has a declaration, with the key of a row, its required properties and the types of
+its cells. A *flexible* one has none: its rows have a name, and values are taken as they are.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Target:
 
     def __init__(self, label: str, declared: InstanceType | None) -> None:
         self.label: Final = label
-        """What messages call it: its name in the schema, or else in KIP."""
+        """Its name in messages: that in the schema, or else in KIP."""
         properties: tuple[Property, ...] = () if declared is None else declared.properties
         self.properties: Final = {each.name: each.type for each in properties}
         self.is_closed: Final = declared is not None and not declared.is_open
@@ -92,7 +92,6 @@ class _Target:
 
     def whole(self, attributes: JsonObject) -> JsonObject:
         """The attributes of a new row, without nulls; an error if a required one is missing."""
-        # In a load nearly all rows pass here, millions of them.
         if self._moments:
             attributes = self._with_milliseconds(attributes)
         if not self.is_typed or (
@@ -195,7 +194,7 @@ class NodeTarget(_Target):
         """Its name in KIP."""
         self.key: Final = () if declared is None else declared.key
         types = [self.properties[name] for name in self.key]
-        # Nearly all keys are one text, and a load asks for millions of them.
+        # The usual key is one text, which is its own name.
         self._text_key: Final = self.key[0] if types == [_STRING] else None
         self.embeddings: Final = () if declared is None else tuple(_embeddings(declared))
 
@@ -239,7 +238,8 @@ class NodeTarget(_Target):
             raise self._bad_key(key, f"It is an array of {' and '.join(self.key)}, in this order.")
         types = (self.properties[name] for name in self.key)
         try:
-            return _joined([_key_text(*each) for each in zip(types, parts, strict=True)])
+            texts = [_key_text(*each) for each in zip(types, parts, strict=True)]
+            return texts[0] if len(texts) == 1 else orjson.dumps(texts).decode()
         except BadValue as error:
             raise self._bad_key(key, f"{error}.") from None
 
@@ -345,15 +345,12 @@ class Targets:
         nodes = {target.type: target for target in map(self.node, self._catalog.nodes)}
         edges = {target.predicate: target for target in map(self.edge, self._catalog.edges)}
         for name in self._types:
-            if name not in _META and name not in nodes and not self._is_interface(name):
+            if name not in _META and name not in nodes and name not in self._catalog.interfaces:
                 nodes[name] = self.node(name)
         for name in self._predicates:
             if name not in edges:
                 edges[name] = self._flexible_edge(name)
         return list(nodes.values()), list(edges.values())
-
-    def _is_interface(self, name: str) -> bool:
-        return name in self._catalog.interfaces
 
     def _find_node(self, name: object) -> NodeTarget:
         if not isinstance(name, str):
@@ -365,7 +362,7 @@ class Targets:
             return NodeTarget(declared.kip_name, declared)
         if name in self._catalog.interfaces:
             raise ConstraintViolation(
-                f"{name} is an interface, which has no rows of its own.",
+                f"{name} is an interface, which has no rows.",
                 hint="Load into a node that implements it.",
                 data={"type": wire(name)},
             )
@@ -450,10 +447,6 @@ def _embeddings(declared: NodeType) -> Iterator[Embedding]:
                 each.is_required,
                 each.embed_model,
             )
-
-
-def _joined(texts: list[str]) -> str:
-    return texts[0] if len(texts) == 1 else orjson.dumps(texts).decode()
 
 
 def _parts(key: object) -> list[Any]:

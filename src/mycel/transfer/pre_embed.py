@@ -62,9 +62,9 @@ class Ahead:
         self._vectors: Final = vectors
         self._mode: Final = mode
         self.sources: Final = [Spooled(each) for each in sources]
-        """What the transaction reads instead."""
+        """The sources that the transaction reads."""
         self.at = 0
-        """Which source is being read."""
+        """The index of the source that is being read."""
 
     def close(self) -> None:
         """Throw away what waits."""
@@ -102,7 +102,7 @@ class Ahead:
     def _present(
         self, reader: Reader, rows: Sequence[NodeRow]
     ) -> Mapping[tuple[NodeTarget, str], JsonObject]:
-        """What a merge finds of the nodes that it is about."""
+        """The attributes of existing nodes, for a merge."""
         if self._mode != "merge":
             return {}
         found = {}
@@ -115,7 +115,7 @@ class Ahead:
 
 
 def wants_vectors(catalog: Catalog) -> bool:
-    """Whether some type has a vector that is made from a text."""
+    """True if some type has a vector that is made from a text."""
     return any(
         each.embed_source is not None
         for declared in catalog.nodes.values()

@@ -1,4 +1,4 @@
-"""What is embedded on the way in: vectors that a row does not bring, made from its text.
+"""Fills in vectors that rows lack, from their texts.
 
 The text goes to the embedder in batches. Without an embedder rows are loaded as they are, and one
 warning for each property says how many of them have a text and lack the vector.
@@ -61,7 +61,7 @@ class Vectors:
         return made
 
     def warnings(self) -> Iterator[str]:
-        """What the caller should know when all is loaded."""
+        """Warnings about rows that lack a vector."""
         for (label, each), count in self._lacking.items():
             rows = f"1 row of {label} has" if count == 1 else f"{count} rows of {label} have"
             yield (

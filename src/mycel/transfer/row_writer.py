@@ -5,10 +5,9 @@
     overwrite   a row that exists becomes what it says; of each type that is loaded, whatever is
                 not among the rows is removed
 
-Rows that are new go through the bulk puts of the transaction, which cost a fraction of single ones.
-Whether they were new is seen afterwards, by their numbers: looking for a million rows that are not
-there would be wasted. When a chunk fails without saying which row it was, its rows are put once
-more, one by one, in the transaction that is lost anyway.
+New rows go through the bulk puts of the transaction, which cost a fraction of single ones. Their
+numbers tell afterwards that they were new, so that none is looked up before. When a chunk fails
+without naming the row, its rows are put again one by one, in the transaction that is lost anyway.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.model import ids
-from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject
 from mycel.store.query import instances, lookup
 from mycel.store.write.bitset import Marks
@@ -53,15 +52,14 @@ class Writer:
         self._tx: Final = tx
         self._mode: Final = mode
         self._vectors: Final = vectors
-        self._seen: Final = {"concept": Marks(), "proposition": Marks()}
+        self._seen: Final = (Marks(), Marks())
+        """The numbers of elements that have a row, for "overwrite": concepts even, links odd."""
         self.counts: Final[dict[Target, Counter[str]]] = {}
-        """What was done with each target's rows: created, updated, unchanged, removed."""
+        """The numbers of rows created, updated, unchanged and removed, by target."""
 
     def count(self, target: Target) -> Counter[str]:
         """The outcome for a target, which is part of the load from now on."""
         return self.counts.setdefault(target, Counter())
-
-    # Nodes.
 
     def nodes(self, rows: Sequence[NodeRow]) -> None:
         """Write nodes with different identities; raises RowError about one of them."""
@@ -69,23 +67,19 @@ class Writer:
         there = {} if self._mode == "append" else self._nodes_there(rows)
         with_vectors = any(row.target.embeddings for row in rows)
         rows = self._with_vectors(rows, there) if with_vectors else rows
-        fresh = [row for row in rows if (row.target, row.name) not in there] if there else rows
-        self._create_nodes(fresh)
+        self._create_nodes([row for row in rows if row.identity not in there] if there else rows)
         for row in rows if there else ():
-            id_ = there.get((row.target, row.name))
-            if id_ is not None:
-                self._change(row, id_, None)
+            if row.identity in there:
+                self._change(row, there[row.identity])
 
     def _nodes_there(self, rows: Sequence[NodeRow]) -> dict[tuple[NodeTarget, str], str]:
         names: dict[str, list[str]] = {}
         for row in rows:
             names.setdefault(row.target.type, []).append(row.name)
         found = concepts_there(self._tx, names)
-        if not found:
-            return {}
         return {
-            (row.target, row.name): found[row.target.type, row.name]
-            for row in rows
+            row.identity: found[row.target.type, row.name]
+            for row in (rows if found else ())
             if (row.target.type, row.name) in found
         }
 
@@ -107,34 +101,24 @@ class Writer:
         puts = [ConceptRow(row.target.type, row.name, _whole(row), row.metadata) for row in rows]
         tx = self._tx
         seq, first = tx.position, tx.next_concept
-        made = self._put(rows, puts, tx.put_concepts, self._put_node)
+        made = self._put(rows, puts, tx.put_concepts, lambda put: tx.put_concept(*put))
         if tx.next_concept - first != len(rows) * ids.ID_STEP:
             for row, id_ in zip(rows, made, strict=True):
                 self._check_new(row, tx.get(id_), seq)
-        seen = self._seen["concept"]
         if self._mode == "overwrite":
             for id_ in made:
-                seen.add(int(id_[2:]))
+                self._seen[0].add(int(id_[2:]))
         self._count_created(rows)
-
-    def _put_node(self, row: ConceptRow) -> None:
-        self._tx.put_concept(*row)
-
-    # Edges.
 
     def edges(self, joined: Sequence[Joined]) -> None:
         """Write edges with different identities; raises RowError about one of them."""
         self._begin([row for row, _, _ in joined])
         there = {} if self._mode == "append" else self._edges_there(joined)
-        fresh = joined
-        if there:
-            fresh = [each for each in joined if _place(*each) not in there]
+        fresh = [each for each in joined if _place(*each) not in there] if there else joined
         self._create_edges(fresh)
         for each in joined if there else ():
-            number = there.get(_place(*each))
-            if number is not None:
-                row = each[0]
-                self._change(row, ids.proposition_id(number, row.target.predicate), row.weight)
+            if (number := there.get(_place(*each))) is not None:
+                self._change(each[0], ids.proposition_id(number, each[0].target.predicate))
 
     def _edges_there(self, joined: Sequence[Joined]) -> dict[tuple[str, str, str], int]:
         reader = self._tx.reader
@@ -147,25 +131,22 @@ class Writer:
             (ids.parse_id(subject), numbers[row.target.predicate], ids.parse_id(object_))
             for row, subject, object_ in joined
         ]
+        found = lookup.links_between(reader, places).items()
         return {
             (name(predicate), outer(subject), outer(object_)): number
-            for (subject, predicate, object_), number in lookup.links_between(
-                reader, places
-            ).items()
+            for (subject, predicate, object_), number in found
         }
 
     def _create_edges(self, joined: Sequence[Joined]) -> None:
         rows = [row for row, _, _ in joined]
-        puts = []
-        for row, subject, object_ in joined:
-            puts.append(
-                PropositionRow(
-                    subject, row.target.predicate, object_, _whole(row), row.metadata, row.weight
-                )
-            )
+        puts = [
+            PropositionRow(start, row.target.predicate, end, _whole(row), row.metadata, row.weight)
+            for row, start, end in joined
+        ]
         tx = self._tx
         seq, first = tx.position, tx.next_proposition
-        self._put(rows, puts, tx.put_propositions, self._put_edge)
+        alone = lambda put: tx.put_proposition(*put[:5], weight=put.weight)  # noqa: E731
+        self._put(rows, puts, tx.put_propositions, alone)
         numbers: Iterable[int] = range(first, tx.next_proposition, ids.ID_STEP)
         if tx.next_proposition - first != len(rows) * ids.ID_STEP:
             numbers = []
@@ -174,17 +155,10 @@ class Writer:
                 if link is not None:
                     self._check_new(row, link, seq)
                     numbers.append(link.number)
-        seen = self._seen["proposition"]
         if self._mode == "overwrite":
             for number in numbers:
-                seen.add(number)
+                self._seen[1].add(number)
         self._count_created(rows)
-
-    def _put_edge(self, row: PropositionRow) -> None:
-        subject, predicate, object_, attributes, metadata, weight = row
-        self._tx.put_proposition(subject, predicate, object_, attributes, metadata, weight=weight)
-
-    # Either kind.
 
     def _begin(self, rows: Sequence[Row]) -> None:
         """Count in the order in which targets come."""
@@ -200,13 +174,13 @@ class Writer:
         rows: Sequence[Row],
         puts: list[Any],
         together: Callable[[list[Any]], Any],
-        alone: Callable[[Any], None],
+        alone: Callable[[Any], object],
     ) -> Any:
         """Put rows together; if that fails, find the row that fails."""
         try:
             return together(puts)
         except (InternalError, DiskFull, ExecutionTimeout):
-            raise  # The storage failed: there is nothing to ask it.
+            raise  # The storage failed: asking again is useless.
         except MycelError as error:
             at = error.data.pop("row", None)
             if isinstance(at, int) and at < len(rows):
@@ -222,22 +196,20 @@ class Writer:
         """Refuse a row whose element was there before this chunk."""
         if element.seq > seq and element.version == 1:
             return  # It is new, or was removed before and is new again.
-        raise RowError(exists(row, repeated=self._is_of_this_load(element)), row)
+        tx = self._tx
+        is_of_load = element.created_us == tx.time_us and element.seq >= tx.first_seq
+        raise RowError(exists(row, repeated=is_of_load), row)
 
-    def _is_of_this_load(self, element: Element) -> bool:
-        return element.created_us == self._tx.time_us and element.seq >= self._tx.first_seq
-
-    def _change(self, row: Row, id_: str, weight: float | None) -> None:
+    def _change(self, row: Row, id_: str) -> None:
         """Change an existing element to its row."""
         number = ids.parse_id(id_)
-        seen = self._seen["concept" if isinstance(row, NodeRow) else "proposition"]
         try:
             if self._mode == "merge":
-                changed = self._merge(row, id_, weight)
-            elif number in seen:
+                changed = self._merge(row, id_)
+            elif number in self._seen[number & 1]:
                 raise exists(row, repeated=True)
             else:
-                seen.add(number)
+                self._seen[number & 1].add(number)
                 changed = self._replace(row, id_)
         except (InternalError, DiskFull, ExecutionTimeout):
             raise
@@ -245,11 +217,12 @@ class Writer:
             raise RowError(error, row) from None
         self.count(row.target)["updated" if changed else "unchanged"] += 1
 
-    def _merge(self, row: Row, id_: str, weight: float | None) -> bool:
-        given, dropped = row.attributes, tuple[str, ...]()
+    def _merge(self, row: Row, id_: str) -> bool:
+        given, dropped = row.attributes, list[str]()
         if row.target.is_typed and None in given.values():
-            dropped = tuple(name for name, value in given.items() if value is None)
+            dropped = [name for name, value in given.items() if value is None]
             given = without_nulls(given)
+        weight = row.weight if isinstance(row, EdgeRow) else None
         return self._tx.update(
             id_, attributes=given, drop_attributes=dropped, metadata=row.metadata, weight=weight
         )
@@ -272,8 +245,6 @@ class Writer:
             weight=weight,
         )
 
-    # Removing what was not loaded.
-
     def remove_other_nodes(self) -> None:
         """Remove the nodes of loaded types that were not among the rows."""
         for target in [each for each in self.counts if isinstance(each, NodeTarget)]:
@@ -288,14 +259,14 @@ class Writer:
     def _remove_others(self, target: Target, table: instances.Table, kind: int | None) -> None:
         if kind is None:
             return
-        seen, reader = self._seen[table], self._tx.reader
+        reader = self._tx.reader
         for number in instances.numbers(reader, table, kind):
-            element = None if number in seen else reader.element(number)
-            # A link may have gone with another one that it spoke about.
-            if element is None or _is_actor(element):
-                continue
-            gone = self._tx.retire(element.id, reason=REASON)
-            self.count(target)["removed"] += gone.concepts + gone.propositions
+            # A link may have gone with another one that was its end.
+            element = None if number in self._seen[number & 1] else reader.element(number)
+            is_actor = isinstance(element, Concept) and (element.type, element.name) in ACTORS
+            if element is not None and not is_actor:
+                gone = self._tx.retire(element.id, reason=REASON)
+                self.count(target)["removed"] += gone.concepts + gone.propositions
 
 
 def _whole(row: Row) -> JsonObject:
@@ -307,10 +278,6 @@ def _whole(row: Row) -> JsonObject:
 
 def _place(row: EdgeRow, subject: str, object_: str) -> tuple[str, str, str]:
     return row.target.predicate, subject, object_
-
-
-def _is_actor(element: Concept | Proposition) -> bool:
-    return isinstance(element, Concept) and (element.type, element.name) in ACTORS
 
 
 def exists(row: Row, *, repeated: bool) -> DuplicateExists:

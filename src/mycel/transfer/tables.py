@@ -1,7 +1,7 @@
 """Rows as Arrow: a batch at a time, with the columns that the catalog says, and perhaps two more.
 
-A moment is a timestamp in milliseconds, in UTC. The catalog calls it a date64, but whoever reads a
-table takes a date64 for a day and drops its time.
+A moment is a timestamp in milliseconds, in UTC. In the catalog it is a date64, which readers of
+tables take for a day without a time.
 
 `weight` and `metadata` (JSON text) are columns if any row has another weight than the usual one, or
 metadata. Attributes that an `@open` type has beyond its properties have no column; `Lost` counts
@@ -14,6 +14,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
+from operator import attrgetter
 from typing import Any, Final
 
 import orjson
@@ -21,7 +22,7 @@ import orjson
 from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
-from mycel.schema.model import ENDS, PropertyType
+from mycel.schema.model import ENDS
 from mycel.transfer.graph_rows import Edge, Name, Node, Unloading
 from mycel.transfer.jsonl import ATTRIBUTES, END_TYPES
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target
@@ -66,7 +67,7 @@ def getter(target: Target, column: str) -> Callable[[Any], Any]:
         return lambda row: row.attributes.get(column)
     match target.beside.get(column, column):
         case "id":
-            return _name if isinstance(target, NodeTarget) else _id
+            return attrgetter("name" if isinstance(target, NodeTarget) else "id")
         case "src":
             return lambda row: _end_name(row.subject)
         case "dst":
@@ -76,7 +77,7 @@ def getter(target: Target, column: str) -> Callable[[Any], Any]:
         case "dst_type":
             return lambda row: _end_type(row.object)
         case "weight":
-            return lambda row: row.weight
+            return attrgetter("weight")
         case "metadata":
             return lambda row: _json(row.metadata) if row.metadata else None
         case _:
@@ -133,18 +134,13 @@ def table(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
 
 def _maker(target: Target, column: str) -> Callable[[Any], Any]:
     """A function from a row to its value in a column, as pyarrow takes it."""
-    get = getter(target, column)
-    type_ = target.properties.get(column)
-    convert = None if type_ is None else _converter(type_)
-    return get if convert is None else lambda row: _converted(get(row), convert)
-
-
-def _name(row: Node) -> str:
-    return row.name
-
-
-def _id(row: Edge) -> str:
-    return row.id
+    get, type_ = getter(target, column), target.properties.get(column)
+    one = None if type_ is None else _SCALARS.get(type_.scalar)
+    if one is None or type_ is None:
+        return get
+    if type_.is_list:
+        return lambda row: None if (items := get(row)) is None else list(map(one, items))
+    return lambda row: None if (value := get(row)) is None else one(value)
 
 
 def _end_name(end: Name | JsonObject) -> str:
@@ -158,17 +154,6 @@ def _end_type(end: Name | JsonObject) -> str | None:
 
 def _json(value: JsonObject) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
-def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
-    return None if value is None else convert(value)
-
-
-def _converter(type_: PropertyType) -> Callable[[Any], Any] | None:
-    one = _SCALARS.get(type_.scalar)
-    if one is None or not type_.is_list:
-        return one
-    return lambda items: [one(item) for item in items]
 
 
 def _milliseconds(text: str) -> int:

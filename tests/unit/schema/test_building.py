@@ -351,7 +351,7 @@ REFUSED = [
     ('node P { a: I32 ‹@description("")› }', "text of @description is empty", "@description("),
     ('node P @instruction("a") ‹@instruction("b")› {}', "twice", "once"),
     ('node P ‹@instruction("")› {}', "text of @instruction is empty", "@instruction("),
-    ('node P { a: I32 ‹@instruction("x")› }', "not on a property", "@description"),
+    ('node P { a: I32 ‹@instruction("x")› }', "not for properties", "@description"),
     ('node P { a: I32 ‹@rename_from("")› }', "text of @rename_from is empty", "@rename_from("),
     ("node P ‹@rename_from› {}", "@rename_from needs a value", "@rename_from("),
     ('node P @rename_from("A") ‹@rename_from("B")› {}', "twice", "once"),
@@ -360,12 +360,12 @@ REFUSED = [
     ('node P ‹@kip("$ConceptType")› {}', "is no name", "letters, digits"),
     ('node P ‹@kip("")› {}', "text of @kip is empty", "@kip("),
     ('node P @kip("a") ‹@kip("b")› {}', "twice", "once"),
-    ('node P { a: I32 ‹@kip("a")› }', "not on a property", "name of the node"),
+    ('node P { a: I32 ‹@kip("a")› }', "not for properties", "name of the node"),
     ("node P ‹@open(true)› {}", "@open takes no value", "@open."),
     ("node P @open ‹@open› {}", "twice", "once"),
-    ("node P { a: I32 ‹@open› }", "not on a property", "name of the node"),
+    ("node P { a: I32 ‹@open› }", "not for properties", "name of the node"),
     # Defaults.
-    ("node P ‹@default(5)› {}", "not on a type", "behind the type of the property"),
+    ("node P ‹@default(5)› {}", "not for types", "after the type of a property"),
     ("node P { a: I32 ‹@default› }", "@default needs a value", "@default(0)"),
     ("node P { a: I32 @default(1) ‹@default(2)› }", "twice", "once"),
     ('node P { a: I32 ‹@default("x")› }', "of P.a must be I32", "a value of I32"),
@@ -390,7 +390,7 @@ REFUSED = [
     ('node P { a: Vector(1) ‹@default("[1]")› }', "@default is not for Vector", "a: Vector(1)"),
     ('node P { a: String ‹@default("x")› @key(a) }', "part of the key", "names each instance"),
     # Embeddings.
-    ("node P { a: String ‹@embed(a)› }", "behind a Vector", "Vector(768) @embed"),
+    ("node P { a: String ‹@embed(a)› }", "for a Vector", "Vector(768) @embed"),
     ('node P { v: Vector(3) ‹@embed(a, model=" ")› a: String }', "model of @embed is", "leave it"),
     ("node P { v: Vector(3) ‹@embed› a: String }", "@embed needs a value", "@embed(source)"),
     ("node P { v: Vector(3) ‹@embed(txt)› text: String }", "does not have", "'text'?"),
@@ -399,7 +399,7 @@ REFUSED = [
     ("node P { v: Vector(3) ‹@embed(a)› a: enum(x) }", "which is enum(x)", "String property"),
     ("node P { v: Vector(3) @embed(a) ‹@embed(a)› a: String }", "twice", "once"),
     ("interface I { v: Vector(3) ‹@embed(a)› }", "which I does not have", "String property"),
-    ("node P ‹@embed(a)› { a: String }", "not on a type", "behind the type of the property"),
+    ("node P ‹@embed(a)› { a: String }", "not for types", "after the type of a property"),
     ("node P { a: String @unique ‹@unique› }", "twice", "once"),
 ]
 
