@@ -9,6 +9,7 @@ import pytest
 from mycel.errors import REGISTRY
 from mycel.nexus import Nexus
 from tests.adapters.cli.conftest import Run
+from tests.cases import cases
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -94,7 +95,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("words", "status", "name"), FAILURES.values(), ids=FAILURES.keys())
+@cases(("words", "status", "name"), FAILURES.values(), ids=FAILURES.keys())
 def test_a_failure_is_one_message_with_a_hint(
     run: Run, words: tuple[str, ...], status: int, name: str
 ) -> None:
@@ -107,7 +108,7 @@ def test_a_failure_is_one_message_with_a_hint(
     assert hint.strip()
 
 
-@pytest.mark.parametrize(("words", "status", "name"), FAILURES.values(), ids=FAILURES.keys())
+@cases(("words", "status", "name"), FAILURES.values(), ids=FAILURES.keys())
 def test_a_failure_is_one_json_object_with_json(
     run: Run, words: tuple[str, ...], status: int, name: str
 ) -> None:

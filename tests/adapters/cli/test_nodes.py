@@ -7,6 +7,7 @@ import pytest
 import mycel
 from mycel.knowledge.bootstrap import bootstrap
 from tests.adapters.cli.conftest import Run
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_a_file_is_named_by_its_uri_or_by_its_path(
     assert done.stdout == run(*words, "file://shop/cart.py").stdout
 
 
-@pytest.mark.parametrize(
+@cases(
     ("typed", "named"),
     [
         ("concept://shop/sp ace", "concept://shop/sp%20ace"),
@@ -94,7 +95,7 @@ def test_a_file_is_named_by_its_uri_or_by_its_path(
         ("file://shop/%63art.py", "file://shop/cart.py"),
     ],
 )
-@pytest.mark.parametrize(
+@cases(
     "words",
     [("find",), ("traverse",), ("concept", "get"), ("history",), ("edge", "out"), ("prove",)],
 )

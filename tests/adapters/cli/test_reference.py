@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import rich_click as click
 
 import mycel
@@ -53,7 +52,7 @@ def test_every_command_and_option_is_described(path: str) -> None:
             assert all(f"`{name}" in document for name in param.opts)
 
 
-@pytest.mark.parametrize("path", COMMANDS)
+@cases("path", COMMANDS)
 def test_every_command_shows_help_and_takes_the_shared_options(run: Run, path: str) -> None:
     done = run(*path.split()[1:], "--help")
     assert done.status == 0

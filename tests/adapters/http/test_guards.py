@@ -28,7 +28,7 @@ def test_a_name_of_this_machine_is_answered(garden: Server, host: str) -> None:
     assert garden.get(headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize(
+@cases(
     "host",
     [
         "evil.example",

@@ -9,6 +9,7 @@ import pytest
 import mycel
 from mycel.http.policy import LOG_PAGE_MAX
 from tests.adapters.http.conftest import HTTP, NAMES, Server, plant
+from tests.cases import cases
 
 JSON = {"content-type": "application/json"}
 
@@ -119,7 +120,7 @@ def test_the_journal_is_read_in_pages(garden: Server) -> None:
     assert paged == whole["result"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "params",
     [
         {"limit": 0},
@@ -142,7 +143,7 @@ def test_a_page_that_cannot_be_is_refused(garden: Server, params: dict[str, Any]
 # Wrong requests.
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
     [
         "",
@@ -172,7 +173,6 @@ def test_a_page_that_cannot_be_is_refused(garden: Server, params: dict[str, Any]
         '{"method": "\\ud800", "params": {}}',
         '{"\\ud800": 1, "method": "execute_kip", "params": {}}',
     ],
-    ids=lambda body: str(body)[:40],
 )
 def test_a_malformed_body_is_refused_with_a_hint(garden: Server, body: bytes | str) -> None:
     answer = post(garden, body)

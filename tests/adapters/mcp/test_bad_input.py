@@ -7,6 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.adapters.mcp.clients import Session, connected
+from tests.cases import cases
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +18,7 @@ def lives_on(session: Session) -> Any:
     assert "sings" in session.ok("get_nodes", uris=["canary"]).text
 
 
-@pytest.mark.parametrize(
+@cases(
     "uri",
     [
         "../secret.txt",
@@ -57,7 +58,7 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
     assert session.call("get_nodes", uris=["nest"]).failed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tool", "arguments", "code", "words"),
     [
         ("get_nodes", {}, "KIP_1001", "needs the argument 'uris'"),

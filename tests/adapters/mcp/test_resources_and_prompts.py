@@ -7,6 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.adapters.mcp.clients import Session, connected
+from tests.cases import cases
 
 
 def test_concepts_are_listed_a_page_at_a_time(session: Session) -> None:
@@ -107,7 +108,7 @@ def test_prompts_are_listed_with_their_arguments(session: Session) -> None:
     assert prompts["use_knowledge"].arguments[0].required
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments", "words"),
     [
         ("use_knowledge", {"task": "fix the login"}, "I want to: fix the login"),
@@ -125,7 +126,7 @@ def test_a_prompt_names_the_tools_and_what_it_is_about(
     assert "search_knowledge" in message.content.text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments", "words"),
     [
         ("use_knowledge", {}, "needs the argument 'task'"),

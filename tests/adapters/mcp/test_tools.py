@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 import mycel
 from mycel.mcp.tool_list import TOOLS
 from tests.adapters.mcp.clients import Session, connected
+from tests.cases import cases
 
 
 @pytest.fixture(scope="module", params=["auto", "legacy"])
@@ -266,7 +267,7 @@ def test_what_a_budget_left_out_of_a_traversal_is_said(session: Session) -> None
     assert "budget of 3 nodes" in told.text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "words"),
     [
         ({}, "Workspace shop"),
@@ -477,7 +478,7 @@ def test_the_active_context_knows_what_was_moved_and_forgotten(project: Path, db
         assert session.ok("manage_context", action="remove", uris=["a2"]).data["loaded"] == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("tool", "arguments", "topic", "close"),
     [
         ("search_knowledge", {"query": "x", "type": "Persn"}, "types", "'Person'"),

@@ -17,6 +17,7 @@ import pytest
 
 import mycel
 from mycel.plan.rewrites import PASSES
+from tests.cases import cases
 from tests.golden.plan.harbour import harbour as filled_harbour
 
 HERE = Path(__file__).parent
@@ -84,7 +85,7 @@ def test_there_are_cases() -> None:
     assert GIVEN.keys() | READ_WHOLE.keys() <= {case.stem for case in CASES}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_a_command_has_its_plan(harbour: mycel.Nexus, case: Path, update_golden: bool) -> None:
     ours, steps = whole(explained(harbour, case))
     golden = case.with_suffix(".plan")
@@ -96,7 +97,7 @@ def test_a_command_has_its_plan(harbour: mycel.Nexus, case: Path, update_golden:
         assert found + kept_steps == steps
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_no_table_is_read_as_a_whole(harbour: mycel.Nexus, case: Path) -> None:
     steps = [step.strip() for step in explained(harbour, case)["steps"]]
     scans = {step for step in steps if WHOLE_TABLE.search(step)}
@@ -104,7 +105,7 @@ def test_no_table_is_read_as_a_whole(harbour: mycel.Nexus, case: Path) -> None:
     assert not [step for step in steps if "AUTOMATIC" in step]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_a_walk_takes_its_steps_without_a_bloom_filter(harbour: mycel.Nexus, case: Path) -> None:
     steps = explained(harbour, case)["steps"]
     for at, step in enumerate(steps):
@@ -116,7 +117,7 @@ def test_a_walk_takes_its_steps_without_a_bloom_filter(harbour: mycel.Nexus, cas
                 assert "BLOOM" not in inner
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+@cases("case", CASES)
 def test_the_present_is_asked_without_a_thought_of_the_past(
     harbour: mycel.Nexus, case: Path
 ) -> None:

@@ -452,14 +452,12 @@ def test_a_question_about_a_moment_is_answered_as_it_was_then(
             assert comparable(db.execute(past, parameters)) == comparable(answer), past
 
 
-@pytest.mark.parametrize("name", ["t2", "nobody"])
-@pytest.mark.parametrize("hops", ["{1}", "{3}", "{1,3}", "{0,2}", "{1,}", "{7}"])
-@pytest.mark.parametrize(
+@cases("name", ["t2", "nobody"])
+@cases("hops", ["{1}", "{3}", "{1,3}", "{0,2}", "{1,}", "{7}"])
+@cases(
     "walk", ['(?a, "feeds"%s, ?b)', '(?b, "feeds"%s, ?a)', '(?a, "feeds"%s, ?b) (?b, "feeds", ?c)']
 )
-@pytest.mark.parametrize(
-    "found", ["?b.name", "?a.name, ?b.name", "COUNT(?b)", "COUNT(?a)", "?b.name LIMIT"]
-)
+@cases("found", ["?b.name", "?a.name, ?b.name", "COUNT(?b)", "COUNT(?a)", "?b.name LIMIT"])
 def test_a_walk_that_finds_its_beginning_by_itself_finds_the_same(
     db: mycel.Nexus, name: str, hops: str, walk: str, found: str
 ) -> None:

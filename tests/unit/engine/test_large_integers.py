@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
+from tests.cases import cases
 
 MOST = 2**64 - 1
 VALUES: dict[str, Any] = {
@@ -58,8 +59,8 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@pytest.mark.parametrize("constant", CONSTANTS, ids=repr)
-@pytest.mark.parametrize("symbol", OPERATORS)
+@cases("constant", CONSTANTS)
+@cases("symbol", OPERATORS)
 def test_a_comparison_with_a_constant_is_exact(
     db: mycel.Nexus, symbol: str, constant: float
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import mycel
 from mycel.engine.schema_guard import APPLYING
+from tests.cases import cases
 
 NOON = "2024-01-31T12:00:00Z"
 TIMES = {
@@ -74,7 +75,7 @@ COMPARED = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "moment", "expected"), COMPARED)
+@cases(("operator", "moment", "expected"), COMPARED)
 def test_a_time_is_compared_as_a_time(
     db: mycel.Nexus, operator: str, moment: str, expected: list[str]
 ) -> None:

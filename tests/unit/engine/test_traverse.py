@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import MycelError
+from tests.cases import cases
 
 TRAVERSE = 'TRAVERSE FROM {type: "Stop", name: :name}'
 
@@ -128,7 +129,7 @@ def test_a_dry_run_of_a_batch_sees_what_came_before(db: mycel.Nexus) -> None:
     assert db.get_concept("Stop", "new") is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("command", "code", "says"),
     [
         ('TRAVERSE FROM {type: "Stop", name: "d"}', "KIP_3002", "SEARCH CONCEPT"),

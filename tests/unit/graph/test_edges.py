@@ -16,6 +16,7 @@ from mycel.errors import (
     SelfEdgeError,
     TypeMismatch,
 )
+from tests.cases import cases
 from tests.unit.store.given import START_US, Clock, add_concepts, assert_sound, define, entries
 
 ABSENT = "C:999998"
@@ -113,7 +114,7 @@ def test_a_weight_comes_back_as_the_number_it_means_in_32_bits(
     assert db.get(again).version == 1, "what was read can be written back and changes nothing"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("weight", "error"),
     [
         (-0.1, ConstraintViolation),
@@ -168,7 +169,7 @@ def test_data_in_other_bytes_is_refused(
 # What is refused, and in which order
 
 
-@pytest.mark.parametrize(
+@cases(
     "case",
     [
         # An unknown type comes first …
@@ -188,7 +189,6 @@ def test_data_in_other_bytes_is_refused(
         ("source", "references", ABSENT, NotFound),
         ("source", "references", "P:999999:references", NotFound),
     ],
-    ids=lambda case: "-".join(case[:3]),
 )
 def test_checks_come_in_the_order_of_the_document(
     db: mycel.Nexus, ends: tuple[str, str], case: tuple[str, str, str, type[MycelError]]
@@ -209,7 +209,7 @@ NO_IDS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "use",
     [
         lambda db, good, bad: db.add_edge(bad, "references", good),

@@ -11,6 +11,7 @@ import mycel
 from mycel.errors import ConstraintViolation, ExecutionTimeout, MycelError, NotFound, TypeMismatch
 from mycel.graph import walk
 from mycel.graph.view import GraphView
+from tests.cases import cases
 from tests.unit.store.given import EVENT, FACT, Clock, add_concepts, define, number_of
 
 Direction = Literal["out", "in", "both"]
@@ -55,7 +56,7 @@ def test_hops_are_counted_from_the_start_and_kept_within_bounds(
     assert reached(result) == [(made[hop], hop) for hop in range(min_hops, max_hops + 1)]
 
 
-@pytest.mark.parametrize("max_hops", [7, 8, 100, 0, -1])
+@cases("max_hops", [7, 8, 100, 0, -1])
 def test_hops_beyond_the_cap_are_an_error_and_not_cut(max_hops: int) -> None:
     with pytest.raises(ConstraintViolation):
         mycel.Follow(max_hops=max_hops)
@@ -153,10 +154,10 @@ def test_a_search_visits_what_a_plain_breadth_first_search_visits_in_the_same_or
     db: mycel.Nexus, tangle: tuple[Model, list[str]], direction: Direction, max_hops: int
 ) -> None:
     model, elements = tangle
-    cases = ((None, None), (["likes", "references"], {3, 64}), (["part_of"], {11}))
+    asked = ((None, None), (["likes", "references"], {3, 64}), (["part_of"], {11}))
     longest = 0
     for start in elements[::4]:
-        for types, numbers in cases:
+        for types, numbers in asked:
             follow = mycel.Follow(types=types, max_hops=max_hops, direction=direction)
             result = db.find(start, follow)
             assert reached(result) == model.find(start, numbers, direction, max_hops)
@@ -183,13 +184,13 @@ def test_elements_read_in_small_batches_come_in_the_same_order_in_every_state(
         if not db.get_edge(src, names[number], dst).tombstoned
     }
     assert 20 < len(thinned.edges) < len(full.edges) - 20
-    cases: list[tuple[GraphView, Model, bool]] = [
+    views: list[tuple[GraphView, Model, bool]] = [
         (before, full, False),
         (db, thinned, False),
         (db, full, True),
         (db.as_of(db.snapshot().seq), thinned, False),
     ]
-    for view, expected, dead in cases:
+    for view, expected, dead in views:
         for start in elements[:30:7]:
             follow = mycel.Follow(max_hops=4, direction="both", include_tombstoned=dead)
             wanted = expected.find(start, None, "both", 4)
@@ -245,7 +246,7 @@ def test_directions_are_those_of_the_edges(db: mycel.Nexus) -> None:
     assert find("both") == [left, right]
 
 
-@pytest.mark.parametrize("direction", ["", "OUT", "up", None, 1])
+@cases("direction", ["", "OUT", "up", None, 1])
 def test_another_direction_is_refused(direction: Any) -> None:
     with pytest.raises(ConstraintViolation):
         mycel.Follow(direction=direction)

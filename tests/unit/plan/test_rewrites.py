@@ -21,6 +21,7 @@ from mycel.plan.catalog import Spread
 from mycel.plan.rewrites import PASSES, rewrite
 from mycel.plan.rewrites.order_joins import EXACT_MAX
 from mycel.store.query.vocabulary import Vocabulary
+from tests.cases import cases
 from tests.golden.plan.harbour import harbour as filled_harbour
 from tests.properties.kip_commands import (
     CORE,
@@ -62,8 +63,8 @@ def parameters_of(case: Path) -> dict[str, Any]:
     return {**GIVEN, "id": "P:1:lies_beyond"} if case.stem == "link_by_id" else GIVEN
 
 
-@pytest.mark.parametrize("off", SETS, ids=" ".join)
-@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+@cases("off", SETS)
+@cases("case", FINDS)
 def test_an_answer_is_the_same_without_a_rewrite(
     harbour: mycel.Nexus, case: Path, off: list[str]
 ) -> None:
@@ -74,7 +75,7 @@ def test_an_answer_is_the_same_without_a_rewrite(
         assert rows(reader, find, given_, off=off) == rows(reader, find, given_)
 
 
-@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+@cases("case", FINDS)
 def test_the_newest_moment_asked_as_a_past_one_answers_as_the_present(
     harbour: mycel.Nexus, case: Path
 ) -> None:
@@ -110,7 +111,7 @@ def test_a_rewrite_that_is_off_does_nothing() -> None:
     assert rewritten(text) != bound(text).query
 
 
-@pytest.mark.parametrize("case", FINDS, ids=lambda case: case.stem)
+@cases("case", FINDS)
 def test_rewriting_twice_changes_nothing_more(harbour: mycel.Nexus, case: Path) -> None:
     find = parse(case.read_text(encoding="utf-8"))
     assert isinstance(find, ast.Find)
@@ -144,7 +145,7 @@ def test_a_second_name_stays_a_condition() -> None:
     assert len(block.conditions) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     "condition",
     [
         '?t.name != "Ulm"',
@@ -224,7 +225,7 @@ def test_a_chain_of_joins_never_becomes_a_cross_product(count: int) -> None:
     assert len(block.atoms) == count + 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("find", "early"),
     [
         ("?t.name, COUNT(?r)", True),
@@ -242,7 +243,7 @@ def test_groups_are_formed_by_element_first_where_that_gathers_rows(find: str, e
 
 def test_groups_are_cut_before_names_are_read_where_counts_are_complete() -> None:
     link, typed = '(?r, "near", ?t)', '(?r, "near", ?t) ?t {type: "Town"}'
-    cases = [
+    asked = [
         ("?t.name, COUNT(?r)", link, "COUNT(?r) DESC", None),  # A link has no name.
         ("?t.name, COUNT(?r)", typed, "COUNT(?r) DESC", "elements"),
         ("?t.name, COUNT(?r)", typed, "COUNT(?r), ?t.name", "elements"),
@@ -256,7 +257,7 @@ def test_groups_are_cut_before_names_are_read_where_counts_are_complete() -> Non
         ("?t.name, ?r.name, COUNT(?u)", f'{link} (?u, "near", ?r)', "COUNT(?u)", None),
         ("?t, COUNT(?r)", link, "COUNT(?r)", None),
     ]
-    for shown, where, order, cut in cases:
+    for shown, where, order, cut in asked:
         query = rewritten(f"FIND({shown}) WHERE {{ {where} }} ORDER BY {order} LIMIT 10")
         assert (shown, where, query.cut) == (shown, where, cut)
 
@@ -294,8 +295,8 @@ def circle(length: int, predicate: str = "feeds") -> str:
     )
 
 
-@pytest.mark.parametrize("length", [2, 3])
-@pytest.mark.parametrize("counted", ["?x0", "?x1", "?l"])
+@cases("length", [2, 3])
+@cases("counted", ["?x0", "?x1", "?l"])
 def test_of_circles_that_are_only_counted_one_turn_is_found(length: int, counted: str) -> None:
     text = f"FIND(COUNT({counted})) WHERE {{ {circle(length).replace('(?x1,', '?l (?x1,')} }}"
     query = rewritten(text)
@@ -309,7 +310,7 @@ def test_of_circles_that_are_only_counted_one_turn_is_found(length: int, counted
     assert set(block.conditions) == {ir.Earlier(other, first.object) for other in others}
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         f"FIND(COUNT(?x0)) WHERE {{ {circle(1)} }}",
@@ -338,7 +339,7 @@ def test_other_patterns_are_counted_as_they_are(text: str) -> None:
     assert all(not isinstance(each, ir.Total) or each.times == 1 for each in query.outputs)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@cases("seed", range(6))
 def test_a_circle_counts_for_as_many_solutions_as_it_has_members(seed: int) -> None:
     chance = random.Random(seed)
     with mycel.open(":memory:", bootstrap=False) as db:

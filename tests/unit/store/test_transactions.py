@@ -25,6 +25,7 @@ from mycel.errors import (
     TypeMismatch,
     VersionConflict,
 )
+from tests.cases import cases
 from tests.unit.store.given import (
     FACT,
     START_US,
@@ -830,8 +831,8 @@ def test_what_is_no_json_object_is_refused_for_attributes_and_metadata_alike(
     assert_sound(db)
 
 
-@pytest.mark.parametrize("bad", [[], "", 0, False, ()])
-@pytest.mark.parametrize("where", ["attributes", "metadata"])
+@cases("bad", [[], "", 0, False, ()])
+@cases("where", ["attributes", "metadata"])
 def test_even_what_is_empty_must_be_an_object(db: mycel.Nexus, where: str, bad: Any) -> None:
     one, other = add_concepts(db, "one", "other")
     before = db.snapshot()
@@ -894,7 +895,7 @@ def test_metadata_keys_that_belong_to_the_engine_can_be_neither_written_nor_drop
     assert shown == {"_version": 1, "_updated_at": "2023-11-14T22:13:20.000000Z"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "error"),
     [
         ("", ConstraintViolation),
@@ -922,7 +923,7 @@ def test_a_name_that_cannot_be_stored_is_refused(
     assert db.snapshot() == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "error"),
     [
         ("", MycelError),
