@@ -1,16 +1,22 @@
-"""Writes the documents that are made from the code: `docs/errors.md`.
+"""Writes the documents that are made from the code: `docs/errors.md` and the end of `docs/mcp.md`.
 
 python tools/docs.py           # write them
 python tools/docs.py --check   # exit with 1 if one is stale
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from mycel.errors import REGISTRY, Category, MycelError
+from mycel.mcp.prompts import PROMPTS
+from mycel.mcp.resources import TEMPLATES
+from mycel.mcp.tool_list import CONTEXT_ID, TOOLS, Tool
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+MCP_MARK = "<!-- Written by `python tools/docs.py` from here on; do not edit. -->\n"
 
 MEANINGS = {
     Category.INPUT: "the input is wrong; sending it again fails again",
@@ -110,7 +116,108 @@ def errors_page() -> str:
     )
 
 
-PAGES = {"errors.md": errors_page}
+def mcp_page() -> str:
+    """The whole of docs/mcp.md: its text up to the mark, and what the server offers below it."""
+    written, mark, _ = (DOCS / "mcp.md").read_text(encoding="utf-8").partition(MCP_MARK)
+    return "\n".join((written + mark, *_mcp_parts())).rstrip("\n") + "\n"
+
+
+def _mcp_parts() -> Iterator[str]:
+    yield "## Tools\n"
+    yield from _table(
+        ("tool", "", "reads only", "may remove", "may be repeated"),
+        [
+            (
+                f"[`{tool.name}`](#{tool.name})",
+                tool.title,
+                _mark(not tool.writes),
+                _mark(tool.destroys),
+                _mark(not tool.writes or tool.repeatable),
+            )
+            for tool in TOOLS
+        ],
+    )
+    yield ""
+    for tool in TOOLS:
+        yield from _tool(tool)
+    yield "## Resources\n"
+    yield "Whatever is here can also be had with a tool, for clients that show no resources.\n"
+    yield from _table(
+        ("resource", ""),
+        [(f"`{each['uriTemplate']}`", str(each["description"])) for each in TEMPLATES],
+    )
+    yield (
+        "\nListed are the concepts of the workspace (`concept://` URIs) of every type but `Symbol`,"
+        "\nby URI, 100 a page and at most 1,000. The symbols of a code base would leave no room for"
+        "\nothers; they are read by their URIs, like all nodes.\n"
+    )
+    yield "## Prompts\n"
+    for prompt in PROMPTS:
+        yield f"### {prompt.name}\n"
+        yield f"{prompt.description}\n"
+        yield from _table(
+            ("argument", ""),
+            [
+                (f"`{name}`", said + ("; required" if required else ""))
+                for name, (said, required) in prompt.arguments.items()
+            ],
+        )
+        yield ""
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    yield f"### {tool.name}\n"
+    yield f"{tool.description}\n"
+    rows = [
+        (f"`{name}`", _kind(schema), _said(schema, required=name in tool.required))
+        for name, schema in tool.properties.items()
+    ]
+    if tool.has_context:
+        said = _said(CONTEXT_ID, required=False)
+        rows.append(("`context_id`", _kind(CONTEXT_ID), f"Over HTTP only: {said}"))
+    yield from _table(("argument", "", ""), rows)
+    yield ""
+    for name, schema in tool.properties.items():
+        inner = schema.get("items", {})
+        if "properties" not in inner:
+            continue
+        yield f"Each of `{name}`:\n"
+        yield from _table(
+            ("key", "", ""),
+            [
+                (f"`{key}`", _kind(each), _said(each, required=key in inner["required"]))
+                for key, each in inner["properties"].items()
+            ],
+        )
+        yield ""
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{each}`" for each in schema["enum"])
+    if schema["type"] == "array":
+        kinds = schema["items"].get("anyOf", [schema["items"]])
+        return f"array of {' or '.join(each['type'] for each in kinds)}"
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None:
+        return str(schema["type"])
+    bounds = f", {low} to {high:,}" if high is not None else f" >= {low}"
+    return schema["type"] + bounds
+
+
+def _said(schema: dict[str, Any], *, required: bool) -> str:
+    said = [str(schema["description"])] if "description" in schema else []
+    usual = schema.get("default")
+    if usual is not None:
+        said.append(f"by default `{usual}`" if isinstance(usual, str) else f"by default {usual:,}")
+    return "; ".join([*said, "required"] if required else said)
+
+
+def _mark(yes: bool) -> str:
+    return "yes" if yes else ""
+
+
+PAGES = {"errors.md": errors_page, "mcp.md": mcp_page}
 
 
 def _row(error: type[MycelError]) -> tuple[str, ...]:

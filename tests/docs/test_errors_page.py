@@ -1,4 +1,4 @@
-"""docs/errors.md is made from the registry, and made again when that changes."""
+"""docs/errors.md is made from the registry and docs/mcp.md from the tools, and both stay current."""
 
 import importlib.util
 import subprocess
@@ -32,6 +32,7 @@ def test_the_page_is_the_one_that_the_registry_makes(tool: ModuleType) -> None:
 def test_a_stale_page_is_noticed_and_written_anew(
     tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "mcp.md").write_text("# The graph over MCP\n\n" + tool.MCP_MARK, encoding="utf-8")
     monkeypatch.setattr(tool, "DOCS", tmp_path)
     monkeypatch.setattr(sys, "argv", ["docs.py", "--check"])
     assert tool.main() == 1
