@@ -1,11 +1,8 @@
-"""The nine tools of the memory server of the protocol's own project, over a graph of Mycel.
+"""The nine tools of the official MCP memory server, over a graph of Mycel.
 
-Whoever comes from there keeps prompts and habits: names of tools, what they take and what they give
-are the same, as JSON in the text and as structured content; only the words are ours. So is what it
-ignores and what it refuses; `mycel.knowledge.memory` says how that is kept.
-
-What differs is said in docs/memory.md: an answer that no client would take whole is cut, and a
-second text then says so.
+Names of tools, arguments and results are the same, as JSON in the text and as structured content;
+`mycel.knowledge.memory` has what the tools do. The differences are in docs/memory.md: an answer
+larger than clients take is cut, and a second text tells so.
 """
 
 from __future__ import annotations
@@ -16,23 +13,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
+import mcp_types as types
 import orjson
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    ReadResourceResult,
-    Resource,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
 
 from mycel import __version__
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
@@ -41,7 +26,7 @@ from mycel.knowledge.memory.memory_server import WHOLE_CHARACTERS_MAX, Graph, Me
 from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
 from mycel.mcp.messages import worded
-from mycel.mcp.results import failure
+from mycel.mcp.results import COMPLETE, failure
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
@@ -51,14 +36,20 @@ from mycel.syntax.gc_pause import collector_paused
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
 CALLS_AT_ONCE: Final = 16
-"""How many requests work on the graph at the same time; the others wait."""
+"""Requests that use the graph at the same time; the others wait."""
+_LISTS: Final[tuple[CacheableMethod, ...]] = (
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+)
 _NAMES_TOLD: Final = 20
 
 Result = TypeVar("Result")
 
 
-class Told(NamedTuple):
-    """What a tool gives: a text, the same as data, and perhaps a remark."""
+class Reply(NamedTuple):
+    """The result of a tool: a text, the same as data, and perhaps a remark."""
 
     text: str
     data: JsonObject
@@ -66,44 +57,47 @@ class Told(NamedTuple):
 
 
 class MemoryTool(NamedTuple):
-    """One tool: how it is announced, and what it does."""
+    """One tool: its description, the schemas of its arguments and result, and its function."""
 
     name: str
-    title: str
     description: str
     takes: Schema
     gives: Schema
-    run: Callable[[Memory, JsonObject], Told]
+    run: Callable[[Memory, JsonObject], Reply]
     reads: bool = False
     destroys: bool = False
 
-    def announced(self) -> Tool:
-        """The tool as clients see it."""
-        return Tool(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            input_schema=dict(self.takes),
-            output_schema=dict(self.gives),
-            annotations=ToolAnnotations(
-                read_only_hint=self.reads,
-                destructive_hint=self.destroys,
-                idempotent_hint=self.reads or self.destroys,
-                open_world_hint=False,
-            ),
-        )
+    def to_wire(self) -> JsonObject:
+        """The tool as MCP lists it."""
+        return {
+            "name": self.name,
+            "title": self.name.replace("_", " ").title(),
+            "description": self.description,
+            "inputSchema": self.takes,
+            "outputSchema": self.gives,
+            "annotations": {
+                "readOnlyHint": self.reads,
+                "destructiveHint": self.destroys,
+                "idempotentHint": self.reads or self.destroys,
+                "openWorldHint": False,
+            },
+        }
 
 
-# What they take and give.
+# Schemas.
 
 
 def _text(description: str) -> JsonObject:
     return {"type": "string", "description": description}
 
 
-def _list(items: Schema, description: str | None = None) -> JsonObject:
-    described = {} if description is None else {"description": description}
+def _list(items: Schema, description: str = "") -> JsonObject:
+    described = {"description": description} if description else {}
     return {"type": "array", "items": items, **described}
+
+
+def _texts(description: str = "") -> JsonObject:
+    return _list({"type": "string"}, description)
 
 
 def _object(**properties: Schema) -> JsonObject:
@@ -111,40 +105,35 @@ def _object(**properties: Schema) -> JsonObject:
 
 
 _ENTITY: Final = _object(
-    name=_text("What the entity is called; no other one has this name"),
-    entityType=_text("What kind of thing it is, such as person or project"),
-    observations=_list({"type": "string"}, "What is known about it, one fact each"),
+    name=_text("Unique name of the entity"),
+    entityType=_text("Kind of thing, such as person or project"),
+    observations=_texts("Facts about it, one each"),
 )
-_RELATION: Final[JsonObject] = {
-    "type": "object",
-    "properties": {
-        "from": _text("The name of the entity that the relation leaves"),
-        "to": _text("The name of the entity that it leads to"),
-        "relationType": _text("How they are related, in active voice, such as works_at"),
-    },
-    "required": ["from", "to", "relationType"],
-}
+_RELATION: Final = _object(
+    **{
+        "from": _text("Name of the source entity"),
+        "to": _text("Name of the target entity"),
+        "relationType": _text("Relation in active voice, such as works_at"),
+    }
+)
+_NAMES: Final = _texts("Names of the entities")
 _OBSERVATIONS: Final = _object(
-    entityName=_text("The name of the entity"),
-    contents=_list({"type": "string"}, "What to add, one fact each"),
+    entityName=_text("Name of the entity"), contents=_texts("Facts to add, one each")
 )
 _DELETION: Final = _object(
-    entityName=_text("The name of the entity"),
-    observations=_list({"type": "string"}, "What to take back, word for word"),
+    entityName=_text("Name of the entity"), observations=_texts("Facts to delete, word for word")
 )
 _GRAPH: Final = _object(entities=_list(_ENTITY), relations=_list(_RELATION))
 _DONE: Final = _object(success={"type": "boolean"}, message={"type": "string"})
 _ADDED: Final = _object(
-    results=_list(
-        _object(entityName={"type": "string"}, addedObservations=_list({"type": "string"}))
-    )
+    results=_list(_object(entityName={"type": "string"}, addedObservations=_texts()))
 )
 
 
-# What they do.
+# Functions.
 
 
-def _create_entities(memory: Memory, given: JsonObject) -> Told:
+def _create_entities(memory: Memory, given: JsonObject) -> Reply:
     new = memory.create_entities(
         Entity(each["name"], each["entityType"], tuple(each["observations"]))
         for each in given["entities"]
@@ -152,12 +141,12 @@ def _create_entities(memory: Memory, given: JsonObject) -> Told:
     return _listed("entities", [each.to_dict() for each in new])
 
 
-def _create_relations(memory: Memory, given: JsonObject) -> Told:
+def _create_relations(memory: Memory, given: JsonObject) -> Reply:
     new = memory.create_relations(_relation(each) for each in given["relations"])
     return _listed("relations", [each.to_dict() for each in new])
 
 
-def _add_observations(memory: Memory, given: JsonObject) -> Told:
+def _add_observations(memory: Memory, given: JsonObject) -> Reply:
     added = memory.add_observations(
         (each["entityName"], each["contents"]) for each in given["observations"]
     )
@@ -166,12 +155,12 @@ def _add_observations(memory: Memory, given: JsonObject) -> Told:
     )
 
 
-def _delete_entities(memory: Memory, given: JsonObject) -> Told:
+def _delete_entities(memory: Memory, given: JsonObject) -> Reply:
     deleted, missing = memory.delete_entities(given["entityNames"])
     return _done(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
 
 
-def _delete_observations(memory: Memory, given: JsonObject) -> Told:
+def _delete_observations(memory: Memory, given: JsonObject) -> Reply:
     count, missing = memory.delete_observations(
         (each["entityName"], each["observations"]) for each in given["deletions"]
     )
@@ -179,44 +168,32 @@ def _delete_observations(memory: Memory, given: JsonObject) -> Told:
     return _done(count, asked, ("observation", "observations"), missing)
 
 
-def _delete_relations(memory: Memory, given: JsonObject) -> Told:
+def _delete_relations(memory: Memory, given: JsonObject) -> Reply:
     count = memory.delete_relations(_relation(each) for each in given["relations"])
     return _done(count, len(given["relations"]), ("relation", "relations"), ())
-
-
-def _read_graph(memory: Memory, _given: JsonObject) -> Told:
-    return _graph(memory.read_graph())
-
-
-def _search_nodes(memory: Memory, given: JsonObject) -> Told:
-    return _graph(memory.search_nodes(given["query"]))
-
-
-def _open_nodes(memory: Memory, given: JsonObject) -> Told:
-    return _graph(memory.open_nodes(given["names"]))
 
 
 def _relation(given: Mapping[str, str]) -> Relation:
     return Relation(given["from"], given["to"], given["relationType"])
 
 
-def _listed(key: str, items: list[JsonObject]) -> Told:
-    return Told(_json(items), {key: items})
+def _listed(key: str, items: list[JsonObject]) -> Reply:
+    return Reply(_json(items), {key: items})
 
 
-def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Told:
+def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ...]) -> Reply:
     noun = nouns[asked != 1]
     message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
     if missing:
         named = ", ".join(shorten(each) for each in missing[:_NAMES_TOLD])
         more = "…" if len(missing) > _NAMES_TOLD else ""
         message += f" There is no entity named {named}{more}."
-    return Told(message, {"success": True, "message": message})
+    return Reply(message, {"success": True, "message": message})
 
 
-def _graph(graph: Graph) -> Told:
+def _graph(graph: Graph) -> Reply:
     told = graph.to_dict()
-    return Told(_json(told), told, graph.cut)
+    return Reply(_json(told), told, graph.cut)
 
 
 def _json(value: Any) -> str:
@@ -226,42 +203,37 @@ def _json(value: Any) -> str:
 TOOLS: Final = (
     MemoryTool(
         "create_entities",
-        "Create Entities",
-        "Create entities in the knowledge graph. Those whose names exist are left as they are.",
+        "Create entities. An entity whose name exists is left unchanged.",
         _object(entities=_list(_ENTITY)),
         _object(entities=_list(_ENTITY)),
         _create_entities,
     ),
     MemoryTool(
         "create_relations",
-        "Create Relations",
-        "Create relations between entities of the knowledge graph, in active voice. The entities"
-        " may be created later; relations that exist are left as they are.",
+        "Create relations between entities, in active voice. Relations that exist are left"
+        " unchanged; an entity may be created after its relations.",
         _object(relations=_list(_RELATION)),
         _object(relations=_list(_RELATION)),
         _create_relations,
     ),
     MemoryTool(
         "add_observations",
-        "Add Observations",
-        "Add observations to entities of the knowledge graph, which have to exist.",
+        "Add observations to entities that exist.",
         _object(observations=_list(_OBSERVATIONS)),
         _ADDED,
         _add_observations,
     ),
     MemoryTool(
         "delete_entities",
-        "Delete Entities",
-        "Delete entities from the knowledge graph, with all their relations.",
-        _object(entityNames=_list({"type": "string"}, "The names of the entities")),
+        "Delete entities with all their relations.",
+        _object(entityNames=_NAMES),
         _DONE,
         _delete_entities,
         destroys=True,
     ),
     MemoryTool(
         "delete_observations",
-        "Delete Observations",
-        "Delete single observations of entities of the knowledge graph.",
+        "Delete single observations of entities.",
         _object(deletions=_list(_DELETION)),
         _DONE,
         _delete_observations,
@@ -269,39 +241,35 @@ TOOLS: Final = (
     ),
     MemoryTool(
         "delete_relations",
-        "Delete Relations",
-        "Delete relations from the knowledge graph.",
-        _object(relations=_list(_RELATION, "The relations to delete")),
+        "Delete relations between entities.",
+        _object(relations=_list(_RELATION)),
         _DONE,
         _delete_relations,
         destroys=True,
     ),
     MemoryTool(
         "read_graph",
-        "Read Graph",
         "Read the whole knowledge graph, or as much of it as fits into one answer.",
         {"type": "object", "properties": {}},
         _GRAPH,
-        _read_graph,
+        lambda memory, _: _graph(memory.read_graph()),
         reads=True,
     ),
     MemoryTool(
         "search_nodes",
-        "Search Nodes",
-        "Search the knowledge graph for entities whose name, type or observations hold a text."
-        " They come with all their relations.",
-        _object(query=_text("What to look for, in names, types and observations")),
+        "Find entities that contain a text in their name, type or observations, with all their"
+        " relations.",
+        _object(query=_text("Text to find in names, types and observations")),
         _GRAPH,
-        _search_nodes,
+        lambda memory, given: _graph(memory.search_nodes(given["query"])),
         reads=True,
     ),
     MemoryTool(
         "open_nodes",
-        "Open Nodes",
-        "Open entities of the knowledge graph by their names, with all their relations.",
-        _object(names=_list({"type": "string"}, "The names of the entities")),
+        "Read entities by name, with all their relations.",
+        _object(names=_NAMES),
         _GRAPH,
-        _open_nodes,
+        lambda memory, given: _graph(memory.open_nodes(given["names"])),
         reads=True,
     ),
 )
@@ -321,18 +289,18 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
 
         return await anyio.to_thread.run_sync(leftovers.after, run, limiter=limiter)
 
-    async def list_tools(_ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=[each.announced() for each in tools.values()])
+    async def list_tools(_ctx: Any, _params: Any) -> JsonObject:
+        return COMPLETE | {"tools": [each.to_wire() for each in tools.values()]}
 
-    async def call_tool(_ctx: Any, params: Any) -> CallToolResult:
+    async def call_tool(_ctx: Any, params: Any) -> JsonObject:
         tool = tools.get(params.name)
         if tool is None:
-            # A result and no error of the protocol, as there.
+            # A result and no error of the protocol, as the official server does.
             close = did_you_mean(shorten(params.name), list(tools))
             return _failed(
                 InvalidSyntax(
                     f"There is no tool {shorten(params.name)!r}. {close}".rstrip(),
-                    hint=f"There are {', '.join(tools)}.",
+                    hint=f"The tools are {', '.join(tools)}.",
                 )
             )
         try:
@@ -340,77 +308,74 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
         except MycelError as error:
             return _failed(error)
 
-    async def list_resources(_ctx: Any, _params: Any) -> ListResourcesResult:
-        return ListResourcesResult(resources=[_RESOURCE])
+    async def list_resources(_ctx: Any, _params: Any) -> JsonObject:
+        return COMPLETE | {"resources": [_RESOURCE]}
 
-    async def list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=[])
+    async def list_templates(_ctx: Any, _params: Any) -> JsonObject:
+        return COMPLETE | {"resourceTemplates": []}
 
-    async def read_resource(_ctx: Any, params: Any) -> ReadResourceResult:
+    async def read_resource(_ctx: Any, params: Any) -> JsonObject:
         if str(params.uri) != RESOURCE_URI:
-            raise MCPError(
-                INVALID_PARAMS, f"There is no such resource; {RESOURCE_URI} is the whole graph."
-            )
+            said = f"There is no such resource; {RESOURCE_URI} is the whole graph."
+            raise MCPError(types.INVALID_PARAMS, said)
         try:
             return await in_thread(partial(_whole_graph, memory))
         except MycelError as error:
-            raise MCPError(INTERNAL_ERROR, f"{error.message} {error.hint}") from None
+            raise MCPError(types.INTERNAL_ERROR, f"{error.message} {error.hint}") from None
 
-    server = Server(
+    server: Server[Any] = Server(
         "mycel-memory",
         version=__version__,
         title="Mycel",
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        cache_hints=dict.fromkeys(_LISTS, CacheHint(0, "private")),
     )
+    add = server.add_request_handler
+    add("tools/list", types.PaginatedRequestParams, list_tools)
+    add("tools/call", types.CallToolRequestParams, call_tool)
+    add("resources/list", types.PaginatedRequestParams, list_resources)
+    add("resources/templates/list", types.PaginatedRequestParams, list_templates)
+    add("resources/read", types.ReadResourceRequestParams, read_resource)
     server.middleware.append(worded)
     return server
 
 
-def _whole_graph(memory: Memory) -> ReadResourceResult:
-    # Among tens of thousands of entities there is no garbage to look for.
+def _whole_graph(memory: Memory) -> JsonObject:
+    # Tens of thousands of entities hold no garbage to collect.
     with collector_paused(True):
         text = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
-    content = TextResourceContents(uri=RESOURCE_URI, mime_type="application/json", text=text)
-    return ReadResourceResult(contents=[content])
+    content = {"uri": RESOURCE_URI, "mimeType": "application/json", "text": text}
+    return COMPLETE | {"contents": [content]}
 
 
-_RESOURCE: Final = Resource(
-    name="knowledge-graph",
-    title="Knowledge Graph",
-    uri=RESOURCE_URI,
-    description="The whole knowledge graph: all entities and relations",
-    mime_type="application/json",
-)
+_RESOURCE: Final = {
+    "name": "knowledge-graph",
+    "title": "Knowledge Graph",
+    "uri": RESOURCE_URI,
+    "description": "The whole knowledge graph: all entities and relations",
+    "mimeType": "application/json",
+}
 
 
-def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> CallToolResult:
+def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
     """Run a tool.
 
     Raises:
-        MycelError: what was passed is not what it takes, or it failed.
+        MycelError: an argument is wrong, or the tool failed.
     """
     known = _known(tool.takes, given)
-    told = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
-    texts = [told.text] if told.remark is None else [told.text, told.remark]
-    return CallToolResult(
-        content=[TextContent(type="text", text=each) for each in texts],
-        structured_content=told.data,
-        is_error=False,
-    )
+    reply = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
+    texts = [reply.text] if reply.remark is None else [reply.text, reply.remark]
+    content = [{"type": "text", "text": each} for each in texts]
+    return COMPLETE | {"content": content, "structuredContent": reply.data, "isError": False}
 
 
-def _failed(error: MycelError) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=failure(error).text)], is_error=True
-    )
+def _failed(error: MycelError) -> JsonObject:
+    content = [{"type": "text", "text": failure(error).text}]
+    return COMPLETE | {"content": content, "isError": True}
 
 
 def _known(schema: Schema, given: Any) -> Any:
-    """Without the keys that the schema does not know: there they are ignored."""
+    """The arguments without keys that the schema lacks: the official server ignores them."""
     if isinstance(given, Mapping) and "properties" in schema:
         known = schema["properties"]
         return {key: _known(known[key], each) for key, each in given.items() if key in known}

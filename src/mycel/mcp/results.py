@@ -21,6 +21,8 @@ from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
+COMPLETE: Final = {"resultType": "complete"}
+"""A field of every result of the newer era of MCP; for the older one the SDK drops it."""
 TEXT_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 3 // 4
 DATA_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX // 5
 CLOSING_TOKENS: Final = 600

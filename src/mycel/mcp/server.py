@@ -33,7 +33,7 @@ from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, hints, prompts, resources
 from mycel.mcp.messages import worded
-from mycel.mcp.results import Answer, failure
+from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import Call, Desk, Report
 from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
@@ -49,8 +49,6 @@ PROGRESS_S: Final = 0.25
 """How often a long call says how far it is, at most."""
 SAME_FOR_MS: Final = 3_600_000
 """How long a client may keep a list that never changes while the server runs."""
-COMPLETE: Final = {"resultType": "complete"}
-"""What every result of the newer era says; for the older one the SDK leaves it out."""
 
 Context = ServerRequestContext[Any]
 Result = TypeVar("Result")
