@@ -1,9 +1,8 @@
-"""What a model is working with just now: nodes in memory, gone with the process.
+"""The nodes that a model is working with, in memory.
 
-`ActiveContext` holds a bounded number of nodes in the order of their last use. When one more comes,
-the one that was not used for longest goes, and that it went and why can be asked for. On a pipe
-there is one context for the process. Over HTTP, where requests stand alone, a caller gets a handle
-and passes it back: `Contexts` keeps them, and forgets those that were not used for longest.
+`ActiveContext` holds a bounded number of nodes, and evicts the least recently used one when it is
+full. A server on a pipe has one context. Over HTTP, where requests are independent, a caller gets a
+handle and passes it back: `Contexts` keeps a bounded number of them.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class Loaded:
     uri: str
     tokens: int
     why: str
-    """What brought it here."""
+    """The reason it was loaded."""
     used: int
-    """When it was used last: the greater, the later."""
+    """A counter of uses: the greater, the later."""
     id: str = ""
-    """By which it is known again under another URI; empty if nobody said."""
+    """The id of the node, to follow it when it moves; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +59,11 @@ class Shown:
     evicted: tuple[Evicted, ...]
     """Last evicted first."""
     evicted_count: int
-    """How many went since the beginning, or since the context was cleared."""
+    """Evictions since the beginning, or since the context was cleared."""
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the loaded nodes have together."""
+        """The estimated tokens of all loaded nodes."""
         return sum(each.tokens for each in self.loaded)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +80,7 @@ class Shown:
 
 
 class ActiveContext:
-    """The nodes in use, the least recently used of which make room. Safe for threads."""
+    """The loaded nodes; the least recently used one is evicted for a new one. Thread-safe."""
 
     def __init__(self, size_max: int = CONTEXT_NODES) -> None:
         if isinstance(size_max, bool) or not isinstance(size_max, int):
@@ -112,16 +111,16 @@ class ActiveContext:
         why: str = "added",
         id: str = "",  # noqa: A002 - the word for it
     ) -> tuple[str, ...]:
-        """Load a node, or use it again. Returns what had to go for it."""
+        """Load a node, or use it again. Returns the evicted URIs."""
         return self.add_all(((uri, tokens, why),), ids={uri: id})
 
     def add_all(
         self, nodes: Iterable[tuple[str, int, str]], *, ids: Mapping[str, str] | None = None
     ) -> tuple[str, ...]:
-        """Load nodes: URI, tokens, and why. The first counts as the last used.
+        """Load nodes: URI, tokens and reason; the first counts as the last used.
 
-        Where there are more than there is room for, those at the end are not loaded at all. With
-        their `ids`, by URI, nodes can be followed when they move.
+        Nodes beyond the size of the context are not loaded. With their `ids`, by URI, nodes can be
+        followed when they move. Returns the evicted URIs.
         """
         known = ids or {}
         wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
@@ -149,7 +148,7 @@ class ActiveContext:
             return True
 
     def discard(self, uri: str, *, why: str = "removed by request") -> bool:
-        """Let a node go. False if it was not loaded."""
+        """Unload a node. False if it was not loaded."""
         with self._lock:
             if self._loaded.pop(uri, None) is None:
                 return False
@@ -157,7 +156,7 @@ class ActiveContext:
             return True
 
     def rename(self, old: str, new: str, *, subtree: bool = False) -> None:
-        """Follow a node that has another URI now, and on request all that are below it."""
+        """Follow a moved node, and with `subtree` all nodes below it."""
         with self._lock:
             self._follow(
                 {
@@ -168,12 +167,12 @@ class ActiveContext:
             )
 
     def follow(self, now: Mapping[str, str | None]) -> None:
-        """Take over what nodes are called now, by the URI they had; None is for those gone."""
+        """Replace URIs by current ones; None is for removed nodes."""
         with self._lock:
             self._follow(now)
 
     def clear(self) -> int:
-        """Start over. Returns how many nodes were loaded."""
+        """Unload all nodes and forget evictions. Returns how many were loaded."""
         with self._lock:
             count = len(self._loaded)
             self._loaded.clear()
@@ -182,7 +181,7 @@ class ActiveContext:
             return count
 
     def show(self) -> Shown:
-        """What is loaded and what went, last first."""
+        """The loaded and evicted nodes, last first."""
         with self._lock:
             return Shown(
                 self.size_max,
@@ -199,7 +198,7 @@ class ActiveContext:
                 self._evict(old, "no longer in the graph")
                 continue
             self._loaded[uri] = replace(each, uri=uri)
-            self._loaded.move_to_end(uri)  # Two may be one now: the later use counts.
+            self._loaded.move_to_end(uri)  # Of two that became one, the later use counts.
 
     def _evict(self, uri: str, why: str) -> None:
         self._uses += 1
@@ -212,7 +211,7 @@ class Contexts:
 
     def __init__(self, count_max: int = CONTEXTS_MAX, *, size_max: int = CONTEXT_NODES) -> None:
         if count_max < 1:
-            raise ConstraintViolation("There must be room for one context at least.")
+            raise ConstraintViolation(f"count_max is {count_max}; it must be at least 1.")
         self._count_max: Final = count_max
         self._size_max: Final = ActiveContext(size_max).size_max
         self._lock: Final = Lock()
@@ -222,7 +221,7 @@ class Contexts:
         return len(self._contexts)
 
     def mint(self) -> str:
-        """A handle that nobody can guess, of a new context; the oldest unused one makes room."""
+        """The random handle of a new context; the least recently used one is dropped for it."""
         handle, context = token_urlsafe(_HANDLE_BYTES), ActiveContext(self._size_max)
         with self._lock:
             self._contexts[handle] = context
@@ -234,20 +233,20 @@ class Contexts:
         """The context of a handle.
 
         Raises:
-            NotFound: it was never given out, or not used for so long that it is forgotten.
+            NotFound: it was never minted, or dropped since.
         """
         with self._lock:
             context = self._contexts.get(handle) if isinstance(handle, str) else None
             if context is None:
                 raise NotFound(
                     f"There is no context {shorten(repr(handle))}.",
-                    hint="It was forgotten, by a restart or to make room. Ask for a new one by"
-                    " leaving context_id out; the graph itself has lost nothing.",
+                    hint="It was dropped, by a restart or to make room. Leave context_id out to get"
+                    " a new one; the graph itself has lost nothing.",
                 )
             self._contexts.move_to_end(str(handle))
             return context
 
     def drop(self, handle: str) -> bool:
-        """Forget a context. False if there was none."""
+        """Drop a context. False if there was none."""
         with self._lock:
             return self._contexts.pop(handle, None) is not None

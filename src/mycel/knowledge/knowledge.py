@@ -1,11 +1,9 @@
-"""The knowledge of one workspace: concepts, resources and relations by URI.
+"""The class `Knowledge`: concepts, resources and relations of one workspace, by URI.
 
-`Knowledge` is a thin layer over an open graph. A node is a concept of KIP whose name is its URI, a
-relation is a proposition with a weight; so everything written here can be asked for in KIP, has a
-history and can be proven, and what KIP wrote can be read here.
+A node is a concept of KIP whose name is its URI, a relation is a proposition with a weight: KIP can
+query what is written here, and what KIP wrote can be read here.
 
-Each method that writes is one transaction: it happens as a whole or not at all, and calling it
-again changes nothing. Threads may share one `Knowledge`.
+Each writing method is one transaction, and idempotent. Threads may share one `Knowledge`.
 """
 
 from __future__ import annotations
@@ -14,31 +12,24 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from mycel.engine.missing_concepts import is_placeholder
-from mycel.errors import (
-    ConstraintViolation,
-    InvalidId,
-    InvalidValueType,
-    MycelError,
-    NotFound,
-    did_you_mean,
-)
+from mycel.errors import ConstraintViolation, InvalidId, InvalidValueType, MycelError, NotFound
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
 from mycel.graph.walk import check_whole
 from mycel.knowledge import node_writer, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
-from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX, RESOURCE_BYTES_MAX
+from mycel.knowledge.input_values import drafts, page_limit, uri_list
+from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.node_lookup import (
     as_node,
     as_relation,
     concepts_page,
+    current_uris,
     element_uri,
     find,
-    names_now,
     node_at,
 )
 from mycel.knowledge.node_traversal import Traversal, with_uris
@@ -58,9 +49,9 @@ from mycel.knowledge.node_values import (
     Written,
 )
 from mycel.knowledge.uris import Kind, Uri, build, check_workspace, parse
-from mycel.knowledge.vocabulary import doubts
+from mycel.knowledge.vocabulary import confidence_warnings
 from mycel.model import ids
-from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.elements import Concept, Element
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
@@ -71,10 +62,8 @@ PAGE_DEFAULT: Final = 100
 SEARCH_DEFAULT: Final = 10
 
 Result = TypeVar("Result")
-Draft = TypeVar("Draft", NewNode, NewRelation)
 Sought = Literal["any", "node", "relation"]
 
-_REQUIRED: Final = ("uri", "source", "relation", "target")
 _ID: Final = re.compile(r"[CP]:\d", re.ASCII)
 _DIRECTIONS: Final = ("out", "in", "both")
 _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
@@ -87,9 +76,8 @@ _SOUGHT: Final[dict[str, Literal["CONCEPT", "PROPOSITION"] | None]] = {
 class Knowledge:
     """Concepts, resources and relations of a graph, by URI.
 
-    `workspace` is where a path without a scheme belongs. `root` is the folder that its `file://`
-    URIs are relative to; without one, no file can be read. `context` is where nodes that a
-    traversal reaches are loaded.
+    A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
+    `root`; without one, no file can be read. Traversals load the nodes they reach into `context`.
     """
 
     def __init__(
@@ -105,7 +93,6 @@ class Knowledge:
         self.root: Final = None if root is None else Path(root)
         self.context: Final = ActiveContext() if context is None else context
         self._reader: Reader | None = None
-        """A reader to use for everything, within `moment`."""
 
     def __repr__(self) -> str:
         return f"<mycel.Knowledge {self.workspace!r} in {self.db.path!r}>"
@@ -116,9 +103,9 @@ class Knowledge:
 
     @contextmanager
     def moment(self) -> Iterator[Knowledge]:
-        """The same knowledge as it is at one moment: whatever is read of it in the block agrees.
+        """The same knowledge at one moment: all reads in the block see one state.
 
-        It is for reading: what is written in the block is not seen there.
+        Writes in the block are not visible there.
         """
         with self._reading() as reader:
             held = self.with_context(self.context)
@@ -134,12 +121,12 @@ class Knowledge:
         return self.db.reading(words=words)
 
     def uri(self, ref: str, *, kind: Kind = "concept") -> Uri:
-        """The URI that a text means: a URI, an id such as C:12, or a path in the workspace.
+        """The URI of a text: a URI, an id such as C:12, or a path in the workspace.
 
-        An absolute path below the root, or a `file:///` URI of one, means the path from the root.
+        An absolute path below the root, or its `file:///` URI, becomes the path from the root.
 
         Raises:
-            InvalidId: it means none, or leads out of its workspace.
+            InvalidId: it is none of these, or leads out of its workspace.
         """
         if _ID.match(str(ref)):
             return parse(f"kip:{ref}", self.workspace)
@@ -154,7 +141,7 @@ class Knowledge:
     def _each(
         self, refs: Iterable[str], work: Callable[[Uri], Result]
     ) -> tuple[Outcome[Result], ...]:
-        """What becomes of each URI; one that is none, or names nothing, fails alone."""
+        """The outcome of `work` for each URI; one that is invalid or not found fails alone."""
         outcomes: list[Outcome[Result]] = []
         for ref in refs:
             try:
@@ -182,24 +169,24 @@ class Knowledge:
         relations: Iterable[NewRelation | Mapping[str, Any]] = (),
         exist_ok: bool = False,
     ) -> Written:
-        """Add a node, perhaps with relations; links that led to it before it was there heal.
+        """Add a node, and relations of it; broken links to its URI heal.
 
-        Without a `type`, `concept://` URIs are of the type Concept and all others Resource. A
-        relation may leave out its source, which is then this node. With `exist_ok`, a node that
-        exists is merged into.
+        Without a `type`, `concept://` URIs are of the type Concept and all others Resource. The
+        source of a relation defaults to this node. With `exist_ok`, values are merged into a node
+        that exists.
 
         Raises:
-            DuplicateExists: it exists and says something else.
+            DuplicateExists: it exists with other values.
         """
         node = NewNode(uri, name, content, type, properties, metadata)
         made = self._remember(
-            (node,), _drafts(relations, NewRelation, source=uri), merge=exist_ok, message="add"
+            (node,), drafts(relations, NewRelation, source=uri), merge=exist_ok, message="add"
         )
         changed = made.nodes[0].changed or any(each.changed for each in made.relations)
         return replace(made.nodes[0], changed=changed, warnings=made.warnings)
 
     def get(self, uri: str, *, content: bool = True) -> Node:
-        """The node with a URI; its content may be left out.
+        """The node with a URI; without `content`, its text is left out.
 
         Raises:
             NotFound: there is none; the hint names the closest.
@@ -217,20 +204,17 @@ class Knowledge:
         limit: int = PAGE_DEFAULT,
         cursor: str | None = None,
     ) -> Page[Node]:
-        """The concepts of the workspace by URI, of whatever type but `without` some.
+        """The concepts of the workspace by URI, `without` those of some types.
 
-        They come without their content. Concepts that nobody has written yet are not among them.
+        Content and placeholders of missing concepts are left out.
         """
-        most = _limit(limit)
+        most = page_limit(limit)
         with self._reading() as reader:
             return concepts_page(reader, self.workspace, most, cursor, without)
 
     def get_many(self, uris: Iterable[str], *, content: bool = True) -> tuple[Outcome[Node], ...]:
-        """The nodes with these URIs, all of one moment, in the order of the URIs.
-
-        A URI that names no node has an error for an outcome, and the others their nodes.
-        """
-        wanted = _refs(uris)
+        """An outcome for each URI, in order: its node, or an error. All are of one moment."""
+        wanted = uri_list(uris)
         with self._reading() as reader:
             found = self._each(
                 wanted, lambda address: as_node(node_at(reader, address), content=content)
@@ -252,13 +236,13 @@ class Knowledge:
         metadata: Mapping[str, Any] | None = None,
         expect_version: int | None = None,
     ) -> Written:
-        """Change a node: what is given is merged into it, and `drop` names what goes.
+        """Merge values into a node, and remove the properties named in `drop`.
 
-        `append` adds to the content on a line of its own, unless it ends so already.
+        `append` adds a line to the content, unless the content ends with it already.
 
         Raises:
             NotFound: there is no such node.
-            VersionConflict: it has another version than `expect_version`.
+            VersionConflict: its version is not `expect_version`.
         """
         address = self.uri(uri)
         if expect_version is not None:
@@ -269,12 +253,13 @@ class Knowledge:
         (written, told), warnings = self._write(
             lambda tx: node_writer.update_node(tx, address, changes), "update"
         )
-        return replace(written, warnings=(*told, *doubts(metadata, written.uri), *warnings))
+        doubtful = confidence_warnings(metadata, written.uri)
+        return replace(written, warnings=(*told, *doubtful, *warnings))
 
     def move(self, uri: str, new_uri: str, *, subtree: bool = False) -> Written:
-        """Give a node another URI; links follow. With `subtree`, all below it move too.
+        """Give a node another URI; its relations stay. With `subtree`, all nodes below it move too.
 
-        Where links led to the new URI already, they lead to the node now.
+        Broken links to the new URI heal.
 
         Raises:
             NotFound: there is no such node.
@@ -292,9 +277,7 @@ class Knowledge:
         return replace(written, warnings=warnings)
 
     def delete(self, uri: str, *, reason: str = "") -> Removed:
-        """Remove a node with every relation that leaves or reaches it.
-
-        History keeps what was removed, with the reason.
+        """Remove a node with all its relations; history keeps them, with the reason.
 
         Raises:
             NotFound: there never was such a node.
@@ -307,12 +290,12 @@ class Knowledge:
         return replace(removed, warnings=(*removed.warnings, *warnings))
 
     def delete_many(self, uris: Iterable[str], *, reason: str = "") -> tuple[Outcome[Removed], ...]:
-        """Remove nodes with every relation of theirs, as one transaction.
+        """Remove nodes with all their relations, as one transaction; an outcome for each URI.
 
-        A URI that never named a node has an error for an outcome, and the others go. Any other
-        error means that nothing was removed.
+        A URI that never named a node has an error for an outcome. Any other error is raised, and
+        nothing is removed.
         """
-        wanted = _refs(uris)
+        wanted = uri_list(uris)
         called: list[str] = []
 
         def work(tx: Transaction) -> tuple[Outcome[Removed], ...]:
@@ -325,7 +308,6 @@ class Knowledge:
 
             return self._each(wanted, delete)
 
-        # Guards warn about what is written, not about what goes.
         outcomes, _ = self._write(work, "delete")
         for name in called:
             self.context.discard(name, why="deleted")
@@ -338,14 +320,13 @@ class Knowledge:
         *,
         exist_ok: bool = True,
     ) -> Remembered:
-        """Write many nodes and relations as one transaction: all of them, or none.
+        """Write nodes and relations as one transaction: all of them, or none.
 
-        Each is a `NewNode` or `NewRelation`, or an object with their fields. Relations may lead to
-        nodes of the same call.
+        Each is a `NewNode` or `NewRelation`, or an object with its fields.
         """
         return self._remember(
-            _drafts(concepts, NewNode),
-            _drafts(relations, NewRelation),
+            drafts(concepts, NewNode),
+            drafts(relations, NewRelation),
             merge=exist_ok,
             message="remember",
         )
@@ -358,18 +339,11 @@ class Knowledge:
         merge: bool,
         message: str,
     ) -> Remembered:
-        known: dict[str, Uri] = {}
-
-        def uri(ref: str) -> Uri:
-            try:
-                return known[ref]
-            except (KeyError, TypeError):  # New, or nothing that could be a URI.
-                found = self.uri(ref)
-            known[ref] = found
-            return found
-
-        uris = [uri(node.uri) for node in nodes]
-        ends = [(uri(each.source), uri(each.target)) for each in relations]
+        refs = [node.uri for node in nodes]
+        refs += [end for each in relations for end in (each.source, each.target)]
+        found = [self.uri(ref) for ref in refs]
+        uris, targets = found[: len(nodes)], iter(found[len(nodes) :])
+        ends = list(zip(targets, targets, strict=True))
 
         def work(tx: Transaction) -> Remembered:
             written, told = node_writer.put_nodes(tx, nodes, uris, merge=merge)
@@ -379,14 +353,9 @@ class Knowledge:
             return Remembered(tuple(written), tuple(linked), (*told, *more))
 
         made, warnings = self._write(work, message)
-        doubtful = [
-            *(each for node in nodes for each in doubts(node.metadata, node.uri)),
-            *(
-                each
-                for link in relations
-                for each in doubts(link.metadata, f"{link.source} —{link.relation}→ {link.target}")
-            ),
-        ]
+        owners = [(node.metadata, node.uri) for node in nodes]
+        owners += [(r.metadata, f"{r.source} —{r.relation}→ {r.target}") for r in relations]
+        doubtful = [each for owner in owners for each in confidence_warnings(*owner)]
         return replace(made, warnings=(*made.warnings, *doubtful, *warnings))
 
     # Relations.
@@ -401,10 +370,10 @@ class Knowledge:
         properties: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Linked:
-        """Relate two nodes; a relation that exists is merged into.
+        """Relate two nodes, or merge values into their relation.
 
-        A relation type that is new is registered. A resource that is not there is added. A concept
-        that is not there is kept as a placeholder, with a warning: see `broken_links`.
+        A new relation type is registered, and a missing resource is added. A missing concept gets a
+        placeholder, and a warning: see `broken_links`.
 
         Raises:
             ConstraintViolation: the weight is not within 0 and 1.
@@ -418,52 +387,23 @@ class Knowledge:
         """Remove a relation. False if there was none."""
         ends = self.uri(source), self.uri(target)
 
-        def work(tx: Transaction) -> bool:
-            link = self._find_link(tx, ends, relation)
-            if link is None:
-                return False
-            placeholders = relation_writer.placeholders_of(tx.reader, (link,))
-            tx.retire(link.id, reason=reason)
-            relation_writer.sweep(tx, placeholders)
-            return True
-
-        return self._write(work, "unlink")[0]
+        removed, _ = self._write(
+            lambda tx: relation_writer.remove_relation(tx, ends, relation, reason), "unlink"
+        )
+        return removed
 
     def set_weight(self, source: str, relation: str, target: str, weight: float) -> Linked:
-        """Say what it costs to follow a relation that exists: from 0 to 1.
+        """Set the cost of following a relation: from 0 to 1.
 
         Raises:
             NotFound: there is no such relation.
             ConstraintViolation: the weight is not within 0 and 1.
         """
-        ends = self.uri(source), self.uri(target)
-        cost = canonical_weight(weight)
-
-        def work(tx: Transaction) -> Linked:
-            link = self._find_link(tx, ends, relation)
-            if link is None:
-                raise NotFound(
-                    f"There is no relation {shorten(repr(relation))} from {ends[0].text} to"
-                    f" {ends[1].text}.",
-                    hint="Look at the relations of one end, or link the two first.",
-                )
-            changed = tx.update(link.id, weight=cost)
-            return Linked(link.id, ends[0].text, relation, ends[1].text, changed=changed)
-
-        linked, warnings = self._write(work, "set_weight")
+        ends, cost = (self.uri(source), self.uri(target)), canonical_weight(weight)
+        linked, warnings = self._write(
+            lambda tx: relation_writer.set_weight(tx, ends, relation, cost), "set_weight"
+        )
         return replace(linked, warnings=warnings)
-
-    def _find_link(
-        self, tx: Transaction, ends: tuple[Uri, Uri], relation: str
-    ) -> Proposition | None:
-        reader = tx.reader
-        source, target = (find(reader, end) for end in ends)
-        if not isinstance(relation, str):
-            raise InvalidValueType(f"A relation type is a name, not {kind_of(relation)}.")
-        number = reader.find_predicate(relation)
-        if source is None or target is None or number is None:
-            return None
-        return reader.link(source.number, number, target.number)
 
     def relations(
         self,
@@ -474,7 +414,7 @@ class Knowledge:
         limit: int = PAGE_DEFAULT,
         cursor: str | None = None,
     ) -> Page[Relation]:
-        """Relations of a node, those that leave it first, then by relation type and other end.
+        """Relations of a node: outgoing before incoming, then by relation type and other end.
 
         Raises:
             NotFound: there is no such node.
@@ -492,27 +432,23 @@ class Knowledge:
             raise InvalidValueType(
                 f"relation_types is a list of names, not {kind_of(relation_types)}."
             )
-        most = _limit(limit)
+        most = page_limit(limit)
         with self._reading() as reader:
             found = find(reader, address)
-            node = (
-                reader.concept(found.number)
-                if found is not None and ids.is_concept(found.number)
-                else None
-            )
+            node = reader.concept(found.number) if found and ids.is_concept(found.number) else None
             if node is None:
-                node = node_at(reader, address)  # Says what is wrong.
+                node = node_at(reader, address)  # Raises the error.
             return relation_writer.page_of(reader, node, direction, relation_types, most, cursor)
 
     def broken_links(
         self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
     ) -> Page[Relation]:
-        """Relations whose `missing` end nobody has written yet, oldest first."""
-        most = _limit(limit)
+        """Relations with a `missing` end: a concept that does not exist yet. Oldest first."""
+        most = page_limit(limit)
         with self._reading() as reader:
             return relation_writer.broken_page(reader, most, cursor)
 
-    # What is near.
+    # Traversal.
 
     def traverse(
         self,
@@ -524,15 +460,15 @@ class Knowledge:
         direction: Direction = "out",
         relation_types: Collection[str] | None = None,
     ) -> Traversal:
-        """What is near a node, nearest first: a relation costs its weight, a way their sum.
+        """The nodes near a node, nearest first: a path costs the sum of its relations' weights.
 
         The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
-        `cut_off` tells what did not fit. What is reached is loaded into the active context.
+        `cut_off` tells what did not fit. Reached nodes are loaded into the active context.
 
         Raises:
             NotFound: there is no such node.
             TypeMismatch: a relation type is not defined.
-            ConstraintViolation, InvalidValueType: a bound that is none.
+            ConstraintViolation, InvalidValueType: a bound is invalid.
         """
         address = self.uri(uri)
         bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
@@ -546,27 +482,24 @@ class Knowledge:
         return replace(reached, evicted=evicted)
 
     def refresh_context(self) -> Shown:
-        """The active context as the graph is now, whoever changed it, in whatever process.
+        """The active context, brought up to date with changes of the graph by any process.
 
-        Nodes that have moved are shown under their new URI, and those that are gone as evicted.
+        Moved nodes are shown under their new URI, removed ones as evicted.
         """
+        known = {each.uri: each.id for each in self.context.show().loaded}
         with self._reading() as reader:
-            now = names_now(
-                reader,
-                {each.uri: each.id for each in self.context.show().loaded},
-                self.uri,
-            )
+            now = current_uris(reader, known, self.uri)
         self.context.follow(now)
         return self.context.show()
 
-    # Content and words.
+    # Content and search.
 
     def read_resource(self, uri: str, *, bytes_max: int = RESOURCE_BYTES_MAX) -> ResourceContent:
-        """What a file of the workspace holds now. It need not have a node.
+        """The current content of a file of the workspace, with or without a node.
 
         Raises:
             NotFound: there is no such file.
-            ConstraintViolation: it is not a file of this workspace, or outside of its root.
+            ConstraintViolation: it is no file of this workspace, or outside of its root.
             ResourceExhausted: it is larger than `bytes_max`.
         """
         address = self.uri(uri, kind="file")
@@ -577,8 +510,8 @@ class Knowledge:
             )
         if self.root is None:
             raise ConstraintViolation(
-                f"Nobody has said where the files of the workspace {self.workspace!r} are.",
-                hint="Name the folder: `root` of Knowledge, --root of the server.",
+                f"The workspace {self.workspace!r} has no root folder.",
+                hint="Name the folder of its files: `root` of Knowledge, --root of the server.",
             )
         check_whole("bytes_max", bytes_max)
         return workspace_files.read(address, self.root, bytes_max=bytes_max)
@@ -606,7 +539,7 @@ class Knowledge:
             )
         if not isinstance(threshold, int | float):
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
-        most = wanted = _limit(limit)
+        most = wanted = page_limit(limit)
         with self._reading(words=True) as reader:
             while True:
                 found = self.db.search_in(
@@ -637,7 +570,7 @@ class Knowledge:
     def _write(
         self, work: Callable[[Transaction], Result], message: str
     ) -> tuple[Result, tuple[str, ...]]:
-        """Run a function as one transaction. Returns what it returns, and the guards' warnings."""
+        """Run a function as one transaction. Returns its result, and the warnings of the guards."""
         ran: list[Transaction] = []
 
         def run(tx: Transaction) -> Result:
@@ -648,72 +581,5 @@ class Knowledge:
         return result, tuple(ran[0].warnings)
 
 
-def _refs(uris: Iterable[str]) -> list[str]:
-    if isinstance(uris, str | Mapping) or not isinstance(uris, Iterable):
-        raise InvalidValueType(
-            f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."
-        )
-    wanted = list(islice(uris, PAGE_MAX + 1))
-    if len(wanted) > PAGE_MAX:
-        raise ConstraintViolation(
-            f"More than {PAGE_MAX:,} URIs at once are too many.", hint="Pass them in several calls."
-        )
-    return wanted
-
-
 def _is_written(element: Element) -> bool:
     return not is_placeholder(element)
-
-
-def _limit(limit: int) -> int:
-    check_whole("limit", limit)
-    if limit < 1:
-        raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
-    return min(limit, PAGE_MAX)
-
-
-def _drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
-    """What is to be written, read from values or from objects with their fields."""
-    fields = tuple(kind.__dataclass_fields__)
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InvalidValueType(
-            f"A list is needed, not {kind_of(given)}.",
-            hint=f"Each of its items is an object with the fields {', '.join(fields)}.",
-        )
-    drafts: list[Draft] = []
-    for at, each in enumerate(given):
-        if at >= ITEMS_MAX:
-            raise ConstraintViolation(
-                f"More than {ITEMS_MAX:,} at once are too many.",
-                hint="Write them in several calls.",
-            )
-        if isinstance(each, kind):
-            drafts.append(each)
-            continue
-        if not isinstance(each, Mapping):
-            raise InvalidValueType(
-                f"A {kind.__name__} is an object, not {kind_of(each)}.",
-                hint=f"Its fields are {', '.join(fields)}.",
-                data={"row": at},
-            )
-        drafts.append(_draft(defaults | dict(each), kind, fields, at))
-    return tuple(drafts)
-
-
-def _draft(given: Mapping[str, Any], kind: type[Draft], fields: tuple[str, ...], at: int) -> Draft:
-    for key in given:
-        if key not in fields:
-            raise ConstraintViolation(
-                f"A {kind.__name__} has no field {shorten(repr(key))}.",
-                hint=f"{did_you_mean(str(key), list(fields))} Its fields are"
-                f" {', '.join(fields)}.".strip(),
-                data={"row": at},
-            )
-    absent = [field for field in _REQUIRED if field in fields and field not in given]
-    if absent:
-        raise ConstraintViolation(
-            f"A {kind.__name__} needs {' and '.join(absent)}.",
-            hint=f"Its fields are {', '.join(fields)}.",
-            data={"row": at},
-        )
-    return kind(**given)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 PAGE_MAX: Final = 10_000
-"""Nodes or relations of one page, or hits of one search; more are not given at once."""
+"""Nodes or relations of one page, or hits of one search."""
 
 ITEMS_MAX: Final = 1_000_000
-"""Nodes, and relations, that are written as one transaction."""
+"""Nodes, or relations, written in one transaction."""
 
 RESOURCE_BYTES_MAX: Final = 1 << 20
-"""How large a file may be that is read, unless the caller says otherwise."""
+"""The size of a file that is read, by default."""
 
 WORKSPACE_CHARACTERS_MAX: Final = 63
-"""The name of a workspace."""
+"""Characters in the name of a workspace."""
 
 CONTEXT_NODES: Final = 100
-"""How many nodes a context holds, unless told otherwise."""
+"""Nodes that a context holds, by default."""
 
 CONTEXT_NODES_MAX: Final = 10_000
 
 CONTEXT_EVICTED: Final = 100
-"""How many of the nodes that left a context are remembered."""
+"""Evicted nodes that a context remembers."""
 
 CONTEXTS_MAX: Final = 1_000
-"""How many handles of contexts are kept at once."""
+"""Contexts with a handle at once."""

@@ -15,7 +15,7 @@ from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholde
 from mycel.errors import ConstraintViolation, InvalidId, NotFound
 from mycel.knowledge.node_values import Node, NodeType, Page, Relation
 from mycel.knowledge.uris import Uri, build, kip_identity, uri_of
-from mycel.knowledge.vocabulary import BOOKKEEPING, CONCEPT, RESOURCE, SLIP, is_note
+from mycel.knowledge.vocabulary import CONCEPT, RESOURCE, STAMP, TYPO_SIMILARITY
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import shorten
@@ -23,7 +23,7 @@ from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
 
 NEIGHBOURS_COMPARED: Final = 300
-"""With how many URIs of the same folder, and of the workspace, one that is unknown is compared."""
+"""URIs of the folder, and of the workspace, that an unknown one is compared with."""
 SUGGESTIONS_MAX: Final = 3
 NAMED_SCORE: Final = 0.94
 """The least score of a search for an exact name."""
@@ -36,13 +36,13 @@ class Found(NamedTuple):
 
     number: int
     type: str
-    """Of a concept; of a link, an empty text."""
+    """Empty for a relation."""
     is_missing: bool = False
-    """Whether it is only a placeholder."""
+    """Whether it is a placeholder."""
 
 
 def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
-    """What is there of these URIs, by their normal form."""
+    """The elements that these URIs name, by their normal form."""
     found: dict[str, Found] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.named(reader, names) if names else ():
@@ -58,7 +58,7 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, Found]:
 
 
 def find(reader: Reader, uri: Uri) -> Found | None:
-    """What a URI names, placeholders included."""
+    """The element that a URI names, placeholders included."""
     return find_all(reader, (uri,)).get(uri.text)
 
 
@@ -66,8 +66,8 @@ def node_at(reader: Reader, uri: Uri) -> Concept:
     """The concept that a URI names.
 
     Raises:
-        NotFound: there is none, or only links know of it.
-        InvalidId: it names a link.
+        NotFound: there is none, or only a placeholder.
+        InvalidId: it names a relation.
     """
     found = find(reader, uri)
     if found is not None and not ids.is_concept(found.number):
@@ -85,8 +85,8 @@ def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
     """The error for a URI that names nothing, with the closest ones."""
     close = closest(reader, uri)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
-    hint += "Search for it, or add it." if not linked else "Add it, and the links to it heal."
-    said = "Links lead to it, but nobody has written it yet." if linked else ""
+    hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
+    said = "Relations name it, but it does not exist yet." if linked else ""
     return NotFound(
         f"There is no node {shorten(uri.text, 200)}. {said}".rstrip(),
         hint=hint,
@@ -95,7 +95,7 @@ def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
 
 
 def closest(reader: Reader, uri: Uri) -> list[str]:
-    """URIs of nodes that one which is unknown may have meant, the likeliest first."""
+    """URIs of existing nodes similar to an unknown one, the most similar first."""
     if not uri.workspace:
         return []
     parent = uri.text.rpartition("/")[0]
@@ -113,7 +113,7 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
         path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
     }
     near = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
-    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=SLIP)
+    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=TYPO_SIMILARITY)
     close = (
         *_namesakes(reader, uri),
         *(paths[path] for path in near),
@@ -124,8 +124,8 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
-    """Nodes elsewhere whose name, or the end of whose path, is the path of a URI."""
-    # Late: only a name that is unknown needs it.
+    """Nodes elsewhere with the path of a URI as their name or the end of their path."""
+    # Late: only an unknown name needs it.
     from mycel.engine.search import find as find_words  # noqa: PLC0415
 
     path = uri.path
@@ -135,7 +135,7 @@ def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
 
 
 def _namesakes(reader: Reader, uri: Uri) -> list[str]:
-    """The file with the path of a concept, or the other way round, if it is there."""
+    """The file with the path of a concept, or the concept with that of a file, if it exists."""
     other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
     found = find(reader, other)
     return [other.text] if found is not None and not found.is_missing else []
@@ -166,17 +166,17 @@ def _type_of(element: Element) -> str:
     return element.type if isinstance(element, Concept) else ""
 
 
-def names_now(
+def current_uris(
     reader: Reader, known: Mapping[str, str], parsed: Callable[[str], Uri]
 ) -> dict[str, str | None]:
-    """What nodes are called now: by the URI they had, each with its id if it is known.
+    """The current URIs of nodes by their former ones, from their ids where known.
 
-    None is for those that are no more. One that was removed and written again is there.
+    None for removed nodes, unless they were written again.
     """
-    return {uri: _name_now(reader, parsed(uri), id_) for uri, id_ in known.items()}
+    return {uri: _current_uri(reader, parsed(uri), id_) for uri, id_ in known.items()}
 
 
-def _name_now(reader: Reader, uri: Uri, id_: str) -> str | None:
+def _current_uri(reader: Reader, uri: Uri, id_: str) -> str | None:
     element = reader.element(ids.parse_id(id_)) if id_ else None
     if element is not None:
         return element_uri(element)
@@ -187,15 +187,15 @@ def _name_now(reader: Reader, uri: Uri, id_: str) -> str | None:
 def concepts_page(
     reader: Reader, workspace: str, limit: int, cursor: str | None, without: Collection[str]
 ) -> Page[Node]:
-    """Concepts of a workspace by URI, `without` some types, after the one the cursor names.
+    """Concepts of a workspace by URI, `without` some types, after the cursor.
 
     Raises:
-        ConstraintViolation: the cursor is none.
+        ConstraintViolation: the cursor is invalid.
     """
     root = f"concept://{workspace}"
     if cursor is not None and not f"{cursor}/".startswith(f"{root}/"):
         raise ConstraintViolation(
-            "This is no cursor of this list.", hint="Pass next_cursor of the page before."
+            "The cursor is not of this list.", hint="Pass next_cursor of the page before."
         )
     unlisted = (MISSING, MISSING_ENTITY, *without)
     hidden = {reader.find_type(name) for name in unlisted} - {None}
@@ -232,10 +232,9 @@ def element_uri(element: Element) -> str:
 
 
 def as_node(concept: Concept, *, content: bool = True) -> Node:
-    """A concept as a node; its content is left out on request."""
+    """A concept as a node, with or without its content."""
     properties = concept.attributes
-    if is_note(properties.get(BOOKKEEPING)):
-        del properties[BOOKKEEPING]
+    properties.pop(STAMP, None)
     node_type: NodeType = "resource" if concept.type == RESOURCE else "concept"
     if is_placeholder(concept):
         node_type = "missing"
@@ -260,7 +259,7 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
 
 
 def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
-    """A link as a relation between URIs; one of its ends may be known already."""
+    """A proposition as a relation between URIs; `known` may be one of its ends."""
     ends = [
         known if known is not None and known.id == end else reader.element(ids.parse_id(end))
         for end in (link.subject, link.object)

@@ -1,9 +1,8 @@
-"""What a traversal reached, in the words of nodes: URIs instead of ids."""
+"""Results of a traversal in terms of nodes: URIs instead of ids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from mycel.graph import traversal as graph
@@ -17,7 +16,7 @@ from mycel.store.query.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One relation of a way: its type and weight, which way it was gone, and where it led."""
+    """One relation of a path: its type, weight and direction, and the URI that it leads to."""
 
     relation: str
     weight: float
@@ -26,24 +25,19 @@ class Step:
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""
-        return {
-            "relation": self.relation,
-            "weight": self.weight,
-            "direction": self.direction,
-            "uri": self.uri,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A node, how far it is, on which way, and why it is here."""
+    """A reached node, with the cost and the path from the start."""
 
     uri: str
     node: Node | Relation
     cost: float
     hops: int
     path: tuple[Step, ...]
-    """The way from the start; empty for the start itself."""
+    """Empty for the start itself."""
     reason: str
     tokens: int
 
@@ -61,20 +55,21 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """Which budget cut off what."""
+    """A budget that was used up, and the nodes it left out."""
 
     budget: str
     limit: int
     remaining: int
-    """How many more nodes are known to be within `max_cost`; beyond them there may be more."""
+    """The number of nodes left out that are known to be within `max_cost`."""
     more: bool
+    """Whether there are more than were counted."""
     nearest: str
-    """The URI of the one that would have come next."""
+    """The URI of the nearest node left out."""
     cost: float
 
     @property
     def sentence(self) -> str:
-        """What a reader should know."""
+        """The cut in words."""
         count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
         budget = self.budget.removesuffix("s") if self.limit == 1 else self.budget
         return (
@@ -84,25 +79,17 @@ class CutOff:
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""
-        return {
-            "budget": self.budget,
-            "limit": self.limit,
-            "remaining": self.remaining,
-            "more": self.more,
-            "nearest": self.nearest,
-            "cost": self.cost,
-            "sentence": self.sentence,
-        }
+        return asdict(self) | {"sentence": self.sentence}
 
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """What a traversal reached, nearest first, and what its budgets cut off."""
+    """The reached nodes, nearest first, and what the budgets cut off."""
 
     nodes: tuple[Reached, ...]
     cut_off: tuple[CutOff, ...] = ()
     evicted: tuple[str, ...] = ()
-    """What had to leave the active context for it."""
+    """URIs evicted from the active context to make room."""
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""
@@ -115,34 +102,20 @@ class Traversal:
 
 def with_uris(reader: Reader, found: graph.Traversal) -> Traversal:
     """A traversal of the graph as one of nodes."""
-    # All that a way leads over was reached before: its URI is known.
+    # Every element on a path was reached before.
     uris = {each.element.id: element_uri(each.element) for each in found.nodes}
-    return Traversal(
-        tuple(_reached(reader, each, uris) for each in found.nodes),
-        tuple(
-            CutOff(
-                each.budget,
-                each.limit,
-                each.remaining,
-                each.more,
-                uri_at(reader, ids.parse_id(each.nearest)),
-                each.cost,
-            )
-            for each in found.cut_off
-        ),
+    nodes = []
+    for each in found.nodes:
+        element = each.element
+        node = as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
+        path = tuple(Step(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path)
+        nodes.append(
+            Reached(uris[element.id], node, each.cost, each.hops, path, each.reason, each.tokens)
+        )
+    cut_off = (
+        CutOff(
+            c.budget, c.limit, c.remaining, c.more, uri_at(reader, ids.parse_id(c.nearest)), c.cost
+        )
+        for c in found.cut_off
     )
-
-
-def _reached(reader: Reader, each: graph.Reached, uris: Mapping[str, str]) -> Reached:
-    element = each.element
-    return Reached(
-        uris[element.id],
-        as_node(element) if isinstance(element, Concept) else as_relation(reader, element),
-        each.cost,
-        each.hops,
-        tuple(
-            Step(step.relation, step.weight, step.direction, uris[step.node]) for step in each.path
-        ),
-        each.reason,
-        each.tokens,
-    )
+    return Traversal(tuple(nodes), tuple(cut_off))

@@ -1,12 +1,12 @@
-"""What the knowledge engine takes and gives: nodes, relations, and what became of a write.
+"""Values of the knowledge engine: nodes, relations, and results of writes.
 
-All are plain values. `to_dict` is their form in JSON, the same at every door.
+`to_dict` is their form in JSON.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -15,16 +15,16 @@ from mycel.model.values import JsonObject
 
 NodeType = Literal["concept", "resource", "missing"]
 Direction = Literal["out", "in", "both"]
-"""Which relations of a node: those that leave it, those that reach it, or all."""
+"""Outgoing relations of a node, incoming ones, or both."""
 
 
 class _Value:
-    """The JSON form of a value: times as ISO 8601 in UTC, and nothing that is None or empty."""
+    """The JSON form of a value: times as ISO 8601 in UTC, without None and empty values."""
 
     __slots__ = ()
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON; what is None or empty is left out."""
+        """The value as JSON, without None and empty values."""
         return _plain(asdict(self))  # type: ignore[call-overload]
 
 
@@ -36,7 +36,7 @@ def _plain(fields: Mapping[str, Any]) -> JsonObject:
     }
 
 
-# What is read.
+# Results of reads.
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Node(_Value):
     id: str
     type: str
     node_type: NodeType
-    """"concept" or "resource", as in the view `nodes`; "missing" if only links know of it."""
+    """"concept" or "resource", as in the view `nodes`; "missing" for a placeholder."""
     name: str | None
-    """What people call it; None for a resource."""
+    """The readable name; None for a resource."""
     content: str | None
     properties: JsonObject
     metadata: JsonObject
@@ -60,7 +60,7 @@ class Node(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Relation(_Value):
-    """A directed, weighted link between two nodes."""
+    """A directed, weighted relation between two nodes."""
 
     id: str
     source: str
@@ -73,7 +73,7 @@ class Relation(_Value):
     updated_at: datetime
     version: int
     missing: tuple[str, ...] = ()
-    """Those of its ends that nobody has written yet."""
+    """Its ends that do not exist yet."""
 
 
 Item_co = TypeVar("Item_co", covariant=True)
@@ -81,7 +81,7 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Page(Sequence[Item_co], Generic[Item_co]):
-    """Some of the answers, in order. Pass `next_cursor` back to get those that follow."""
+    """A part of the results, in order. `next_cursor` asks for the next page."""
 
     items: tuple[Item_co, ...]
     next_cursor: str | None = None
@@ -108,7 +108,7 @@ class Page(Sequence[Item_co], Generic[Item_co]):
 
 @dataclass(frozen=True, slots=True)
 class Hit(_Value):
-    """A node or relation that fits a search, and how well: between 0 and 1."""
+    """A node or relation found by a search, and its score from 0 to 1."""
 
     uri: str
     score: float
@@ -121,7 +121,7 @@ class Hit(_Value):
 
 @dataclass(frozen=True, slots=True)
 class ResourceContent(_Value):
-    """What a file of the workspace holds: text, or base64 if it is no text in UTF-8."""
+    """The content of a file: text, or base64 if it is not UTF-8."""
 
     uri: str
     path: str
@@ -131,7 +131,7 @@ class ResourceContent(_Value):
     base64: str | None = None
 
 
-# What is written.
+# Input of writes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class NewNode:
 
 @dataclass(frozen=True, slots=True)
 class NewRelation:
-    """A relation to write; one whose `weight` is None keeps the one it has, or gets 1."""
+    """A relation to write; a `weight` of None keeps the stored one, or is 1 for a new one."""
 
     source: str
     relation: str
@@ -158,28 +158,28 @@ class NewRelation:
     metadata: Mapping[str, Any] | None = None
 
 
-# What became of it.
+# Results of writes.
 
 
 @dataclass(frozen=True, slots=True)
 class Written(_Value):
-    """What became of a node."""
+    """The result of writing a node."""
 
     uri: str
     id: str
     created: bool = False
     changed: bool = False
-    """Whether the graph is another one now; always so if it was created."""
+    """Whether the graph changed; always so if the node was created."""
     version: int | None = 1
-    """None where a subtree moved whose root is no node; then there is no `id` either."""
+    """None if a subtree moved whose root is no node; its `id` is empty then."""
     moved: int = 0
-    """How many nodes have another URI now."""
+    """The number of nodes with a new URI."""
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Linked(_Value):
-    """What became of a relation."""
+    """The result of writing a relation."""
 
     id: str
     source: str
@@ -192,25 +192,25 @@ class Linked(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Removed(_Value):
-    """How much a removal took with it."""
+    """The result of a removal."""
 
     concepts: int
-    """Nodes, resources among them; placeholders do not count."""
+    """Nodes, resources included; placeholders do not count."""
     relations: int
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Item_co]):
-    """What became of one URI among several: a result, or the error that it alone met."""
+    """The result for one URI among several, or its error."""
 
     uri: str
-    """As the caller wrote it."""
+    """As the caller passed it."""
     result: Item_co | None = None
     error: MycelError | None = None
 
     def to_dict(self) -> JsonObject:
-        """The value as JSON: with a result, or with an error."""
+        """The value as JSON."""
         if self.error is not None:
             return {"uri": self.uri, "error": self.error.to_dict()}
         result = self.result.to_dict() if isinstance(self.result, _Value) else self.result
@@ -219,25 +219,21 @@ class Outcome(Generic[Item_co]):
 
 @dataclass(frozen=True, slots=True)
 class Remembered(_Value):
-    """What became of nodes and relations that were written together, in their order."""
+    """The results of nodes and relations written together, in their order."""
 
     nodes: tuple[Written, ...] = ()
     relations: tuple[Linked, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     @property
     def created(self) -> int:
-        """How many nodes and relations are new."""
-        return sum(each.created for each in self.nodes) + sum(
-            each.created for each in self.relations
-        )
+        """The number of new nodes and relations."""
+        return sum(each.created for each in (*self.nodes, *self.relations))
 
     @property
     def changed(self) -> int:
-        """How many nodes and relations are new or others than before."""
-        return sum(each.changed for each in self.nodes) + sum(
-            each.changed for each in self.relations
-        )
+        """The number of new or changed nodes and relations."""
+        return sum(each.changed for each in (*self.nodes, *self.relations))
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""

@@ -1,7 +1,6 @@
-"""Nodes: writing, changing, moving and removing them, inside one transaction.
+"""Adds, changes, moves and removes nodes inside one transaction.
 
-Every function looks before it writes. What is already as it should be is left alone, and the answer
-says so: a call that is repeated, because its answer was lost, does no harm.
+Every function is idempotent: values that are stored already change nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +30,11 @@ from mycel.knowledge.node_values import NewNode, Removed, Written
 from mycel.knowledge.relation_writer import placeholders_of, sweep
 from mycel.knowledge.uris import Uri, parse
 from mycel.knowledge.vocabulary import (
-    BOOKKEEPING,
     CONCEPT,
+    RESERVED_IN_NODES,
     RESOURCE,
-    TAKEN_IN_NODES,
+    STAMP,
     check_names,
-    is_note,
     require_type,
 )
 from mycel.model import ids
@@ -56,7 +54,7 @@ DUPLICATES_NAMED: Final = 5
 
 
 class _Draft(NamedTuple):
-    """A node to write, read and checked."""
+    """A checked node to write."""
 
     uri: Uri
     type: str | None
@@ -70,13 +68,10 @@ class _Draft(NamedTuple):
 def put_nodes(
     tx: Transaction, drafts: Sequence[NewNode], uris: Sequence[Uri], *, merge: bool
 ) -> tuple[list[Written], list[str]]:
-    """Write nodes that are new, and merge into those that exist.
-
-    Without `merge`, one that exists must already say what it is to say. Returns what became of
-    them, and warnings.
+    """Add new nodes, and merge values into those that exist. Returns results and warnings.
 
     Raises:
-        DuplicateExists: it exists, says something else, and is not to be merged into.
+        DuplicateExists: without `merge`, a node exists with other values.
     """
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
     told: list[str] = []
@@ -107,7 +102,7 @@ def put_nodes(
 
 
 def _read(draft: NewNode, uri: Uri) -> _Draft:
-    check_names(draft.properties, "properties", "node", TAKEN_IN_NODES)
+    check_names(draft.properties, "properties", "node", RESERVED_IN_NODES)
     check_names(draft.metadata, "metadata", "node", {})
     if draft.type is not None:
         check_identifier(draft.type, "type")
@@ -125,14 +120,14 @@ def _type_of(draft: _Draft) -> str:
 
 
 def _held(type_name: str, draft: _Draft) -> JsonObject:
-    """The attributes of a draft; those of a resource hold no content."""
+    """The attributes of a draft; a resource has no name and no content."""
     if type_name == RESOURCE:
         for key in (NAME, CONTENT):
             if key in draft.attributes:
                 raise ConstraintViolation(
-                    f"The resource {shorten(draft.uri.text)} cannot have a {key}: it only points"
-                    " to what is there.",
-                    hint="Say it in its properties, or add a concept and link it to the resource.",
+                    f"The resource {shorten(draft.uri.text)} cannot have a {key}.",
+                    hint="Put it into its properties, or add a concept and relate it to the"
+                    " resource.",
                 )
     return draft.attributes
 
@@ -140,7 +135,7 @@ def _held(type_name: str, draft: _Draft) -> JsonObject:
 def _put_again(
     tx: Transaction, number: int, draft: _Draft, *, merge: bool, told: list[str]
 ) -> Written:
-    """Write a node that exists, or has only a placeholder so far."""
+    """Write a node that exists, if only as a placeholder."""
     before = tx.reader.concept(number)
     if before is None:
         raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
@@ -151,7 +146,7 @@ def _put_again(
         type_name != before.type or not _says(before, attributes, draft.metadata)
     ):
         raise DuplicateExists(
-            f"There is already a node {shorten(uri, 200)}, and it says something else.",
+            f"There is already a node {shorten(uri, 200)} with other values.",
             hint="Update it instead, or merge into it (`exist_ok`).",
             data={"uri": uri, "id": before.id, "version": before.version},
         )
@@ -165,7 +160,7 @@ def _put_again(
 
 
 def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] | None) -> bool:
-    """Whether a concept says all of this already."""
+    """Whether a concept has these values already."""
     return (
         object_text(before.attributes | attributes, "properties") == before.attributes_json
         and object_text(before.metadata | dict(metadata or {}), "metadata") == before.metadata_json
@@ -182,7 +177,7 @@ def _text(key: str, value: object) -> str:
 
 
 class Changes(NamedTuple):
-    """What is to change about a node; None stays as it is."""
+    """Changes of a node; None changes nothing."""
 
     name: str | None = None
     content: str | None = None
@@ -197,8 +192,8 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
     """Change a node that exists.
 
     Raises:
-        NotFound: there is none, or nobody has written it yet.
-        VersionConflict: it has another version than the expected one.
+        NotFound: there is none.
+        VersionConflict: its version is not the expected one.
     """
     before = node_at(tx.reader, uri)
     told: list[str] = []
@@ -207,7 +202,7 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
         if content is not None:
             raise ConstraintViolation(
                 "Both content and append are given.",
-                hint="content replaces what is there, append adds to it: pass one of them.",
+                hint="Pass content to replace the text, or append to add to it.",
             )
         content = _appended(as_node(before).content, _text("append", changes.append))
         if content is None:
@@ -215,10 +210,7 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
     draft = _read(
         NewNode(uri.text, changes.name, content, None, changes.properties, changes.metadata), uri
     )
-    there = set(before.attributes)
-    if is_note(before.attributes.get(BOOKKEEPING)):
-        there.remove(BOOKKEEPING)
-    drop, absent = _divided(changes.drop, there)
+    drop, absent = _divided(changes.drop, before.attributes.keys() - {STAMP})
     if absent:
         told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
     changed = tx.update(
@@ -233,7 +225,7 @@ def update_node(tx: Transaction, uri: Uri, changes: Changes) -> tuple[Written, l
 
 
 def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
-    """Of names of properties, those that are there and those that are not."""
+    """Names of properties, divided into those that exist and those that do not."""
     listed = [names] if isinstance(names, str) else names
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
         raise InvalidValueType(f"drop is a list of names, not {kind_of(names)}.")
@@ -247,7 +239,7 @@ def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str
 
 
 def _appended(content: str | None, more: str) -> str | None:
-    """The content with a text after it, on a line of its own; None if it ends so already."""
+    """The content with a text on a line after it; None if it ends with that line already."""
     if not content:
         return more
     if content == more or content.endswith("\n" + more):
@@ -259,11 +251,11 @@ def _appended(content: str | None, more: str) -> str | None:
 
 
 def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
-    """Give a node another URI, and on request all that are below it. Links follow.
+    """Give a node another URI, and with `subtree` all nodes below it. Relations stay.
 
     Raises:
         NotFound: there is no such node.
-        DuplicateExists: there is one under a new URI already.
+        DuplicateExists: a node exists under a new URI.
         ConstraintViolation: a concept would become a resource, or a subtree part of itself.
     """
     reader = tx.reader
@@ -285,7 +277,7 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
     changed = after.version != versions[0] or len(moving) > 1
     is_linked_only = subtree and is_placeholder(first)
     if first.name != uri.text or is_linked_only:
-        # There is nothing at the root that could have an id or a version: all that moved is below.
+        # The root of the subtree is no node, so it has no id and no version.
         below = len(moving) - (first.name == uri.text)
         return Written(new.text, "", changed=changed, version=None, moved=below if changed else 0)
     moved = len(moving) if changed else 0
@@ -300,24 +292,24 @@ def _version(reader: Reader, found: Found) -> int:
 def _check_way(uri: Uri, new: Uri, *, subtree: bool) -> None:
     if new.is_kip or uri.is_kip:
         raise ConstraintViolation(
-            "Only nodes that are named by a URI of their own can be moved, and to such a URI.",
-            hint='Give a concept of KIP another name with UPDATE ?c SET NAME "…".',
+            "Only a node with a URI of its own can be moved, and only to such a URI.",
+            hint='Rename a concept of KIP with UPDATE ?c SET NAME "…".',
         )
     if uri.is_concept != new.is_concept:
         raise ConstraintViolation(
-            f"{shorten(uri.text)} cannot become {shorten(new.text)}: a concept stays a concept,"
-            " and a resource a resource.",
-            hint="Add the other node and link the two.",
+            f"{shorten(uri.text)} cannot become {shorten(new.text)}: one is a concept, the other a"
+            " resource.",
+            hint="Add the other node and relate the two.",
         )
     if subtree and new.text.startswith(f"{uri.text}/"):
         raise ConstraintViolation(
             f"{shorten(uri.text)} cannot be moved into itself.",
-            hint="Choose a place outside of what is moved.",
+            hint="Choose a URI outside of the subtree.",
         )
 
 
 def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concept, Uri]:
-    """The concepts that move and where to, by name: each place is free before it is needed."""
+    """The concepts that move, in the order of their names, each with its new URI."""
     moving: dict[Concept, Uri] = {}
     for number, _, _ in sorted(lookup.named(reader, [uri.text])):
         concept = reader.concept(number)
@@ -327,16 +319,12 @@ def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concep
         for number, _, name in lookup.named_below(reader, uri.text):
             concept = reader.concept(number)
             if concept is not None:
-                moving[concept] = _below(new, name.removeprefix(uri.text))
+                moving[concept] = parse(new.text + name.removeprefix(uri.text), new.workspace)
     return moving
 
 
-def _below(new: Uri, rest: str) -> Uri:
-    return parse(new.text + rest, new.workspace)
-
-
 def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
-    """Merge placeholders that are where something moves to; refuse everything else there."""
+    """Merge placeholders under the new URIs into the moving concepts; refuse other nodes there."""
     reader = tx.reader
     leaving = {concept.number for concept in moving}
     there = {
@@ -362,9 +350,9 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
 
 
 def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str]:
-    """Remove a node with all its relations. One that was removed before is no error.
+    """Remove a node with all its relations; a node removed before is no error.
 
-    Returns how much that was, and the URI of its own that the node had.
+    Returns the result, and the URI of the node.
 
     Raises:
         NotFound: there never was such a node.
@@ -382,7 +370,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     retired = tx.retire(outer, reason=reason)
     sweep(tx, placeholders)
     told = (
-        (f"{incoming} link{'s' * (incoming != 1)} from other nodes led to it and went with it.",)
+        (f"{incoming} relation{'s' * (incoming != 1)} from other nodes to it went with it.",)
         if incoming and not found.is_missing
         else ()
     )
@@ -394,7 +382,7 @@ def _counted(found: Found) -> int:
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:
-    """Whether somebody wrote a node with this URI, of whatever type, that was removed since."""
+    """Whether a node with this URI, of any type, was removed."""
     if uri.is_kip:
         return False
     for name in summary.definitions(reader, CONCEPT_TYPE_NUMBER):

@@ -1,10 +1,9 @@
-"""Relations, and where they lead when nobody has written the other end yet.
+"""Writes and reads relations, and placeholders for missing ends.
 
-A relation to a resource that is not there creates the resource. A relation to a concept that is not
-there creates a placeholder under its URI, a concept of the type `Missing`, and says so: the link is
-kept and listed among the broken ones. When somebody adds the concept, the placeholder becomes it:
-the same element with another type, so every link that led there is whole again. (Where it is
-written by other means, `engine.healing` sees to that.) A placeholder goes with the last link on it.
+A relation to a missing resource creates the resource. A relation to a missing concept creates a
+placeholder under its URI, a concept of the type `Missing`, with a warning: it is a broken link.
+Adding the concept changes the type of the placeholder, so the relations stay (`engine.healing` does
+it for other ways of writing). A placeholder is removed with its last relation.
 """
 
 from __future__ import annotations
@@ -13,19 +12,20 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
-from mycel.errors import InvalidSyntax, InvalidValueType, SelfEdgeError
+from mycel.errors import InvalidSyntax, InvalidValueType, NotFound, SelfEdgeError
 from mycel.knowledge.node_lookup import (
     Found,
     as_relation,
     closest,
+    find,
     find_all,
     not_found,
 )
 from mycel.knowledge.node_values import Direction, Linked, NewRelation, Page, Relation
 from mycel.knowledge.uris import Uri
 from mycel.knowledge.vocabulary import (
+    RESERVED_IN_RELATIONS,
     RESOURCE,
-    TAKEN_IN_RELATIONS,
     check_names,
     require_relation,
     require_type,
@@ -40,7 +40,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 SUGGESTED_FOR_MAX: Final = 5
-"""For how many missing concepts of one call the closest ones are looked up."""
+"""Missing concepts of one call for which similar URIs are suggested."""
 
 Ends = tuple[Uri, Uri]
 
@@ -51,10 +51,10 @@ Ends = tuple[Uri, Uri]
 def put_relations(
     tx: Transaction, drafts: Sequence[NewRelation], ends: Sequence[Ends]
 ) -> tuple[list[Linked], list[str]]:
-    """Write relations, each with its two ends. Returns what became of them, and warnings."""
+    """Write relations, each with its two ends. Returns results and warnings."""
     for draft in drafts:
-        check_names(draft.properties, "properties", "relation", TAKEN_IN_RELATIONS)
-        check_names(draft.metadata, "metadata", "relation", TAKEN_IN_RELATIONS)
+        check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
+        check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
     told = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
     found, missing = require_ends(tx, [end for pair in ends for end in pair])
     told += missing
@@ -63,7 +63,7 @@ def put_relations(
     for draft, (source, target) in zip(drafts, ends, strict=True):
         subject, object_ = found[source.text].number, found[target.text].number
         if subject == object_:
-            raise SelfEdgeError(f"{shorten(source.text, 200)} cannot be linked to itself.")
+            raise SelfEdgeError(f"{shorten(source.text, 200)} cannot be related to itself.")
         predicate = reader.predicate_number(draft.relation)
         places.append((subject, predicate, object_))
     before = lookup.links_between(reader, set(places))
@@ -117,7 +117,7 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 
 
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
-    """Let a relation that exists learn what is said of it. Returns whether that is news."""
+    """Merge values into a relation that exists. Returns whether it changed."""
     return tx.update(
         tx.reader.outer_id(number),
         attributes=draft.properties,
@@ -126,13 +126,50 @@ def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
     )
 
 
-def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:
-    """The elements at the ends of relations; those that are not there are made.
+def remove_relation(tx: Transaction, ends: Ends, relation: str, reason: str) -> bool:
+    """Remove a relation, and placeholders it leaves without one. False if there was none."""
+    link = _stored(tx, ends, relation)
+    if link is None:
+        return False
+    placeholders = placeholders_of(tx.reader, (link,))
+    tx.retire(link.id, reason=reason)
+    sweep(tx, placeholders)
+    return True
 
-    Returns them by URI, and a warning for each concept that is still to be written.
+
+def set_weight(tx: Transaction, ends: Ends, relation: str, weight: float) -> Linked:
+    """Set the weight of a relation that exists.
 
     Raises:
-        NotFound: a `kip:` URI names nothing; nobody can guess what it should be.
+        NotFound: there is none.
+    """
+    source, target = (end.text for end in ends)
+    link = _stored(tx, ends, relation)
+    if link is None:
+        raise NotFound(
+            f"There is no relation {shorten(repr(relation))} from {source} to {target}.",
+            hint="Look at the relations of one end, or link the two first.",
+        )
+    return Linked(link.id, source, relation, target, changed=tx.update(link.id, weight=weight))
+
+
+def _stored(tx: Transaction, ends: Ends, relation: str) -> Proposition | None:
+    if not isinstance(relation, str):
+        raise InvalidValueType(f"A relation type is a name, not {kind_of(relation)}.")
+    source, target = (find(tx.reader, end) for end in ends)
+    predicate = tx.reader.find_predicate(relation)
+    if source is None or target is None or predicate is None:
+        return None
+    return tx.reader.link(source.number, predicate, target.number)
+
+
+def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, Found], list[str]]:
+    """The elements at the ends of relations; missing ones are created.
+
+    Returns them by URI, and a warning for each missing concept.
+
+    Raises:
+        NotFound: a `kip:` URI names no element.
     """
     reader = tx.reader
     by_text = {uri.text: uri for uri in uris}
@@ -160,7 +197,7 @@ def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
     close = closest(reader, uri) if suggest else []
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
     return (
-        f"There is no concept {uri.text} yet. The link to it is kept, and heals when it is"
+        f"There is no concept {uri.text} yet. The relation is kept, and heals when the concept is"
         f" added.{meant}"
     )
 
@@ -169,7 +206,7 @@ def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
 
 
 def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
-    """The placeholders that links lead to or from, by number."""
+    """The placeholders at the ends of propositions, by number."""
     ends = {ids.parse_id(end) for link in links for end in (link.subject, link.object)}
     return {
         number
@@ -179,12 +216,12 @@ def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
 
 
 def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
-    """Remove those placeholders on which no link is left, and that say nothing of themselves."""
+    """Remove placeholders without relations and attributes."""
     for number in sorted(placeholders):
         reader = tx.reader
         concept = reader.concept(number)
         if concept is not None and not concept.attributes and not reader.touching(number):
-            tx.retire(ids.concept_id(number), reason="nothing links to it any more")
+            tx.retire(ids.concept_id(number), reason="its last relation was removed")
 
 
 # Reading.
@@ -198,7 +235,7 @@ def page_of(
     limit: int,
     cursor: str | None,
 ) -> Page[Relation]:
-    """Some relations of a node: those that leave it first, by relation type and other end."""
+    """A page of relations: outgoing before incoming, by relation type and other end."""
     predicates = None
     if relation_types is not None:
         predicates = [reader.predicate_number(name) for name in relation_types]
@@ -237,7 +274,7 @@ def _read_cursor(
 
 
 def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation]:
-    """Relations to or from concepts that nobody has written yet."""
+    """A page of relations to or from missing concepts."""
     if cursor is not None and not _is_number(cursor):
         raise bad_cursor(cursor)
     beginnings = {
@@ -257,8 +294,8 @@ def _is_number(text: object) -> bool:
 
 
 def bad_cursor(cursor: object) -> InvalidSyntax:
-    """The error for a cursor that no page of this question gave out."""
+    """The error for a cursor that is not of this query."""
     return InvalidSyntax(
-        f"{shorten(repr(cursor))} is no cursor of this question.",
-        hint="Pass next_cursor of the page before, with the same question, or start without one.",
+        f"{shorten(repr(cursor))} is no cursor of this query.",
+        hint="Pass next_cursor of the page before, with the same arguments, or none.",
     )

@@ -1,21 +1,21 @@
-"""What nodes are called: the one place where URIs are read, checked and brought into one form.
+"""URIs of nodes, parsed and brought into one normal form.
 
     concept://<workspace>/<path>   a concept
     file://<workspace>/<path>      a file or folder, relative to the root of its workspace
-    kip:<Type>/<name>              a concept of KIP whose name is no URI; kip:P:7:treats is a link
+    kip:<Type>/<name>              a concept of KIP whose name is no URI; kip:P:7:treats a relation
     anything else with a scheme    a resource: https://…, urn:…, mailto:…
 
-Two texts that mean the same node have one normal form, which is what the graph knows it by. Scheme
-and workspace are in lower case. A path is decoded once and encoded again: characters that a path
-may hold, and letters of every language, stay readable, the others are percent-encoded in UTF-8.
-`.`, repeated slashes and one at the end are dropped. `?` and `#` are characters like others here:
-concepts have no queries and no fragments. `concept://ws` is the workspace itself.
+Texts that mean the same node have one normal form, the name of its concept. Scheme and workspace
+are in lower case. A path is decoded once and encoded again: characters that a path may hold, and
+letters of every language, stay readable, the others are percent-encoded in UTF-8. `.`, repeated
+slashes and one at the end are dropped. `?` and `#` have no special meaning. `concept://ws` is the
+workspace.
 
-A path that could mean something outside its workspace is refused before anybody looks at a disk:
-`..` in any spelling, encoded slashes, backslashes, control characters. So is `file:///etc/passwd`,
-which names no workspace. Where a file really is, symbolic links considered, `files` decides.
+A path that could lead out of its workspace is refused: `..` in any spelling, encoded slashes,
+backslashes, control characters, and `file:///etc/passwd`, which names no workspace.
+`workspace_files` checks symbolic links.
 
-A text without a scheme is a path in the caller's own workspace.
+A text without a scheme is a path in the workspace of the caller.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _PLAIN: Final = re.compile(
     r"(?:concept|file)://[a-z0-9][a-z0-9._-]{0,62}(?:/(?!\.\.?(?:/|$))[!$&-.0-;=@-Z_a-z~]+)*",
     re.ASCII,
 )
-"""Most URIs of concepts and files, in their normal form."""
+"""Plain URIs of concepts and files that are in normal form."""
 _UNREADABLE: Final = re.compile(r"[^!$&-;=@-Z_a-z~]", re.ASCII)
-"""The characters of ASCII that are encoded in a path."""
+"""ASCII characters that are encoded in a path."""
 
 
 class Uri(NamedTuple):
-    """A URI in its normal form, and what it is made of."""
+    """A URI in its normal form, and its parts."""
 
     text: str
     scheme: str
@@ -70,28 +70,23 @@ class Uri(NamedTuple):
 
     @property
     def is_kip(self) -> bool:
-        """Whether it names an element of KIP by type and name, or by id."""
         return self.scheme == KIP
 
 
 def check_workspace(name: object) -> str:
-    """The name of a workspace, in lower case.
-
-    Raises:
-        InvalidId: it is none.
-    """
+    """The name of a workspace, in lower case. Raises InvalidId."""
     folded = name.lower() if isinstance(name, str) else ""
     if not _WORKSPACE.fullmatch(folded):
         raise InvalidId(
             f"{shorten(repr(name))} is not the name of a workspace.",
-            hint="A workspace is called by letters, digits, dots, hyphens and underscores, such as"
-            " my-project; the first is a letter or digit, and there are at most 63.",
+            hint="It has up to 63 letters, digits, dots, hyphens and underscores, and begins with a"
+            " letter or digit: my-project.",
         )
     return folded
 
 
 def workspace_named(text: str) -> str:
-    """The name of a workspace that is closest to a text, for instance the name of a folder.
+    """A name of a workspace made from a text, such as the name of a folder.
 
     >>> workspace_named("My Project (2)")
     'my-project-2'
@@ -101,7 +96,7 @@ def workspace_named(text: str) -> str:
 
 
 def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
-    """The URI that a text means; one without a scheme is a path in `workspace`.
+    """The URI of a text; a text without a scheme is a path in `workspace`.
 
     >>> parse("auth/login", "shop").text
     'concept://shop/auth/login'
@@ -120,11 +115,10 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
         raise InvalidId(
             f"The URI {shorten(ascii(text))} holds the lone surrogate {found[0]!a}, which is no"
             " character.",
-            hint="It is one half of a character whose other half was lost. Write the whole one, or"
-            " leave it out.",
+            hint="Write the whole character, or leave it out.",
         )
     scheme, rest = _split(text.strip())
-    if scheme == KIP:  # A name of KIP is what it is, with all its spaces and lines.
+    if scheme == KIP:  # A name of KIP keeps its spaces and lines.
         uri = Uri(f"{KIP}:{text.lstrip()[len(KIP) + 1 :]}", KIP)
         check_name(uri.text)
         return uri
@@ -132,7 +126,7 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
     if found := _CONTROL.search(given):
         raise InvalidId(
             f"The URI {_shown(given)} holds the control character {found[0]!a}.",
-            hint="Leave it out; in content it would be welcome.",
+            hint="Leave it out.",
         )
     match scheme:
         case "":
@@ -143,11 +137,6 @@ def parse(text: object, workspace: str, *, kind: Kind = "concept") -> Uri:
             uri = Uri(f"{scheme}:{_elsewhere(rest)}", scheme)
     check_name(uri.text)
     return uri
-
-
-def normalise(text: object, workspace: str, *, kind: Kind = "concept") -> str:
-    """The normal form of the URI that a text means."""
-    return parse(text, workspace, kind=kind).text
 
 
 def build(scheme: Kind, workspace: str, path: str) -> Uri:
@@ -171,12 +160,12 @@ def build(scheme: Kind, workspace: str, path: str) -> Uri:
         if segment not in ("", "."):
             segments.append(segment)
     decoded = "/".join(segments)
-    encoded = _encoded(decoded)
+    encoded = _UNREADABLE.sub(_percent, decoded)
     return Uri(f"{scheme}://{workspace}{encoded and '/' + encoded}", scheme, workspace, decoded)
 
 
 def kip_identity(uri: Uri) -> tuple[str, str] | str:
-    """Type and name of what a `kip:` URI names, or its id.
+    """The type and name in a `kip:` URI, or the id.
 
     Raises:
         InvalidId: it names nothing.
@@ -193,10 +182,7 @@ def kip_identity(uri: Uri) -> tuple[str, str] | str:
 
 
 def uri_of(type_name: str, name: str) -> str:
-    """What a concept is called here: its name, if that is a URI in its normal form.
-
-    KIP may have written others. They are called by type and name, as all that is no URI: whatever
-    is given out here can be asked for. (The views show every name with `://` as it is.)
+    """The URI of a concept: its name, if that is a URI in its normal form, or kip:type/name.
 
     >>> uri_of("Concept", "concept://shop/auth"), uri_of("Note", "Tea")
     ('concept://shop/auth', 'kip:Note/Tea')
@@ -218,7 +204,7 @@ def _is_normal(name: str) -> bool:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The scheme in lower case and what follows its colon; no scheme, and the whole."""
+    """The scheme in lower case and the rest after its colon; "" and the text without one."""
     if text[:4].lower() == "kip:":
         return KIP, text[4:]
     found = _SCHEME.fullmatch(text) or _SCHEME_ALONE.fullmatch(text)
@@ -229,7 +215,7 @@ def _of_workspace(scheme: Kind, rest: str, given: str) -> Uri:
     found = _AUTHORITY.fullmatch(rest)
     if found is None or not found[1]:
         raise InvalidId(
-            f"{_shown(given)} does not say which workspace it is in.",
+            f"{_shown(given)} names no workspace.",
             hint=f"Write {scheme}://workspace/path; the path is relative to the root of the"
             " workspace.",
         )
@@ -249,7 +235,7 @@ def _decoded(path: str, given: str) -> str:
         return unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
         raise InvalidId(
-            f"What is percent-encoded in {_shown(given)} is not UTF-8.",
+            f"The percent-encoded bytes in {_shown(given)} are not UTF-8.",
             hint="Encode the UTF-8 bytes of a character, or write the character itself.",
         ) from None
 
@@ -272,30 +258,20 @@ def _check_segment(segment: str, path: str) -> None:
         )
 
 
-def _encoded(path: str) -> str:
-    return _UNREADABLE.sub(_percent, path) if path.isascii() else "".join(map(_percent_any, path))
-
-
 def _percent(found: re.Match[str]) -> str:
-    return quote(found[0], safe="")
-
-
-def _percent_any(character: str) -> str:
-    if character.isascii():
-        return _UNREADABLE.sub(_percent, character)
-    return character if character.isprintable() else quote(character, safe="")
+    character = found[0]
+    is_letter = not character.isascii() and character.isprintable()
+    return character if is_letter else quote(character, safe="")
 
 
 def _elsewhere(rest: str) -> str:
-    """What follows the scheme of a resource: as it is, but for spaces and the case of a host."""
+    """The rest of a resource's URI, with encoded spaces and a host in lower case."""
     rest = rest.replace(" ", "%20")
     found = _AUTHORITY.fullmatch(rest)
-    if found is None:
-        if not rest.strip("/"):
-            raise InvalidId("The URI has a scheme and nothing else.")
-        return rest
-    if not (found[1] or found[2].strip("/")):
+    if not (rest if found is None else found[1] + found[2]).strip("/"):
         raise InvalidId("The URI has a scheme and nothing else.")
+    if found is None:
+        return rest
     user, at, host = found[1].rpartition("@")
     return f"//{user}{at}{host.lower()}{found[2]}"
 

@@ -1,14 +1,12 @@
-"""Types and relation types that come into being when they are first used; names that are taken.
+"""Types and relation types of the knowledge engine, and names that are no properties.
 
-KML is strict: what is not defined is refused. The knowledge engine is flexible instead. The three
-types of its own are defined when the first node of them is written, with descriptions that a model
-can read. Any other type, and any relation type, is registered under the name it was used with.
+KML refuses types that are not defined. The knowledge engine defines types and relation types on
+first use, its own with the descriptions below. Existing definitions stay as they are.
 
-What is defined already stays as it is, whoever defined it: a schema's rules are the graph's rules
-here too.
-
-Some names mean something of their own and are no properties: a weight among the properties of a
-relation would cost nobody anything. They are refused, with a word on where they belong.
+`SYMBOL`, `RELATIONS` and the costs are for the code bases that a bootstrap reads. The costs decide
+what a traversal up to a cost of 1 reaches: from a folder its README and two levels of folders
+before its files; from a file its symbols, its imports and its tests; from a symbol what it calls,
+but not what that calls in turn. `docs/bootstrap.md` has the table.
 """
 
 from __future__ import annotations
@@ -26,79 +24,109 @@ from mycel.store.write.transaction import Transaction
 
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
+SYMBOL: Final = "Symbol"
 
-BOOKKEEPING: Final = "bootstrap"
-"""Where a bootstrap notes what it wrote last: nobody else's business, so nobody is shown it."""
+CONTAINS: Final = "contains"
+DEFINES: Final = "defines"
+IMPORTS: Final = "imports"
+CALLS: Final = "calls"
+MAY_CALL: Final = "may_call"
+EXTENDS: Final = "extends"
+TESTED_BY: Final = "tested_by"
+REFERENCES: Final = "references"
+DOCUMENTED_BY: Final = "documented_by"
 
-_NOTES: Final = {BOOKKEEPING: "A bootstrap keeps notes of its own there; choose another name."}
+README_COST: Final = 0.1
+FOLDER_COST: Final = 0.5
+FILE_COST: Final = 1.0
+SYMBOL_COST: Final = 0.3
+MEMBER_COST: Final = 0.5
+IMPORT_COST: Final = 0.8
+CALL_COST: Final = 0.6
+MAY_CALL_COST: Final = 0.9
+EXTENDS_COST: Final = 0.4
+TEST_COST: Final = 0.8
+REFERENCE_COST: Final = 0.8
+DOCUMENT_COST: Final = 0.6
 
-_NOTE_MIN: Final = 1 << 24
-"""A note alone is a hash of 48 bits; a smaller number is practically never one."""
+STAMP: Final = "_bootstrap"
+"""The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
 
-
-def is_note(value: object) -> bool:
-    """Whether the value of the attribute `bootstrap` is a note of a bootstrap.
-
-    Anything else there is somebody's own, written in KIP or by a load. The views of the file tell
-    them apart in the same way.
-    """
-    number = value.get("wrote") if isinstance(value, Mapping) else value
-    least = 0 if isinstance(value, Mapping) else _NOTE_MIN
-    return isinstance(number, int) and not isinstance(number, bool) and number >= least
-
-
-TAKEN_IN_NODES: Final = {
+RESERVED_IN_NODES: Final = {
     "name": "Pass it as `name`, beside the properties.",
     "content": "Pass it as `content`, beside the properties.",
-    "uri": "A node is called by its `uri`, beside the properties; moving it gives it another one.",
-} | _NOTES
-"""What is no property of a node, and where it belongs."""
+    "uri": "Pass it as `uri`, beside the properties; moving a node changes its URI.",
+    STAMP: "A bootstrap keeps its stamp there; choose another name.",
+}
+"""Names that cannot be properties of a node, each with a hint."""
 
-TAKEN_IN_RELATIONS: Final = {"weight": "Pass it as `weight`, beside the properties."} | _NOTES
-"""What is neither property nor metadata of a relation."""
+RESERVED_IN_RELATIONS: Final = {"weight": "Pass it as `weight`, beside the properties."}
+"""Names that cannot be properties or metadata of a relation, each with a hint."""
 
 NAMES_COMPARED: Final = 1_000
-"""With how many names a new one is compared, to tell whether it is a slip."""
-SLIP: Final = 0.8
-"""How similar two names are of which one may be a slip for the other."""
+"""Names that a new one is compared with, to warn about a likely typing error."""
+TYPO_SIMILARITY: Final = 0.8
+"""The similarity of two names from which one may be a typing error for the other."""
 
 _TEXT: Final = {"type": "string", "is_required": False}
 _NUMBER: Final = {"type": "number", "is_required": False}
+_UNDESCRIBED: Final = {"description": "Registered on first use."}
 
 DEFINITIONS: Final[dict[str, dict[str, Any]]] = {
     CONCEPT: {
         "description": "An idea, a pattern, a decision, a part of a system, a person's area:"
-        " anything worth knowing about the work. It is named by its URI,"
-        " concept://workspace/path, and has a name for people and content in prose. Every other"
-        " property is welcome. A folder is a concept too: its node_type is directory, and it has a"
-        " file_count, a total_size and a depth.",
+        " anything worth knowing about the work. Its name is its URI, concept://workspace/path; its"
+        " attributes are a readable name, content in prose, and any other properties. A folder is a"
+        " concept too: its node_type is directory, and it has a file_count, a total_size and a"
+        " depth.",
         "instance_schema": {
-            "name": _TEXT | {"description": "What people call it."},
+            "name": _TEXT | {"description": "Readable name."},
             "content": _TEXT | {"description": "What is known about it, in prose or Markdown."},
         },
     },
     RESOURCE: {
         "description": "Something that can be read elsewhere: a file of the workspace"
-        " (file://workspace/path), a page, a document. It is named by its URI and points there;"
-        " what is known about it stands in its properties and in concepts linked to it.",
+        " (file://workspace/path), a page, a document. Its name is its URI; its properties, and"
+        " concepts linked to it, hold the knowledge about it.",
         "instance_schema": {
-            "file_type": _TEXT | {"description": "Its language or kind: python, markdown…"},
-            "extension": _TEXT | {"description": "The end of its name, with the dot: .py, .md…"},
-            "mime_type": _TEXT | {"description": "The media type of what is there."},
-            "size_bytes": _NUMBER | {"description": "How large a file is."},
-            "line_count": _NUMBER | {"description": "How many lines a text file has."},
-            "last_modified": _TEXT | {"description": "When a file was last changed (ISO 8601)."},
+            "file_type": _TEXT | {"description": "Language or kind: python, markdown…"},
+            "extension": _TEXT | {"description": "End of the file name, with the dot: .py, .md…"},
+            "mime_type": _TEXT | {"description": "Media type of the content."},
+            "size_bytes": _NUMBER | {"description": "Size of a file."},
+            "line_count": _NUMBER | {"description": "Number of lines of a text file."},
+            "last_modified": _TEXT | {"description": "Time of the last change (ISO 8601)."},
         },
     },
     MISSING: {
-        "description": "A concept that links lead to and that nobody has written yet. Writing it"
-        " under its URI turns it into what it should be, and the links stay.",
+        "description": "A placeholder for a concept that relations name and that does not exist"
+        " yet. Adding the concept under its URI replaces the placeholder, and the relations stay.",
     },
 }
 
+SYMBOL_DEFINITION: Final = {
+    "description": "A definition in source code: a class, a function, a method, a type, a constant."
+    " Its name is the URI of its file followed by its qualified name. Its attributes are kind,"
+    " signature, doc (the beginning of its documentation), line and end_line.",
+}
 
-def require_type(tx: Transaction, name: str) -> tuple[str, ...]:
-    """See to it that a type is defined. Returns what the writer should know."""
+RELATIONS: Final[dict[str, str]] = {
+    CONTAINS: "A folder contains a file or another folder.",
+    DEFINES: "A file defines a symbol, or a symbol another one inside it, such as a method.",
+    IMPORTS: "A file imports another file of the project.",
+    CALLS: "A symbol, or the top level of a file, calls a symbol.",
+    MAY_CALL: "A symbol, or the top level of a file, calls a method of this name on an object of"
+    " unknown class: it may be this method.",
+    EXTENDS: "A class or interface extends or implements another one.",
+    TESTED_BY: "A file is tested by another file.",
+    REFERENCES: "A document refers to a file, a folder or another document.",
+    DOCUMENTED_BY: "A file or folder is described in a document.",
+}
+
+
+def require_type(
+    tx: Transaction, name: str, definition: Mapping[str, Any] | None = None
+) -> tuple[str, ...]:
+    """Define a type if it is not defined. Returns warnings."""
     check_identifier(name, "type")
     if name in (CONCEPT_TYPE, PROPOSITION_TYPE):
         raise ConstraintViolation(
@@ -107,24 +135,34 @@ def require_type(tx: Transaction, name: str) -> tuple[str, ...]:
         )
     if tx.get_concept(CONCEPT_TYPE, name) is not None:
         return ()
-    known = DEFINITIONS.get(name)
-    told = () if known else _registered(tx, "type", name, CONCEPT_TYPE_NUMBER)
-    tx.define_type(name, known or {"description": "Registered on first use."})
-    return told
+    known = definition or DEFINITIONS.get(name)
+    warnings = () if known else _likely_typo(tx, "type", name, CONCEPT_TYPE_NUMBER)
+    tx.define_type(name, known or _UNDESCRIBED)
+    return warnings
 
 
-def require_relation(tx: Transaction, name: str) -> tuple[str, ...]:
-    """See to it that a relation type is defined. Returns what the writer should know."""
+def require_relation(tx: Transaction, name: str, description: str = "") -> tuple[str, ...]:
+    """Define a relation type if it is not defined. Returns warnings."""
     check_identifier(name, "relation type")
     if tx.get_concept(PROPOSITION_TYPE, name) is not None:
         return ()
-    told = _registered(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
-    tx.define_predicate(name, {"description": "Registered on first use."})
-    return told
+    known = {"description": description} if description else None
+    warnings = () if known else _likely_typo(tx, "relation type", name, PROPOSITION_TYPE_NUMBER)
+    tx.define_predicate(name, known or _UNDESCRIBED)
+    return warnings
 
 
-def check_names(given: object, what: str, owner: str, taken: Mapping[str, str]) -> None:
-    """Refuse properties or metadata under a name that means something of its own.
+def require_code_vocabulary(tx: Transaction) -> None:
+    """Define the types and relation types of a code base that are not defined."""
+    for name in (CONCEPT, RESOURCE):
+        require_type(tx, name)
+    require_type(tx, SYMBOL, SYMBOL_DEFINITION)
+    for name, description in RELATIONS.items():
+        require_relation(tx, name, description)
+
+
+def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str]) -> None:
+    """Refuse properties or metadata with a reserved name.
 
     Raises:
         ConstraintViolation: there is one.
@@ -134,29 +172,29 @@ def check_names(given: object, what: str, owner: str, taken: Mapping[str, str]) 
         return
     if not isinstance(given, Mapping):
         raise InvalidValueType(f"The {what} of a {owner} are an object, not {kind_of(given)}.")
-    for key in taken:
+    for key in reserved:
         if key in given:
             raise ConstraintViolation(
                 f"{key!r} cannot be one of the {what} of a {owner}.",
-                hint=taken[key],
+                hint=reserved[key],
             )
 
 
-def doubts(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
-    """A warning about a confidence that is none. It is kept: metadata are the writer's own."""
+def confidence_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
+    """A warning about a confidence that is no number from 0 to 1; it is stored all the same."""
     given = (metadata or {}).get("confidence")
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if given is None or (is_number and 0 <= given <= 1):
         return ()
-    said = shorten(repr(given))
     # KIP, appendix 1: provenance metadata.
-    return (f"{shorten(owner, 200)}: the confidence {said} is no number from 0 to 1.",)
+    confidence = shorten(repr(given))
+    return (f"{shorten(owner, 200)}: the confidence {confidence} is no number from 0 to 1.",)
 
 
-def _registered(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
-    """A warning if there is a name so close that the new one may be a slip."""
+def _likely_typo(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
+    """A warning if a known name is so similar that the new one may be a typing error."""
     names = summary.definitions(tx.reader, meta, limit=NAMES_COMPARED)
-    close = get_close_matches(name, names, n=1, cutoff=SLIP)
+    close = get_close_matches(name, names, n=1, cutoff=TYPO_SIMILARITY)
     if not close:
         return ()
     return (f"The {what} {name!r} is new and was registered. Did you mean {close[0]!r}?",)

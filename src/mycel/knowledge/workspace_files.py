@@ -1,9 +1,9 @@
-"""Reading a file of the workspace, and never one outside of it.
+"""Reads files of the workspace, and none outside of it.
 
-`uris` has refused every path that leads up by its spelling. What remains are symbolic links. The
-path is resolved first, and must lie below the root. Then it is opened part by part from the root
-down, each part without following links, so that nobody can put a link in the way in between. Only
-regular files are read: opening a pipe would wait for ever, a device may do anything.
+`uris` refuses paths with `..`; this module checks symbolic links. The path is resolved, and must be
+below the root. Then it is opened part by part from the root down without following links, so that a
+link put in the way in between is not followed. Only regular files are read: opening a pipe would
+block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
 
 
 def below(root: Path, text: str) -> str | None:
-    """The path from `root` of an absolute path, or of a `file:///` URI, that is below it.
+    """The path relative to `root` of an absolute path or `file:///` URI below it; else None.
 
     >>> below(Path("/home/ada/shop"), "file:///home/ada/shop/a%20b.py")
     'a b.py'
@@ -52,10 +52,10 @@ def below(root: Path, text: str) -> str | None:
 
 
 def path_of(uri: Uri, root: Path) -> Path:
-    """Where the file of a URI really is, symbolic links resolved.
+    """The path of the file of a URI, symbolic links resolved.
 
     Raises:
-        ConstraintViolation: outside of the root.
+        ConstraintViolation: it is outside of the root.
     """
     inside = Path(os.path.realpath(root))
     path = Path(os.path.realpath(inside.joinpath(*uri.path.split("/"))))
@@ -81,7 +81,7 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(
             f"There is no file {shorten(uri.text, 200)} in the workspace.",
-            hint="The file may have been moved or removed since; its node may still be there.",
+            hint="It may have been moved or removed; its node may still exist.",
         ) from None
     except (OSError, ValueError) as error:
         raise _unreadable(uri, error) from None
@@ -98,7 +98,7 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
 
 
 def _open(root: Path, parts: Sequence[str]) -> int:
-    """A descriptor of the file below the root, with no link followed on the way."""
+    """A descriptor of the file below the root, opened without following links."""
     if not _HAS_OPENAT or not parts:
         return os.open(root.joinpath(*parts), _FLAGS | _NO_FOLLOW | _BINARY)
     here = os.open(root, _FLAGS | _DIRECTORY)
@@ -116,7 +116,7 @@ def _check(uri: Uri, status: os.stat_result, bytes_max: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise ConstraintViolation(
             f"{shorten(uri.text, 200)} is a folder.",
-            hint="Ask for the relations of its node to see what it contains.",
+            hint="The relations of its node show what it contains.",
         )
     if not stat.S_ISREG(status.st_mode):
         raise ConstraintViolation(
@@ -130,7 +130,7 @@ def _check_size(uri: Uri, size: int, bytes_max: int) -> None:
     if size > bytes_max:
         raise ResourceExhausted(
             f"{shorten(uri.text, 200)} has {size} bytes; at most {bytes_max} are read.",
-            hint="Read it with a tool that pages, or ask for what the graph says about its parts.",
+            hint="Read it in parts with another tool, or read the nodes of its symbols.",
         )
 
 
@@ -153,5 +153,5 @@ def _unreadable(uri: Uri, error: Exception) -> DatabaseError:
     said = error.strerror if isinstance(error, OSError) else str(error)
     return DatabaseError(
         f"The file {shorten(uri.text, 200)} cannot be read: {said}.",
-        hint="Check its permissions; the graph is not touched by this.",
+        hint="Check its permissions.",
     )

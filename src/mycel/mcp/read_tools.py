@@ -9,7 +9,7 @@ from mycel.errors import ConstraintViolation, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_traversal import Reached
 from mycel.knowledge.node_values import Hit, Node, Relation
-from mycel.knowledge.vocabulary import BOOKKEEPING
+from mycel.knowledge.vocabulary import STAMP
 from mycel.mcp import hints, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
@@ -516,7 +516,5 @@ def _definition(call: Call, kind: str) -> Answer:
         what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
         raise hints.undefined(call.desk.db, error, what, [name]) from None
     if "attributes_seen" in told:
-        told["attributes_seen"] = [
-            each for each in told["attributes_seen"] if each["key"] != BOOKKEEPING
-        ]
+        told["attributes_seen"] = [each for each in told["attributes_seen"] if each["key"] != STAMP]
     return Answer(node_text.value(told, whole=True), {"name": name})

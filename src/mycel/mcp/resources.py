@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from mycel.errors import ConstraintViolation
 from mycel.knowledge.node_values import Node
+from mycel.knowledge.vocabulary import SYMBOL
 from mycel.mcp import node_text
-from mycel.mcp.source_lines import SYMBOL
 from mycel.mcp.tool_context import Desk
 from mycel.model.values import JsonObject
 

@@ -13,14 +13,10 @@ from mycel.errors import MycelError, NotFound, TypeMismatch
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_lookup import NAMED_SCORE
 from mycel.knowledge.node_values import Node, Relation
+from mycel.knowledge.vocabulary import CALLS, MAY_CALL, SYMBOL
 from mycel.mcp.results import Page
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-
-# As in `bootstrap.vocabulary`; importing that loads all that a bootstrap needs.
-SYMBOL: Final = "Symbol"
-CALLS: Final = "calls"
-MAY_CALL: Final = "may_call"
 
 LINES_SHOWN: Final = 5
 """How many calls in one caller are shown."""

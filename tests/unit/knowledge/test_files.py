@@ -145,7 +145,7 @@ def test_what_is_no_file_of_this_workspace_is_not_read(shop: Knowledge, root: Pa
         shop.read_resource("b")
     with pytest.raises(NotFound):
         shop.read_resource("a/b")
-    with pytest.raises(ConstraintViolation, match="where the files"):
+    with pytest.raises(ConstraintViolation, match="has no root folder"):
         Knowledge(shop.db, workspace="shop").read_resource("a")
 
 

@@ -128,7 +128,7 @@ def test_a_concept_that_is_not_there_is_kept_as_a_broken_link_and_heals(shop: Kn
     assert "concept://shop/auth/sesion" in linked.warnings[0]
     (broken,) = shop.broken_links()
     assert (broken.id, broken.missing) == (linked.id, ("concept://shop/auth/sesion",))
-    with pytest.raises(NotFound, match="nobody has written it") as caught:
+    with pytest.raises(NotFound, match="does not exist yet") as caught:
         shop.get("auth/sesion")
     assert "Add it" in caught.value.hint
     written = shop.add("auth/sesion", content="At last.")

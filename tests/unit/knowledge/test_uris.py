@@ -7,7 +7,6 @@ from mycel.knowledge.uris import (
     build,
     check_workspace,
     kip_identity,
-    normalise,
     parse,
     uri_of,
     workspace_named,
@@ -46,12 +45,12 @@ from tests.cases import cases
     ],
 )
 def test_a_uri_has_one_normal_form(text: str, normal: str) -> None:
-    assert normalise(text, "shop") == normal
-    assert normalise(normal, "elsewhere") == normal
+    assert parse(text, "shop").text == normal
+    assert parse(normal, "elsewhere").text == normal
 
 
 def test_a_path_is_a_file_where_a_file_is_asked_for() -> None:
-    assert normalise("src/a b.py", "shop", kind="file") == "file://shop/src/a%20b.py"
+    assert parse("src/a b.py", "shop", kind="file").text == "file://shop/src/a%20b.py"
     assert parse("file://shop/src/a%20b.py", "x").path == "src/a b.py"
 
 

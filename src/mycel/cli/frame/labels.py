@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from mycel.cli.frame.parameters import is_uri
@@ -47,31 +46,24 @@ def _label(view: GraphView, id_: str) -> str:
 
 
 def readable(element: AnyElement) -> AnyElement:
-    """An element without what a bootstrap notes for itself; programs see that, as JSON."""
+    """An element without the stamp of a bootstrap; `--json` shows it."""
     # Late: see the package's docstring.
-    from mycel.knowledge.vocabulary import BOOKKEEPING, is_note
+    from mycel.knowledge.vocabulary import STAMP
     from mycel.model.elements import Concept
 
     if not isinstance(element, Concept) or not is_uri(element.name):
         return element
     shown = element.attributes
-    if is_note(shown.get(BOOKKEEPING)):
-        del shown[BOOKKEEPING]
+    shown.pop(STAMP, None)
     return element._replace(attributes_json=json.dumps(shown, ensure_ascii=False))
 
 
 def readable_text(memory: Memory) -> str:
     """The text of what a search found, in the same way."""
     # Late: see the package's docstring.
-    from mycel.knowledge.vocabulary import BOOKKEEPING, is_note
+    from mycel.knowledge.vocabulary import STAMP
 
     if not is_uri(memory.name):
         return memory.text
-
-    def is_noted(line: str) -> bool:
-        key, _, value = line.partition(": ")
-        with suppress(ValueError):
-            return key == BOOKKEEPING and is_note(json.loads(value))
-        return False
-
-    return "\n".join(line for line in memory.text.split("\n") if not is_noted(line))
+    lines = memory.text.split("\n")
+    return "\n".join(line for line in lines if not line.startswith(f"{STAMP}: "))

@@ -117,10 +117,10 @@ def resolve(graph: HasConcepts, text: str) -> str:
 
 def _find_node(graph: HasConcepts, uri: str) -> Concept:
     # Late: see the package's docstring.
-    from mycel.knowledge.uris import normalise
+    from mycel.knowledge.uris import parse
 
     # As it was typed first: KIP can write a name that is no URI in its normal form.
-    found = _named(graph, uri) or _named(graph, normalise(uri, ""))
+    found = _named(graph, uri) or _named(graph, parse(uri, "").text)
     if found is None:
         raise NotFound(
             f"There is no node {uri!r}.",

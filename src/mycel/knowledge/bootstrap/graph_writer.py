@@ -20,10 +20,10 @@ from typing import Any, Final, NamedTuple, Self
 import orjson
 
 from mycel.engine.missing_concepts import MISSING
+from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap import ownership
-from mycel.knowledge.bootstrap import vocabulary as words
 from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
-from mycel.knowledge.bootstrap.ownership import AUTHOR, MISSING_SINCE, STAMP
+from mycel.knowledge.bootstrap.ownership import AUTHOR, MISSING_SINCE
 from mycel.knowledge.bootstrap.project_graph import (
     FILE_KEYS,
     FOLDER_KEYS,
@@ -33,6 +33,7 @@ from mycel.knowledge.bootstrap.project_graph import (
     Wanted,
 )
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Summary
+from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.model.values import parse_object
@@ -111,7 +112,7 @@ def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report 
 
     is_small = total <= ROWS_IN_TRANSACTION
     with _Turns(db, inf if is_small else ROWS_IN_TRANSACTION, told) as turns:
-        words.require_vocabulary(turns.tx)
+        words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan.root, is_complete=is_small)])
         # First what is gone: a folder may be where a file was.

@@ -1,7 +1,7 @@
 """What a bootstrap may change: what it wrote itself and nobody has touched since.
 
 Its nodes and relations carry the metadata `author: bootstrap`. At each node it also leaves a
-number, in the attribute `bootstrap`: a hash of the values that it wrote last. If the values of
+number, in the attribute `_bootstrap`: a hash of the values that it wrote last. If the values of
 today give the same number, they are its own and may be replaced. If not, somebody has changed one
 of them; the node's history tells which, and those are that somebody's from then on (`kept`).
 Attributes that a bootstrap does not write at all are never looked at.
@@ -20,13 +20,12 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.knowledge.bootstrap.project_graph import Wanted
-from mycel.knowledge.vocabulary import BOOKKEEPING
+from mycel.knowledge.vocabulary import STAMP
 from mycel.model.values import parse_object
 from mycel.store.query.holdings import Held, HeldLink
 
 AUTHOR: Final = {"author": "bootstrap"}
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'
-STAMP: Final = BOOKKEEPING
 MISSING_SINCE: Final = "missing_since"
 GONE: Final = "gone from the project"
 """Why a bootstrap removes something."""

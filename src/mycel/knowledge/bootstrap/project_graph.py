@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import MycelError
-from mycel.knowledge.bootstrap import vocabulary as words
+from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
 from mycel.knowledge.code.edge_values import FileEdges

@@ -16,7 +16,6 @@ from mycel.knowledge.bootstrap.facts_cache import Memory
 from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme, read_all, read_file
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
-from mycel.knowledge.bootstrap.ownership import STAMP
 from mycel.knowledge.bootstrap.project_graph import Edge, Namer, Totals, Wanted
 from mycel.knowledge.bootstrap.run_summary import Progress, Report, Skipped, Stage, Summary
 from mycel.knowledge.code.edge_values import FileEdges, affected
@@ -26,6 +25,7 @@ from mycel.knowledge.code.project_edges import Project
 from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import parse
+from mycel.knowledge.vocabulary import STAMP
 from mycel.store.query import holdings
 from mycel.syntax.gc_pause import collector_paused
 

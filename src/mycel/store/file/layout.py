@@ -263,14 +263,6 @@ def _endpoint(column: str, is_uri: str) -> str:
               JOIN type t ON t.id = c.type WHERE c.id = p.{column}) END"""
 
 
-_NOTES = """CASE WHEN json_type({c}.attributes, '$.bootstrap.wrote') = 'integer'
-             OR (json_type({c}.attributes, '$.bootstrap') = 'integer'
-                 AND json_extract({c}.attributes, '$.bootstrap') >= 16777216)
-            THEN '$.bootstrap' ELSE '$.name' END""".format(c="c")
-"""The path of the notes of a bootstrap: a hash of 48 bits, alone or with more. Anything else under
-this name is a property of somebody."""
-
-
 def _either(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"('{type_name}', '{name}')" for type_name, name in sorted(pairs))
 
@@ -294,7 +286,7 @@ SELECT {_uri(_IS_URI_OR_URN)},
        CASE t.name WHEN 'Resource' THEN NULL
             ELSE coalesce(json_extract(c.attributes, '$.name'), c.name) END,
        CASE t.name WHEN 'Resource' THEN NULL ELSE json_extract(c.attributes, '$.content') END,
-       json_patch(c.metadata, json_remove(c.attributes, '$.name', '$.content', {_NOTES})),
+       json_patch(c.metadata, json_remove(c.attributes, '$.name', '$.content', '$._bootstrap')),
        {_TIME.format(c="c", column="created_at")},
        {_TIME.format(c="c", column="updated_at")}
 FROM concept c JOIN type t ON t.id = c.type
@@ -311,7 +303,7 @@ WHERE NOT (p.subject IN ({FURNITURE})
   AND p.object IN ({FURNITURE}));
 """
 """The views. They show knowledge: no definitions, nor what else the core capsules
-bring, nor links among these, nor the notes of a bootstrap. A property hides metadata of its name,
+bring, nor links among these, nor the stamp of a bootstrap. A property hides metadata of its name,
 not the other way round. A concept that only links know of is no node: such links lead to a URI that
 `nodes` does not have."""
 

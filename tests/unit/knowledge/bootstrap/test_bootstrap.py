@@ -31,7 +31,7 @@ def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: 
     file = shop.get("file://shop/src/shop/cart.py")
     assert file.type == "Resource"
     assert file.metadata == {"author": "bootstrap"}
-    assert shop.db.get(file.id).attributes["bootstrap"]["size"] == len(CART)
+    assert shop.db.get(file.id).attributes["_bootstrap"]["size"] == len(CART)
     assert file.properties == {
         "file_type": "python",
         "extension": ".py",
@@ -59,6 +59,18 @@ def test_files_folders_and_symbols_become_nodes(shop: mycel.Knowledge, project: 
         "line": 7,
         "end_line": 9,
     }
+
+
+def test_a_property_called_bootstrap_is_shown_and_kept(
+    shop: mycel.Knowledge, project: Path
+) -> None:
+    bootstrap(shop)
+    uri = "file://shop/src/shop/cart.py"
+    shop.update(uri, properties={"bootstrap": 1 << 40})
+    (project / "src/shop/cart.py").write_text("x = 1\n")
+    bootstrap(shop)
+    properties = shop.get(uri).properties
+    assert (properties["bootstrap"], properties["line_count"]) == (1 << 40, 1)
 
 
 def test_relations_say_how_they_hang_together(shop: mycel.Knowledge, project: Path) -> None:

@@ -1,0 +1,85 @@
+"""Checks of arguments: lists of URIs, limits, nodes and relations to write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from mycel.errors import ConstraintViolation, InvalidValueType, did_you_mean
+from mycel.graph.walk import check_whole
+from mycel.knowledge.limits import ITEMS_MAX, PAGE_MAX
+from mycel.knowledge.node_values import NewNode, NewRelation
+from mycel.model.names import kind_of, shorten
+
+Draft = TypeVar("Draft", NewNode, NewRelation)
+
+_REQUIRED: Final = ("uri", "source", "relation", "target")
+
+
+def uri_list(uris: Iterable[str]) -> list[str]:
+    """The URIs of a call.
+
+    Raises:
+        InvalidValueType, ConstraintViolation: they are no list, or too many.
+    """
+    if isinstance(uris, str | Mapping) or not isinstance(uris, Iterable):
+        raise InvalidValueType(
+            f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."
+        )
+    wanted = list(islice(uris, PAGE_MAX + 1))
+    if len(wanted) > PAGE_MAX:
+        raise ConstraintViolation(
+            f"More than {PAGE_MAX:,} URIs at once are too many.", hint="Pass them in several calls."
+        )
+    return wanted
+
+
+def page_limit(limit: int) -> int:
+    """The size of a page, cut to `PAGE_MAX`."""
+    check_whole("limit", limit)
+    if limit < 1:
+        raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
+    return min(limit, PAGE_MAX)
+
+
+def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
+    """Nodes or relations to write, from values of their class or objects with its fields."""
+    fields = tuple(kind.__dataclass_fields__)
+    listed = f"Its fields are {', '.join(fields)}."
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InvalidValueType(
+            f"A list is needed, not {kind_of(given)}.",
+            hint=f"Each item is an object with the fields {', '.join(fields)}.",
+        )
+    read: list[Draft] = []
+    for row, each in enumerate(given):
+        if row >= ITEMS_MAX:
+            raise ConstraintViolation(
+                f"More than {ITEMS_MAX:,} at once are too many.",
+                hint="Write them in several calls.",
+            )
+        if isinstance(each, kind):
+            read.append(each)
+            continue
+        if not isinstance(each, Mapping):
+            raise InvalidValueType(
+                f"A {kind.__name__} is an object, not {kind_of(each)}.",
+                hint=listed,
+                data={"row": row},
+            )
+        values = defaults | dict(each)
+        unknown = next((key for key in values if key not in fields), None)
+        if unknown is not None:
+            raise ConstraintViolation(
+                f"A {kind.__name__} has no field {shorten(repr(unknown))}.",
+                hint=f"{did_you_mean(str(unknown), list(fields))} {listed}".strip(),
+                data={"row": row},
+            )
+        absent = [field for field in _REQUIRED if field in fields and field not in values]
+        if absent:
+            raise ConstraintViolation(
+                f"A {kind.__name__} needs {' and '.join(absent)}.", hint=listed, data={"row": row}
+            )
+        read.append(kind(**values))
+    return tuple(read)
