@@ -1,4 +1,4 @@
-"""docs/errors.md is made from the registry and docs/mcp.md from the tools, and both stay current."""
+"""docs/errors.md is made from the registry, docs/mcp.md from the tools, and both stay current."""
 
 import importlib.util
 import subprocess

@@ -6,6 +6,7 @@ import pytest
 
 import mycel
 from mycel.knowledge.node_values import NewNode, NewRelation, Node, Relation
+from mycel.model.state import State
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 
@@ -36,12 +37,12 @@ def writer(known: mycel.Knowledge, monkeypatch: pytest.MonkeyPatch) -> Callable[
     take = Store.take
     names = ["concept://w/c"]
 
-    def take_later(store: Store) -> Reader:
+    def take_later(store: Store, *state: State) -> Reader:
         monkeypatch.setattr(Store, "take", take)
         names.append(f"{names[0]}{len(names)}")
         known.move(names[-2], names[-1])
         monkeypatch.setattr(Store, "take", take_later)
-        return take(store)
+        return take(store, *state)
 
     return lambda: monkeypatch.setattr(Store, "take", take_later)
 
