@@ -228,12 +228,14 @@ class Remembered(_Value):
     @property
     def created(self) -> int:
         """The number of new nodes and relations."""
-        return sum(each.created for each in (*self.nodes, *self.relations))
+        written: tuple[Written | Linked, ...] = (*self.nodes, *self.relations)
+        return sum(each.created for each in written)
 
     @property
     def changed(self) -> int:
         """The number of new or changed nodes and relations."""
-        return sum(each.changed for each in (*self.nodes, *self.relations))
+        written: tuple[Written | Linked, ...] = (*self.nodes, *self.relations)
+        return sum(each.changed for each in written)
 
     def to_dict(self) -> JsonObject:
         """The value as JSON."""
