@@ -14,6 +14,7 @@ import ast
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import mycel
+from tests.adapters.warm import warm_command
 from tests.docs.blocks import Block
 
 BASH = shutil.which("bash")
 
 _PRELUDE = """\
 set -euo pipefail
-mycel() { "$DOCS_PYTHON" -m mycel "$@"; }
 python() { "$DOCS_PYTHON" "$@"; }
 if [ -e "$DOCS_EXPORTS" ]; then . "$DOCS_EXPORTS"; fi
 """
@@ -107,7 +108,7 @@ class Session:
             "PYTHONPATH": package_folder,
         }
         done = subprocess.run(
-            [BASH, "-c", _PRELUDE + "\n".join(lines) + _CODA],
+            [BASH, "-c", _PRELUDE + _mycel() + "\n".join(lines) + _CODA],
             cwd=self._folder,
             env=environment,
             capture_output=True,
@@ -126,6 +127,11 @@ class Session:
         agree = re.fullmatch(pattern("\n".join(stated)), "\n".join(printed), re.DOTALL)
         shown = "\n".join(printed)
         assert agree, f"{self._path}:{block.line} states another output than\n{shown}"
+
+
+def _mycel() -> str:
+    """The command of the documents: what `python -m mycel` is, without its time to load."""
+    return f'mycel() {{ {shlex.join(warm_command("mycel"))} "$@"; }}\n'
 
 
 def is_print(node: ast.AST) -> bool:

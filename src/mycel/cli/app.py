@@ -56,7 +56,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
             "databases",
             "Check the installation and the database; exit status 1 if something is broken.",
         ),
-        Outline("demo", "demo", "Show in a minute what Mycel does, on a graph of its own."),
+        Outline("demo", "demo", "Show the main commands on a small example graph."),
     ),
     "Language": (
         Outline("kip", "kip", "Run a command of KIP, or start a session."),
