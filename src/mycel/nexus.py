@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -22,6 +22,9 @@ from mycel.model import cbor
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX, INTEGER_MAX
 from mycel.model.names import kind_of
+from mycel.recall.lazy import LazyRecall
+from mycel.search.embedding import HYBRID, Embedder
+from mycel.search.embedding import Mode as SearchMode
 from mycel.state_view import PastView, StateView
 from mycel.store.check import proofs
 from mycel.store.check.targets import Target
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
     from mycel.engine.outcome import Outcome
     from mycel.engine.result import Result
     from mycel.migration.schema_door import Schema
-    from mycel.search.embedding import Embedder
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
     from mycel.transfer.load import Loaded, Progress
@@ -73,12 +75,18 @@ class Nexus(StateView):
         self.actor = actor
         self._adjacency: Adjacency = Adjacency(store)
         self._embedder: Final = embedder
+        self._recall: Final = LazyRecall(store, embedder)
 
     @cached_property
     def _engine(self) -> Engine:
         from mycel.engine.engine import Engine  # noqa: PLC0415 - not every use needs the language
 
-        return Engine(self._store, timeout_s=self._timeout_s, adjacency=self._adjacency)
+        return Engine(
+            self._store,
+            timeout_s=self._timeout_s,
+            adjacency=self._adjacency,
+            recall=self._recall,
+        )
 
     @cached_property
     def schema(self) -> Schema:
@@ -190,11 +198,16 @@ class Nexus(StateView):
 
         With `words`, the text index first catches up with what was written, as for `search`.
         """
-        if words:
-            from mycel.engine.search import fold_text  # noqa: PLC0415 - as above
+        return self._searching() if words else self._store.reading()
 
-            fold_text(self._store)
-        return self._store.reading()
+    @contextmanager
+    def _searching(self) -> Iterator[Reader]:
+        from mycel.engine.search import fold_text  # noqa: PLC0415 - as above
+
+        fold_text(self._store)
+        with self._store.reading() as reader:
+            yield reader
+        self._recall.save()
 
     # Writing.
 
@@ -428,10 +441,13 @@ class Nexus(StateView):
         kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
         type: str | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
+        mode: SearchMode = HYBRID,
     ) -> list[tuple[Element, float]]:
-        """Elements whose names or text match the words, best first, each with its score.
+        """Elements that fit a question, best first, each with its score from 0 to 1.
 
-        Definitions and core concepts are found by their type, or when nothing else fits.
+        The mode "hybrid" goes by names, words, meaning and links, "keyword" by names and words,
+        "semantic" by meaning. Definitions and core concepts are found by their type, or when
+        nothing else fits.
         `kind` is concepts or links only; `type` is a type of concepts, or a predicate if links are
         asked for.
 
@@ -440,7 +456,7 @@ class Nexus(StateView):
         """
         with self.reading(words=True) as reader:
             return self.search_in(
-                reader, question, limit=limit, kind=kind, type=type, threshold=threshold
+                reader, question, limit=limit, kind=kind, type=type, threshold=threshold, mode=mode
             )
 
     def search_in(
@@ -452,6 +468,7 @@ class Nexus(StateView):
         kind: Literal["CONCEPT", "PROPOSITION"] | None = None,
         type: str | None = None,  # noqa: A002 - the word for it
         threshold: float = 0.0,
+        mode: SearchMode = HYBRID,
     ) -> list[tuple[Element, float]]:
         """`search`, at the moment that a reader shows."""
         check_whole("limit", limit)
@@ -459,7 +476,7 @@ class Nexus(StateView):
             raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
         if not isinstance(question, str):
             raise InvalidValueType(f"A question is a text, not {kind_of(question)}.")
-        from mycel.engine.search import find  # noqa: PLC0415 - as above
+        from mycel.engine.search import check_mode, find  # noqa: PLC0415 - as above
 
         number = None
         if type is not None and kind == "PROPOSITION":
@@ -467,7 +484,16 @@ class Nexus(StateView):
         elif type is not None:
             number, kind = reader.type_number(type), "CONCEPT"
         most = min(limit, FIND_LIMIT_MAX)
-        hits = find(reader, question, kind, kind=number, limit=most, threshold=threshold)
+        hits = find(
+            reader,
+            question,
+            kind,
+            kind=number,
+            limit=most,
+            threshold=threshold,
+            mode=check_mode(mode),
+            recall=self._recall,
+        )
         return [(hit.element, hit.score) for hit in hits]
 
 

@@ -108,7 +108,7 @@ _PANELS: dict[str, tuple[Outline, ...]] = {
         Outline(
             "search",
             "concepts",
-            "Find elements by the words in their names and attributes, best first.",
+            "Find elements that fit a question or some words, best first.",
         ),
     ),
     "Servers": (

@@ -1,6 +1,7 @@
 """Embedders: models that turn text into vectors, so that texts of similar meaning are close.
 
 - `static`  the model that the package ships: a vector for each piece of a word, and their mean
+- `vectors` vectors as they are kept: checked, one byte a dimension
 - `choice`  embedders by name
 
 `mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by

@@ -86,6 +86,8 @@ class StaticModel:
         scales_at = _HEADER.size + vocabulary_bytes
         rows_at = scales_at + 2 * count
         pieces = str(body[_HEADER.size : scales_at], "utf-8").split("\n")
+        self.pieces: Final = tuple(pieces)
+        """The vocabulary: pieces of words by number; "##" begins those inside a word."""
         self._numbers: Final = {piece: number for number, piece in enumerate(pieces)}
         self._scales: Final = np.frombuffer(body[scales_at:rows_at], "<f2").astype(np.float32)
         self._rows: Final = np.frombuffer(body[rows_at:], np.int8).reshape(count, dimensions)
@@ -116,6 +118,12 @@ class StaticModel:
     def token_vectors(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
         """The vectors of pieces, each of length one."""
         return _unit(self._rows[numbers].astype(np.float32))
+
+    def token_weights(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
+        """How much each piece counts in the vector of a text: the length of its own vector."""
+        lengths = np.linalg.norm(self._rows[numbers].astype(np.float32), axis=-1)
+        weights: Vectors = self._scales[numbers] * lengths
+        return weights
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """The longest pieces that make up a word, from left to right; none if one is missing."""

@@ -25,6 +25,7 @@ from mycel.kip import ast
 from mycel.kip.parser import is_write, parse
 from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
+from mycel.recall.lazy import LazyRecall
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
@@ -44,11 +45,17 @@ class Engine:
     """All commands on one store."""
 
     def __init__(
-        self, store: Store, *, timeout_s: float, adjacency: Adjacency | None = None
+        self,
+        store: Store,
+        *,
+        timeout_s: float,
+        adjacency: Adjacency | None = None,
+        recall: LazyRecall | None = None,
     ) -> None:
         self._store: Final = store
         self._timeout_s: Final = timeout_s
         self._adjacency: Final = adjacency
+        self._recall: Final = recall
         self._planner: Final = Planner()
         self._finder: Final = Finder(store, self._planner)
         self._commands: Final = Commands()
@@ -153,7 +160,11 @@ class Engine:
 
                     fold_text(self._store)
                 with self._reading() as reader:
-                    outcome = introspect(reader, command, values, self._adjacency, self._planner)
+                    outcome = introspect(
+                        reader, command, values, self._adjacency, self._planner, self._recall
+                    )
+                if isinstance(command, ast.Search) and self._recall is not None:
+                    self._recall.save()
                 return Outcome(VALID) if dry_run else outcome
 
     @contextmanager

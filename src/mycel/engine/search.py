@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.engine.empty_result_advice import quoted_names
 from mycel.engine.outcome import Outcome
@@ -26,6 +26,7 @@ from mycel.errors import (
     DatabaseBusy,
     DatabaseError,
     DiskFull,
+    InternalError,
     close_names,
     did_you_mean,
 )
@@ -33,8 +34,9 @@ from mycel.kip import ast
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
+from mycel.recall.lazy import LazyRecall
 from mycel.search import ranking
-from mycel.search.embedding import MODES
+from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode
 from mycel.search.ranking import Fit, Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
@@ -48,6 +50,9 @@ from mycel.store.query.candidates import (
 )
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from mycel.recall.stages import Found
 
 SEARCH_LIMIT_DEFAULT: Final = 10
 SEARCH_LIMIT_MAX: Final = 1_000
@@ -87,6 +92,8 @@ class Hit(NamedTuple):
     """Whether a name of it is written just like the question."""
     linked: int = 0
     """How many links lead to it, if its name fits."""
+    by_meaning: bool = False
+    """True if nothing but its meaning fits."""
 
     def to_dict(self) -> JsonObject:
         """The element in its wire form, with `metadata._score`."""
@@ -96,7 +103,9 @@ class Hit(NamedTuple):
         return wire
 
 
-def search(reader: Reader, node: ast.Search, values: Values) -> Outcome:
+def search(
+    reader: Reader, node: ast.Search, values: Values, recall: LazyRecall | None = None
+) -> Outcome:
     """Run a SEARCH. What was written last is found faster after `fold_text`.
 
     Raises:
@@ -108,11 +117,21 @@ def search(reader: Reader, node: ast.Search, values: Values) -> Outcome:
     if node.limit is not None:
         limit = values.positive(node.limit, "LIMIT")
     threshold = _threshold(node, values)
-    _check_mode(node, values)
+    mode = check_mode(HYBRID if node.mode is None else values.text(node.mode, "MODE of SEARCH"))
+    mode = KEYWORD if recall is None else mode
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    hits = find(reader, question, node.kind, kind=kind, limit=most, threshold=threshold)
+    hits = find(
+        reader,
+        question,
+        node.kind,
+        kind=kind,
+        limit=most,
+        threshold=threshold,
+        mode=mode,
+        recall=recall,
+    )
     warnings: tuple[str, ...] = ()
     if not hits:
         found = find(reader, question, node.kind, kind=kind, limit=1) if threshold else []
@@ -170,17 +189,20 @@ def find(
     kind: int | None = None,
     limit: int = SEARCH_LIMIT_DEFAULT,
     threshold: float = 0.0,
+    mode: Mode = KEYWORD,
+    recall: LazyRecall | None = None,
 ) -> list[Hit]:
     """Elements that fit a question, best first: concepts, links, or both.
 
-    `kind` is the number of a type or predicate; it needs an `element_kind`.
+    `kind` is the number of a type or predicate; it needs an `element_kind`. Modes other than
+    "keyword" need `recall`.
     """
     asked = Question(question)
     if not asked.text:
         return []
     furniture = lookup.furniture(reader) if kind is None else frozenset[int]()
     for without in (furniture, frozenset[int]()) if furniture else (furniture,):
-        search = _Search(reader, asked, without)
+        search = _Search(reader, asked, without, mode, recall)
         hits: list[Hit] = []
         if element_kind != "PROPOSITION":
             hits += search.concepts(kind, limit)
@@ -191,7 +213,16 @@ def find(
         found = [hit for hit in sorted(hits, key=_order) if hit.score >= threshold][:limit]
         if found:
             break
+    if found and furniture and all(hit.by_meaning for hit in found):
+        found = [*_furniture_named(reader, asked, limit), *found][:limit]
     return found
+
+
+def _furniture_named(reader: Reader, asked: Question, limit: int) -> list[Hit]:
+    """Definitions and core concepts whose names fit, for a question that nothing else names."""
+    search = _Search(reader, asked, frozenset(), KEYWORD, None)
+    named = ranking.WEIGHTS["parts"].least
+    return [hit for hit in search.concepts(None, limit) if hit.score >= named]
 
 
 def _threshold(node: ast.Search, values: Values) -> float:
@@ -206,15 +237,18 @@ def _threshold(node: ast.Search, values: Values) -> float:
     return threshold
 
 
-def _check_mode(node: ast.Search, values: Values) -> None:
-    if node.mode is None:
-        return
-    mode = values.text(node.mode, "MODE of SEARCH")
+def check_mode(mode: str) -> Mode:
+    """A mode of SEARCH.
+
+    Raises:
+        ConstraintViolation: there is no such mode.
+    """
     if mode not in MODES:
         raise ConstraintViolation(
             f"There is no mode {shorten(mode)!r}.",
             hint=f"The modes are {', '.join(MODES)}. {did_you_mean(mode, list(MODES))}".strip(),
         )
+    return mode
 
 
 def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
@@ -228,9 +262,18 @@ def _kind(reader: Reader, element_kind: ast.ElementKind, name: str) -> int:
 class _Search:
     """One search, `without` some elements and the links among them."""
 
-    def __init__(self, reader: Reader, asked: Question, without: frozenset[int]) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        asked: Question,
+        without: frozenset[int],
+        mode: Mode,
+        recall: LazyRecall | None,
+    ) -> None:
         self._reader = reader
         self._asked, self._without = asked, without
+        self._mode, self._recall = mode, recall
+        self._recalled_by: dict[int, Found] = {}
         self._terms = counted(self._reader, asked.terms)
 
     # Concepts.
@@ -238,11 +281,16 @@ class _Search:
     def concepts(self, kind: int | None, limit: int) -> list[Hit]:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
         asked = self._asked
+        wanted = limit + RERANKED_MORE
+        if self._mode == "semantic":
+            return self._ranked(self._recalled(kind, wanted))
         candidates = Candidates(
             self._reader, "concept", kind, self._without, tests=asked.is_about_tests
         )
-        wanted = limit + RERANKED_MORE
-        scores = self._by_words(candidates, wanted)
+        if self._mode == "hybrid":
+            scores = self._recalled(kind, wanted)
+        else:
+            scores = self._by_words(candidates, wanted)
         numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
         if len(scores) >= wanted:
             numbers += candidates.titled(self._terms, wanted)
@@ -255,6 +303,17 @@ class _Search:
             for number, score in ranking.by_words(begun, "stems").items():
                 scores.setdefault(number, score)
         return self._ranked(scores)
+
+    def _recalled(self, kind: int | None, wanted: int) -> dict[int, float]:
+        """Scores of concepts by the stages of `recall.weights`, or by meaning alone."""
+        from mycel.recall.answer import recalled  # noqa: PLC0415 - it brings numpy
+
+        if self._recall is None:
+            raise InternalError("A search by meaning needs a recall.")
+        recall = self._recall.get()
+        found = recalled(self._reader, recall, self._asked, self._mode, kind, wanted)
+        self._recalled_by = {each.element: each for each in found}
+        return {each.element: each.score for each in found}
 
     def _named_from(self, kind: int | None, limit: int) -> list[int]:
         """Concepts whose names begin with the question, as it was written and in other cases."""
@@ -282,10 +341,20 @@ class _Search:
         named = [concept.number for concept, found in fits if found.is_named]
         linked = lookup.links_towards(self._reader, named, LINKS_COUNTED)
         hits = [
-            Hit(concept, found.score, found.same_case, linked.get(concept.number, 0))
+            Hit(
+                concept,
+                found.score,
+                found.same_case,
+                linked.get(concept.number, 0),
+                not found.is_named and self._is_by_meaning(concept.number),
+            )
             for concept, found in fits
         ]
         return sorted(hits, key=_order)
+
+    def _is_by_meaning(self, number: int) -> bool:
+        found = self._recalled_by.get(number)
+        return found is not None and not {"words", "named"} & found.evidence.keys()
 
     # Links.
 

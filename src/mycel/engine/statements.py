@@ -14,6 +14,7 @@ from mycel.engine.planner import Planner
 from mycel.engine.values import Values
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
+from mycel.recall.lazy import LazyRecall
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -24,10 +25,12 @@ def introspect(
     values: Values,
     adjacency: Adjacency | None = None,
     planner: Planner | None = None,
+    recall: LazyRecall | None = None,
 ) -> Outcome:
     """Run a statement of META.
 
-    `adjacency` may have the links of the present in memory, `planner` its vocabulary.
+    `adjacency` may have the links of the present in memory, `planner` its vocabulary. Without
+    `recall` a SEARCH is one by keywords.
     """
     match command:
         case ast.Traverse():
@@ -37,7 +40,7 @@ def introspect(
         case ast.Search():
             from mycel.engine.search import search
 
-            return search(reader, command, values)
+            return search(reader, command, values, recall)
         case ast.Export():
             from mycel.engine.export import export
 

@@ -55,6 +55,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.names import kind_of, shorten
 from mycel.model.records import canonical_weight
 from mycel.nexus import Nexus
+from mycel.search.embedding import HYBRID, Mode
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
@@ -524,8 +525,11 @@ class Knowledge:
         type: str | None = None,  # noqa: A002 - the word for it
         limit: int = SEARCH_DEFAULT,
         threshold: float = 0.0,
+        mode: Mode = HYBRID,
     ) -> list[Hit]:
-        """Nodes, relations or both whose text fits some words, best first.
+        """Nodes, relations or both that fit a question, best first.
+
+        Modes are those of `Nexus.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Concepts that
         nobody has written yet are not found.
@@ -549,6 +553,7 @@ class Knowledge:
                     kind=_SOUGHT[kind],
                     type=type,
                     threshold=threshold,
+                    mode=mode,
                 )
                 hits = [each for each in found if _is_written(each[0])]
                 if len(hits) >= most or len(found) < wanted:

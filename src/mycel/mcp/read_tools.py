@@ -16,8 +16,10 @@ from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size
 from mycel.mcp.tool_context import Call, bad_cursor
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
+from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
 
 SEARCH_LIMIT: Final = 10
+SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
 """How far pages of a search go; beyond, other words help more than more pages."""
 RELATIONS_SHOWN: Final = 20
@@ -44,6 +46,7 @@ def search(call: Call) -> Answer:
             kind=kind,
             type=type_name,
             limit=min(offset + limit + 1, SEARCH_DEPTH_MAX),
+            mode=arguments.get("mode", HYBRID),
         )
     except TypeMismatch as error:
         what: hints.Names = "relation type" if kind == "relation" else "type"

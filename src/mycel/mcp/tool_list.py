@@ -141,13 +141,14 @@ _RELATION: Final[Schema] = {
 SEARCH: Final = Tool(
     "search_knowledge",
     "Search the knowledge graph",
-    "Find what is known, by words or by an exact name (QuerySet, json.dumps). Call it before you"
+    "Find what is known, by a question or an exact name (QuerySet, json.dumps). Call it before you"
     " start a task, before you read many files, and before you write. Gives URIs for get_nodes and"
     " traverse_graph.",
     {
-        "query": _text("A few words, or a name"),
+        "query": _text("A question, a few words, or a name"),
         "kind": _one_of("node", "relation", "any"),
         "type": _text("Only this type, e.g. Concept, Resource, Symbol"),
+        "mode": _one_of(*read_tools.SEARCH_MODES),
         "limit": _whole("", 1, 50, usual=read_tools.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,

@@ -1,17 +1,19 @@
-"""What turns text into vectors, when somebody brings it along.
+"""The interface of embedders, which turn text into vectors, and the modes of a search.
 
-Mycel ships none. Without one, every mode of a search is keyword search, and no mode is refused:
-what a model asks for stays valid wherever it runs.
+`mycel.embedding.static` is the one inside the package, and the default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
+Mode = Literal["keyword", "semantic", "hybrid"]
 KEYWORD: Final = "keyword"
-MODES: Final = (KEYWORD, "semantic", "hybrid")
-"""The modes of SEARCH. The last two are `KEYWORD` as long as there is no embedder."""
+SEMANTIC: Final = "semantic"
+HYBRID: Final = "hybrid"
+MODES: Final[tuple[Mode, ...]] = (KEYWORD, SEMANTIC, HYBRID)
+"""The modes of SEARCH: by names and words, by meaning, by all of it."""
 
 
 class Embedder(Protocol):

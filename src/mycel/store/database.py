@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from math import inf
 from pathlib import Path
@@ -28,7 +28,8 @@ from mycel.store.file.connections import (
     translate,
     translated,
 )
-from mycel.store.index import text
+from mycel.store.index import passages, text
+from mycel.store.index.passages import PassageRow
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -266,6 +267,25 @@ class Store:
             head.settle(connection.execute)
 
         return self._writer.maintain(work, wait=wait)
+
+    def keep_passages(
+        self,
+        model: str,
+        since: int | None,
+        seq: int,
+        made: Sequence[tuple[PassageRow, bytes]],
+        gone: Collection[int],
+    ) -> bool:
+        """Store what search derived (`index.passages.write`). False if it was not stored."""
+        if self.location.readonly or self._writer.is_mine():
+            return False
+        stored = False
+
+        def work(connection: apsw.Connection, _: StateTrees) -> None:
+            nonlocal stored
+            stored = passages.write(connection, model, since, seq, made, gone)
+
+        return self._writer.maintain(work, wait=False) and stored
 
     def _check_open(self) -> None:
         if self._closed:

@@ -517,9 +517,12 @@ def test_definitions_and_core_concepts_are_found_only_when_nothing_else_fits(
     assert kinds('SEARCH CONCEPT "Domain" WITH TYPE "$ConceptType"') == {"$ConceptType"}
     assert names(db, 'SEARCH CONCEPT "CoreSchema" WITH TYPE "Domain"') == ["CoreSchema"]
     assert names(db, 'SEARCH CONCEPT "$self"')[0] == "$self"
-    assert [each.name for each, _ in db.search("domain", kind="CONCEPT")] == [
-        "the domain of a mole"
-    ]
+    found = [each.name for each, _ in db.search("domain", kind="CONCEPT", mode="keyword")]
+    assert found == ["the domain of a mole"]
+    found = [each.name for each, _ in db.search("domain", kind="CONCEPT")]
+    assert found[0] == "the domain of a mole"
+    assert not {"Domain", "CoreSchema", "$self"} & set(found)
+    assert db.search("CoreSchema", kind="CONCEPT")[0][0].name == "CoreSchema"
 
 
 def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> None:

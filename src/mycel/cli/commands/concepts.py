@@ -12,6 +12,7 @@ from mycel.cli.frame.labels import labels, readable
 from mycel.cli.frame.output import count, when, wire
 from mycel.cli.frame.parameters import exactly, find_concept, json_object, moment, resolve
 from mycel.errors import InvalidId
+from mycel.search.embedding import HYBRID, MODES
 
 if TYPE_CHECKING:
     from mycel.graph.view import GraphView
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
 _STATEMENTS = {
-    "concept": "SEARCH CONCEPT :question LIMIT :limit",
-    "edge": "SEARCH PROPOSITION :question LIMIT :limit",
+    "concept": "SEARCH CONCEPT :question MODE :mode LIMIT :limit",
+    "edge": "SEARCH PROPOSITION :question MODE :mode LIMIT :limit",
 }
 
 
@@ -163,16 +164,24 @@ def _concept(graph: GraphView | Transaction, text: str) -> Concept:
     multiple=True,
     help="Only these; without it concepts, and edges where there is room for more",
 )
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default=HYBRID,
+    help="keyword: names and words; semantic: meaning; hybrid: both, and links",
+)
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="At most so many")
 @pass_session
-def search(session: Session, words: tuple[str, ...], kinds: tuple[str, ...], limit: int) -> None:
-    """Find elements by the words in their names and attributes, best first.
+def search(
+    session: Session, words: tuple[str, ...], kinds: tuple[str, ...], mode: str, limit: int
+) -> None:
+    """Find elements that fit a question or some words, best first.
 
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
     they come after the concepts.
     """
     with session.open(reading=True) as db:
-        found = _search(db, " ".join(words), kinds or tuple(_STATEMENTS), limit)
+        found = _search(db, " ".join(words), kinds or tuple(_STATEMENTS), mode, limit)
         label = labels(db)
         session.out.list(
             found,
@@ -184,13 +193,14 @@ def search(session: Session, words: tuple[str, ...], kinds: tuple[str, ...], lim
 
 
 def _search(
-    db: Nexus, question: str, kinds: Sequence[str], limit: int
+    db: Nexus, question: str, kinds: Sequence[str], mode: str, limit: int
 ) -> Iterator[tuple[Element, float]]:
     room = limit
     for kind, statement in _STATEMENTS.items():
         if kind not in kinds or not room:
             continue
-        hits = db.execute(statement, {"question": question, "limit": room}).value
+        given = {"question": question, "mode": mode, "limit": room}
+        hits = db.execute(statement, given).value
         room -= len(hits)
         yield from ((db.get(hit["id"]), hit["metadata"]["_score"]) for hit in hits)
 

@@ -8,7 +8,7 @@ therefore disagrees with something, whichever table it is in. `replay` adds the 
 rebuilds the state from the journal alone.
 
 The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
-and are not checked.
+and are not checked; nor is what search derives from elements (`index.passages`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from mycel.store.file import layout
 from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, every, only
-from mycel.store.index import link_ends, text
+from mycel.store.index import link_ends, passages, text
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
@@ -179,6 +179,7 @@ class _Verification:
         fresh.execute(layout.CREATE)
         schema = (
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
+            f" AND tbl_name NOT GLOB '{passages.PREFIX}*'"
             " ORDER BY type, name"
         )
         wanted, found = every(fresh, schema), every(self._connection, schema)

@@ -4,4 +4,5 @@
 - `properties`   the index of properties: elements by value
 - `link_ends`    predicates that have links at an end
 - `text`         the full-text index
+- `passages`     tables of what search by meaning derives from concepts
 """

@@ -4,6 +4,7 @@
 - `reader`      single elements and adjacency, live or at a moment of the past
 - `lookup`      concepts by name, links by their ends and predicates
 - `candidates`  elements that may fit a question, from the text index
+- `passages`    what search by meaning derives, as it is stored
 - `weighted_links`  links with weights in whole units, for traversals
 - `statements`  running what `sql` has compiled
 - `instances`   all elements of one type or predicate, in chunks

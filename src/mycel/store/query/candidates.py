@@ -22,7 +22,7 @@ import orjson
 
 from mycel.model import ids
 from mycel.model.values import parse_object
-from mycel.search.analysis import Document, all_of, any_of, body_text
+from mycel.search.analysis import Document, all_of, any_of, body_text, terms_of
 from mycel.search.names import (
     ASIDE_KEY,
     LINK_KEY,
@@ -75,6 +75,47 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
     found = [Term(term, *reader.only(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
     return sorted(found, key=lambda term: (term.elements, term.text))
+
+
+class TermIndex:
+    """BM25 of single terms, also of concepts that are not folded into the index yet."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._pending = pending_concepts(reader)
+        self._fresh = None
+        if self._pending:
+            documents = (
+                (each, text.live_document(reader.connection, each)) for each in self._pending
+            )
+            self._fresh = in_memory(documents)
+
+    def scores(self, term: str, most: int) -> list[tuple[int, float]] | None:
+        """BM25 of every element that has a term; None if more than `most` have it."""
+        expression = f'"{term}"'
+        query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT 1 OFFSET ?"
+        if self._reader.first(query, (expression, most)) is not None:
+            return None
+        query = f"SELECT rowid, -{_WEIGHTS.replace('(', '(text, ')} FROM text WHERE text MATCH ?"
+        found = [(number, bm25) for number, bm25 in self._reader.every(query, (expression,))]
+        if self._fresh is not None:
+            found = [each for each in found if each[0] not in self._pending]
+            found += [(number, bm25) for number, bm25 in every(self._fresh, query, (expression,))]
+        return found
+
+
+def pending_concepts(reader: Reader) -> set[int]:
+    """Concepts whose text the index does not hold as it is now."""
+    return {each for each in text.pending(reader.connection) if ids.is_concept(each)}
+
+
+def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
+    """The newest elements whose text has the words of a phrase in a row."""
+    words = " ".join(terms_of(phrase))
+    if not words:
+        return []
+    query = "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rowid DESC LIMIT ?"
+    return [number for (number,) in reader.every(query, (f'"{words}"', limit))]
 
 
 class Candidates:

@@ -20,7 +20,7 @@ import apsw
 from mycel.model import ids
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every
-from mycel.store.index import text
+from mycel.store.index import passages, text
 from mycel.store.log.journal import Kind
 from mycel.store.query import history
 from mycel.store.query.history import Moment
@@ -102,6 +102,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     keys = keys_of(ledger, [*superseded, *removed])
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
+        passages.remove(connection, number)  # It may be of a version that is to be forgotten.
     purged = purge_elements(tx, removed, keys, reason)
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())

@@ -1,0 +1,65 @@
+"""Vectors of texts as they are kept: checked, and one signed byte a dimension.
+
+Only the direction of a vector counts, so each is scaled by itself to the range of a byte. For
+vectors of 128 dimensions and more that changes a cosine by some thousandths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.errors import InvalidValueType
+from mycel.search.embedding import Embedder
+
+TEXTS_TOGETHER_MAX: Final = 256
+_ONE_EACH: Final = (
+    "An embedder gives one vector for each text, in order: as many finite numbers as it has"
+    " dimensions."
+)
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The vectors of texts, as bytes.
+
+    Raises:
+        InvalidValueType: the embedder made something else than one vector for each text.
+    """
+    made: list[bytes] = []
+    for at in range(0, len(texts), TEXTS_TOGETHER_MAX):
+        some = texts[at : at + TEXTS_TOGETHER_MAX]
+        vectors = _bytes(checked(embedder, embedder.embed(some), len(some)))
+        made += [vector.tobytes() for vector in vectors]
+    return made
+
+
+def checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
+    """What an embedder has made of so many texts, as one array.
+
+    Raises:
+        InvalidValueType: they are not as many vectors, of as many finite numbers as it said.
+    """
+    try:
+        vectors = np.asarray(given if isinstance(given, np.ndarray) else list(given), np.float32)
+    except (TypeError, ValueError):
+        vectors = np.zeros(0, np.float32)
+    if vectors.shape != (count, embedder.dimensions):
+        raise InvalidValueType(
+            f"{embedder.name!r} did not make {count} vectors of {embedder.dimensions} numbers.",
+            hint=_ONE_EACH,
+        )
+    if not np.isfinite(vectors).all():
+        raise InvalidValueType(
+            f"{embedder.name!r} made a vector with numbers that are not finite.", hint=_ONE_EACH
+        )
+    return vectors
+
+
+def _bytes(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    largest[largest == 0] = 1
+    scaled: NDArray[np.int8] = np.rint(vectors * (127 / largest)).astype(np.int8)
+    return scaled

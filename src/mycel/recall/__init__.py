@@ -1,0 +1,13 @@
+"""Recall: finding what is meant. Passages derived from concepts, and the ranking over them.
+
+Modules, in the order in which data passes through them:
+
+- `passages`  from a concept to its text, its names, its actor, its episode and its time
+- `phrases`   phrases as hashes over word pieces, and which of them a text mentions
+- `corpus`    all passages in memory, as arrays
+- `index`     the corpus of a store, kept in step with what is committed
+- `weights`   evidence that a passage answers a question, its weight, and what a score means
+- `stages`    the evidence of each stage, on every passage
+- `answer`    a question to a graph: what the stages need, brought together
+- `lazy`      all of it, made when a search first needs it
+"""

@@ -1,0 +1,149 @@
+"""Phrases as hashes over word pieces: names that a text mentions, and capitalised phrases.
+
+A phrase is the pieces of its words without punctuation, so case, accents and marks do not count. A
+text mentions a phrase where its pieces follow each other in the text, from the beginning of a word
+to the end of one; of several that begin or overlap there, the longest counts. Because a text is
+kept as its pieces, any phrase can be looked for in it later: one that gets its name today is found
+in what was written last year.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.static import StaticModel
+
+Hashes = NDArray[np.uint32]
+
+PIECES_MAX: Final = 12
+"""Longer phrases are not looked for."""
+
+SEPARATOR: Final = 0xFFFF
+"""A piece between two texts."""
+
+_MULTIPLIER: Final = 0x9E3779B97F4A7C15
+_FACTOR: Final = np.uint64(_MULTIPLIER)
+_MASK: Final = (1 << 64) - 1
+_SLOTS: Final = 1 << 20
+
+LITTLE_WORDS: Final = frozenset(
+    # Words are read more easily in a row than in a column.
+    """a an and are as at be been but by can could did do does for from had has have he her hers him
+    his how i if in into is it its me my of on or our she so than that the their them then there
+    these they this to was we were what when where which while who whom whose why will with would
+    you your about after also any because both during each few more most no nor not only other over
+    own same some such too under until up very s t just""".split()  # noqa: SIM905
+)
+"""Words of questions and sentences that say nothing about a subject."""
+
+_SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n")
+_CAPITALISED: Final = re.compile(
+    r"[A-Z0-9][\w'’.\-]*(?:\s*[A-Z][\w'’.\-]*|\s+(?:of|the|de|la|le|du|van|von|and|&|in|for|at|on|to"
+    r"|a|an|al|el|bin|mac|der|den|di|da)(?:\s+the)?(?=\s+[A-Z]))*"
+)
+_OWNER: Final = re.compile(r"['’]s$")
+
+
+def capitalised(text: str) -> set[str]:
+    """The capitalised phrases of a text, which are mostly names of something.
+
+    >>> sorted(capitalised("The drummer Jeff Porcaro of Toto's first line-up. He left."))
+    ['Jeff Porcaro of Toto']
+    """
+    found = set()
+    for sentence in _SENTENCES.split(text):
+        for match in _CAPITALISED.finditer(sentence):
+            words = _OWNER.sub("", match.group().strip()).split()
+            while words and words[0].lower() in LITTLE_WORDS:
+                del words[0]
+            phrase = " ".join(words)
+            if len(phrase) > 2 and not phrase.isdigit():
+                found.add(phrase)
+    return found
+
+
+class Vocabulary:
+    """What has to be known of the pieces of a model."""
+
+    def __init__(self, model: StaticModel) -> None:
+        pieces = model.pieces
+        self._model: Final = model
+        bare = [piece.removeprefix("##") for piece in pieces]
+        self.is_mark: Final = np.array([not any(map(str.isalnum, each)) for each in bare])
+        self._marks: Final = frozenset(np.flatnonzero(self.is_mark).tolist())
+        self.continues: Final = np.array([piece.startswith("##") for piece in pieces])
+        self.is_little: Final = np.array([piece in LITTLE_WORDS for piece in pieces])
+
+    def hash(self, phrase: str) -> int:
+        """The hash of a phrase; 0 if nothing of it is known."""
+        value = 0
+        for piece in self._model.token_ids(phrase):
+            if piece not in self._marks:
+                value = (value * _MULTIPLIER + piece + 1) & _MASK
+        return (value * _MULTIPLIER & _MASK) >> 32
+
+    def hashes(self, phrases: Iterable[str]) -> Hashes:
+        """The hashes of phrases, sorted, each once."""
+        return np.array(sorted({self.hash(each) for each in phrases} - {0}), np.uint32)
+
+    def joined(
+        self, texts: Sequence[NDArray[np.uint16]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pieces of texts in a row without marks, with separators, and the text of each piece."""
+        between = np.array([SEPARATOR], np.uint16)
+        row = np.concatenate([part for text in texts for part in (text, between)])
+        ends = np.cumsum([len(text) + 1 for text in texts])
+        kept = np.append(self.is_mark, np.zeros(SEPARATOR + 1 - len(self.is_mark), bool))[row]
+        owners = np.searchsorted(ends, np.arange(len(row)), "right")
+        return row[~kept].astype(np.int64), owners[~kept]
+
+
+class PhraseSet:
+    """Phrases that are looked for in texts."""
+
+    def __init__(self, vocabulary: Vocabulary, hashes: Hashes) -> None:
+        self._vocabulary: Final = vocabulary
+        self.hashes: Final = np.unique(hashes)
+        self._slots: Final = np.zeros(_SLOTS, bool)
+        self._slots[self.hashes & np.uint32(_SLOTS - 1)] = True
+
+    def mentioned(self, texts: Sequence[NDArray[np.uint16]]) -> list[Hashes]:
+        """Of each text the phrases that it mentions, each once, in order."""
+        found: list[list[int]] = [[] for _ in texts]
+        if texts and len(self.hashes):
+            row, owners = self._vocabulary.joined(texts)
+            lengths, values = self._longest(row)
+            free = 0
+            for at in np.flatnonzero(lengths).tolist():
+                if at >= free:
+                    found[owners[at]].append(int(values[at]))
+                    free = at + int(lengths[at])
+        return [np.array(list(dict.fromkeys(each)), np.uint32) for each in found]
+
+    def _longest(self, row: NDArray[np.int64]) -> tuple[NDArray[np.int8], Hashes]:
+        """The length of the longest phrase that begins at each piece, and its hash."""
+        count = len(row)
+        known = len(self._vocabulary.continues)
+        is_known = row < known
+        pieces = np.where(is_known, row, 0)
+        begins = is_known & ~self._vocabulary.continues[pieces]
+        ends = np.append(begins[1:] | ~is_known[1:], True)
+        numbers = row.astype(np.uint64) + np.uint64(1)
+        rolling = np.zeros(count, np.uint64)
+        lengths, values = np.zeros(count, np.int8), np.zeros(count, np.uint32)
+        for more in range(min(PIECES_MAX, count)):
+            rolling = rolling[: count - more] * _FACTOR + numbers[more:]
+            hashes = (rolling * _FACTOR >> np.uint64(32)).astype(np.uint32)
+            may = begins[: count - more] & ends[more:] & self._slots[hashes & np.uint32(_SLOTS - 1)]
+            if more == 0:
+                may &= ~self._vocabulary.is_little[pieces]
+            at = np.flatnonzero(may)
+            near = np.minimum(np.searchsorted(self.hashes, hashes[at]), len(self.hashes) - 1)
+            at = at[self.hashes[near] == hashes[at]]
+            lengths[at], values[at] = more + 1, hashes[at]
+        return lengths, values

@@ -1,0 +1,495 @@
+"""The stages of a hybrid search: the evidence of each on every passage (`weights` says what it is).
+
+First words, meaning and names of all passages give an order. From the best of them (`SEEDS`) links
+are followed, the best after that are compared with the question piece by piece (`CANDIDATES`), and
+the weighted sum of all evidence is the score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mycel.embedding.static import StaticModel
+from mycel.recall.corpus import ASKS, TIMED, Corpus, Floats, Positions
+from mycel.recall.phrases import LITTLE_WORDS
+from mycel.recall.weights import (
+    LOOKUP_MEANING_MIN,
+    LOOKUP_TERMS_MAX,
+    MEANING_MIN,
+    WEIGHTS,
+    Stage,
+    score,
+)
+
+SEEDS: Final = 30
+"""Links are followed from so many passages."""
+CANDIDATES: Final = 150
+RARE_MAX: Final = 10
+"""A phrase joins passages if at most so many mention it."""
+COMMON_MIN: Final = 500
+COMMON_MAX: Final = 1_500
+"""A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
+
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_WORD: Final = re.compile(r"\w+")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_WHEN: Final = re.compile(r"^(?:when|how long)\b|\b(?:year|date|month|day)\b")
+_OWNER: Final = re.compile(r"['’]s$|\W")
+
+
+class Edge(NamedTuple):
+    """A link of the graph between two elements."""
+
+    seed: int
+    other: int
+    predicate: str
+    weight: float
+
+
+class Sources(NamedTuple):
+    """Where a question is answered from, beside the corpus."""
+
+    term_scores: Callable[[str, int], Sequence[tuple[int, float]] | None]
+    """BM25 by element of a term; None if it is in more elements than the bound."""
+    pieces: Callable[[Sequence[int]], Sequence[NDArray[np.uint16]]]
+    """The word pieces of elements."""
+    edges: Callable[[Sequence[int]], Sequence[Edge]]
+    """Links of the graph around elements."""
+    embed: Callable[[str], Floats]
+    """The vector of a question."""
+
+
+class Found(NamedTuple):
+    """A passage that fits a question."""
+
+    element: int
+    score: float
+    evidence: dict[str, float]
+    """What each kind of evidence adds to the sum."""
+    via: tuple[int, str] | None
+    """The element that it is linked from, and the predicate; empty for something both mention."""
+
+
+class _Links(NamedTuple):
+    """Ways from seeds to passages."""
+
+    seed: Positions
+    """Which of the seeds."""
+    place: Positions
+    weight: Floats
+    predicate: list[str]
+
+
+def ranked(
+    corpus: Corpus,
+    model: StaticModel,
+    question: str,
+    terms: Sequence[str],
+    sources: Sources,
+    *,
+    allowed: NDArray[np.bool_] | None = None,
+    without: Collection[Stage] = (),
+    limit: int = CANDIDATES,
+) -> list[Found]:
+    """Passages that fit a question, best first; `without` are stages that are switched off."""
+    if not len(corpus):
+        return []
+    asked = _Asked(corpus, model, question, terms, sources, without)
+    return asked.found(allowed, limit)
+
+
+class _Asked:
+    """One question, and its evidence on every passage."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: StaticModel,
+        question: str,
+        terms: Sequence[str],
+        sources: Sources,
+        without: Collection[Stage],
+    ) -> None:
+        self._corpus, self._model = corpus, model
+        self._question, self._sources, self._without = question, sources, without
+        self._lowered = _WORD.findall(question.lower())
+        self._terms = [each for each in terms if each.lower() not in LITTLE_WORDS] or list(terms)
+        self._actors = self._named_actors()
+        self._bare = self._without_actors()
+
+    def found(self, allowed: NDArray[np.bool_] | None, limit: int) -> list[Found]:
+        corpus = self._corpus
+        matched, shares = self._words()
+        words = shares @ matched if len(shares) else np.zeros(len(corpus), np.float32)
+        own, meaning = self._meaning()
+        named, unique = self._named()
+        actor = self._actor()
+        episode = self._episode(matched, shares)
+        favour = words + words.max(initial=0) * (0.2 * episode + 0.5 * (actor > 0) * (words > 0))
+        first = (
+            0.6 * favour / max(favour.max(initial=0), 0.3)
+            + 0.4 * np.clip((meaning - 0.1) / (max(meaning.max(initial=0), 0.5) - 0.1), 0, 1)
+            + 0.8 * named
+        )
+        first[~corpus.alive] = -1
+        seeds = _best(first, SEEDS)
+        strength = np.maximum(first[seeds] / (first[seeds[0]] or 1), 0).astype(np.float32)
+        links, shared = self._links(seeds, strength)
+        linked = self._spread(links, self._together(links, seeds, matched, shares))
+        joined = self._spread(shared, self._together(shared, seeds, matched, shares))
+        reach = first + 1.6 * np.maximum(linked, 0.5 * joined)
+        if allowed is not None:
+            reach[~allowed] = -1
+        chosen = _best(reach, max(limit, CANDIDATES))
+        chosen = chosen[reach[chosen] >= 0]
+        every = np.unique(np.concatenate((seeds, chosen)))
+        likeness, pieces = self._pieces(every)
+        at = np.full(len(corpus), -1)
+        at[every] = np.arange(len(every))
+        evidence = {
+            "words": words,
+            "meaning": meaning,
+            "named": unique,
+            "link": self._spread(links, np.ones(len(links.place), np.float32)),
+            "link_pieces": self._spread(links, self._covered(links, seeds, at, likeness)),
+            "shared_words": joined,
+            "shared_pieces": self._spread(shared, self._covered(shared, seeds, at, likeness)),
+            "shared_new": self._spread(shared, self._added(shared, seeds, matched, shares)),
+            "actor": actor,
+            "episode": episode,
+            "around": self._around(own),
+            "time": self._time(),
+            "date": self._dates(),
+            "answer": self._answer(),
+        }
+        on_chosen = {key: value[chosen] for key, value in evidence.items()}
+        on_chosen["pieces"] = pieces[at[chosen]]
+        return self._scored(chosen, on_chosen, links, shared, seeds, limit)
+
+    # Stages.
+
+    def _words(self) -> tuple[Floats, Floats]:
+        """How well each passage has each term, from 0 to 1, and the share of each term."""
+        corpus = self._corpus
+        if "words" in self._without or not self._terms:
+            return np.zeros((0, len(corpus)), np.float32), np.zeros(0, np.float32)
+        scores = np.zeros((len(self._terms), len(corpus)), np.float32)
+        peaks = np.zeros(len(self._terms), np.float32)
+        common = max(COMMON_MIN, min(corpus.count // 20, COMMON_MAX))
+        bound = common if len(self._terms) > LOOKUP_TERMS_MAX else len(corpus) + COMMON_MAX
+        missing = float(np.log(2 * corpus.count + 1))
+        for at, term in enumerate(self._terms):
+            rows = self._sources.term_scores(term, bound)
+            if rows is None:
+                peaks[at] = 1e-3
+            elif rows:
+                table = np.array(rows, np.float64)
+                places = corpus.places(table[:, 0].astype(np.int64))
+                scores[at, places[places >= 0]] = table[places >= 0, 1]
+                peaks[at] = scores[at].max()
+            if not peaks[at]:
+                peaks[at] = missing
+        if corpus.has_episodes:
+            before, after = corpus.beside(scores)
+            scores = np.minimum(scores + 0.5 * np.maximum(before, after), peaks[:, None])
+        return scores / peaks[:, None], peaks / peaks.sum()
+
+    def _meaning(self) -> tuple[Floats, Floats]:
+        """The cosine of each passage on its own, and with its neighbours in an episode."""
+        corpus = self._corpus
+        if "meaning" in self._without:
+            nothing = np.zeros(len(corpus), np.float32)
+            return nothing, nothing
+        own = corpus.similarities(self._sources.embed(self._bare))
+        if not corpus.has_episodes:
+            return own, np.clip(own, 0, 1)
+        before, after = corpus.beside(own)
+        neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
+        # The length of a vector with half of each neighbour's added, as it is on average.
+        blended = (own + 0.5 * before + 0.5 * after) / np.sqrt(1 + 0.6 * neighbours)
+        return own, np.clip(blended, 0, 1)
+
+    def _named(self) -> tuple[Floats, Floats]:
+        """The weight of a name in the question, for each passage; and where it has one bearer."""
+        corpus = self._corpus
+        named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
+        if "named" not in self._without:
+            pieces = np.array(self._model.token_ids(self._question), np.uint16)
+            hashes = corpus.names.mentioned([pieces])[0]
+            which, places = corpus.called(hashes)
+            bearers = np.bincount(which, minlength=len(hashes))
+            weights = self._rarity(corpus.mention_counts(hashes))
+            np.maximum.at(named, places, weights[which])
+            alone = bearers[which] == 1
+            unique[places[alone]] = named[places[alone]]
+        return named, unique
+
+    def _actor(self) -> Floats:
+        actors = self._corpus.actors
+        if len(self._actors) != 1 or "actor" in self._without:
+            return np.zeros(len(actors), np.float32)
+        return np.where(actors < 0, 0, np.where(actors == self._actors[0], 1, -1)).astype(
+            np.float32
+        )
+
+    def _episode(self, matched: Floats, shares: Floats) -> Floats:
+        """The share of the question's words that the episode of each passage has."""
+        corpus = self._corpus
+        if not corpus.has_episodes or "episode" in self._without or not len(shares):
+            return np.zeros(len(corpus), np.float32)
+        within = np.flatnonzero(corpus.episodes >= 0)
+        best = np.zeros((len(shares), int(corpus.episodes.max()) + 1), np.float32)
+        for row, scores in zip(best, matched, strict=True):
+            np.maximum.at(row, corpus.episodes[within], scores[within])
+        episode = np.zeros(len(corpus), np.float32)
+        episode[within] = (shares @ best)[corpus.episodes[within]]
+        return episode
+
+    def _around(self, own: Floats) -> Floats:
+        """Half the sum of the cosines of two passages before and two after."""
+        corpus = self._corpus
+        if not corpus.has_episodes or "episode" in self._without:
+            return np.zeros(len(corpus), np.float32)
+        before, after = corpus.beside(own)
+        further = corpus.beside(before)[0] + corpus.beside(after)[1]
+        return np.clip((before + after + further) / 2, 0, 1)
+
+    def _time(self) -> Floats:
+        asks = "time" not in self._without and _WHEN.search(self._question.lower().strip())
+        return ((self._corpus.flags & TIMED) > 0).astype(np.float32) * bool(asks)
+
+    def _dates(self) -> Floats:
+        """The share of the parts of a date in the question that the date of a passage has."""
+        dates = self._corpus.dates
+        years = {int(word) for word in self._lowered if _YEAR.fullmatch(word)}
+        months = {MONTHS.index(word) + 1 for word in self._lowered if word in MONTHS}
+        days = {
+            int(word)
+            for word in self._lowered
+            if word.isascii() and word.isdigit() and len(word) < 3
+        }
+        parts = [(years, dates // 10_000), (months, dates // 100 % 100)]
+        parts += [(days, dates % 100)] if months else []
+        asked = [(wanted, values) for wanted, values in parts if wanted]
+        if not asked or "time" in self._without:
+            return np.zeros(len(dates), np.float32)
+        fits = [np.isin(values, list(wanted)) & (dates > 0) for wanted, values in asked]
+        share: Floats = np.mean(fits, axis=0, dtype=np.float32)
+        return share
+
+    def _answer(self) -> Floats:
+        corpus = self._corpus
+        if not corpus.has_episodes or "answer" in self._without:
+            return np.zeros(len(corpus), np.float32)
+        asks = ((corpus.flags & ASKS) > 0).astype(np.float32)
+        return corpus.beside(asks)[0] - asks
+
+    def _pieces(self, places: Positions) -> tuple[Floats, Floats]:
+        """The likeness of each piece of the question to the nearest of each passage; the sum."""
+        words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
+        asked = list(dict.fromkeys(each for word in words for each in self._model.token_ids(word)))
+        if not asked or "pieces" in self._without:
+            return np.zeros((0, len(places)), np.float32), np.zeros(len(places), np.float32)
+        texts = self._sources.pieces(self._corpus.numbers[places].tolist())
+        texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
+        starts = np.cumsum([0, *map(len, texts[:-1])])
+        distinct, back = np.unique(np.concatenate(texts), return_inverse=True)
+        wanted = self._model.token_vectors(asked)
+        # In blocks below the size at which BLAS starts threads, which cost more than they gain.
+        block = max(1, 2**18 // wanted.size)
+        near = np.concatenate(
+            [
+                wanted @ self._model.token_vectors(distinct[at : at + block]).T
+                for at in range(0, len(distinct), block)
+            ],
+            axis=1,
+        )
+        weights = self._model.token_weights(asked)
+        likeness = np.maximum(np.maximum.reduceat(near[:, back], starts, axis=1), 0)
+        likeness *= (weights / weights.sum())[:, None]
+        return likeness, likeness.sum(axis=0)
+
+    # Links.
+
+    def _links(self, seeds: Positions, strength: Floats) -> tuple[_Links, _Links]:
+        """Links to what seeds mention or are joined with, and to what mentions the same."""
+        corpus = self._corpus
+        mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
+        owner = np.repeat(np.arange(len(seeds)), [len(each) for each in mentions])
+        hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
+        counts = corpus.mention_counts(hashes)
+        rarity = self._rarity(counts)
+        which, place = corpus.called(hashes)
+        weights = rarity[which] * strength[owner[which]]
+        links = _Links(owner[which], place, weights, [""] * len(place))
+        rare = np.flatnonzero((counts > 1) & (counts <= RARE_MAX) & corpus.titled[seeds][owner])
+        which, place = corpus.mentioning(hashes[rare])
+        which = rare[which]
+        shared = _Links(
+            owner[which], place, rarity[which] * strength[owner[which]], [""] * len(place)
+        )
+        links = _none() if "link" in self._without else self._with_edges(links, seeds, strength)
+        shared = _none() if "shared" in self._without else shared
+        return _without_loops(links, seeds), _without_loops(shared, seeds)
+
+    def _with_edges(self, links: _Links, seeds: Positions, strength: Floats) -> _Links:
+        numbers = self._corpus.numbers[seeds].tolist()
+        edges = self._sources.edges(numbers)
+        if not edges:
+            return links
+        index = {number: at for at, number in enumerate(numbers)}
+        seed = np.array([index[each.seed] for each in edges])
+        place = self._corpus.places(np.array([each.other for each in edges], np.int64))
+        weight = np.array([each.weight for each in edges], np.float32) * strength[seed]
+        keep = np.flatnonzero(place >= 0)
+        return _Links(
+            np.concatenate((links.seed, seed[keep])),
+            np.concatenate((links.place, place[keep])),
+            np.concatenate((links.weight, weight[keep])),
+            links.predicate + [edges[at].predicate for at in keep.tolist()],
+        )
+
+    def _together(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
+        """How much of the question's words the two ends of each link have together."""
+        both = np.maximum(matched[:, seeds[links.seed]], matched[:, links.place])
+        together: Floats = shares @ both
+        return together
+
+    def _added(self, links: _Links, seeds: Positions, matched: Floats, shares: Floats) -> Floats:
+        """How much of the question's words the far end of each link has beyond the seed."""
+        new = np.maximum(matched[:, links.place] - matched[:, seeds[links.seed]], 0)
+        added: Floats = shares @ new
+        return added
+
+    def _covered(self, links: _Links, seeds: Positions, at: Positions, likeness: Floats) -> Floats:
+        """How much of the question's pieces both ends have together; 0 for others than chosen."""
+        inside = np.flatnonzero(at[links.place] >= 0)
+        covered = np.zeros(len(links.place), np.float32)
+        near, far = at[seeds[links.seed[inside]]], at[links.place[inside]]
+        covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
+        return covered
+
+    def _spread(self, links: _Links, values: Floats) -> Floats:
+        """For each passage, the best of the links that lead to it."""
+        spread = np.zeros(len(self._corpus), np.float32)
+        np.maximum.at(spread, links.place, links.weight * values)
+        return spread
+
+    def _rarity(self, counts: Positions) -> Floats:
+        """From 0 to 1, the greater the fewer passages mention it."""
+        size = self._corpus.count
+        rarity: Floats = (np.log1p(size / np.maximum(counts, 1)) / np.log1p(size)).astype(
+            np.float32
+        )
+        return rarity
+
+    # Scores.
+
+    def _scored(
+        self,
+        places: Positions,
+        evidence: dict[str, Floats],
+        links: _Links,
+        shared: _Links,
+        seeds: Positions,
+        limit: int,
+    ) -> list[Found]:
+        corpus = self._corpus
+        titled = corpus.titled[places]
+        parts = {
+            key: evidence[key] * np.where(titled, weight.titled, weight.turn)
+            for key, weight in WEIGHTS.items()
+            if weight.stage not in self._without
+        }
+        total = np.sum(list(parts.values()), axis=0)
+        scores = score(total, titled)
+        fits = self._fits(evidence)
+        order = np.lexsort((corpus.numbers[places], -scores))
+        found = []
+        for at in order[fits[order]][:limit].tolist():
+            own = {key: float(part[at]) for key, part in parts.items() if part[at] > 0}
+            via = None
+            if any(WEIGHTS[key].stage in ("link", "shared") for key in own):
+                via = self._via(places[at], links, shared, seeds)
+            found.append(Found(int(corpus.numbers[places[at]]), float(scores[at]), own, via))
+        return found
+
+    def _fits(self, evidence: dict[str, Floats]) -> NDArray[np.bool_]:
+        """True for passages that have more in common with the question than chance would give."""
+        if "words" in self._without:
+            return np.ones(len(evidence["meaning"]), bool)
+        grounds, closeness = ["words", "named"], LOOKUP_MEANING_MIN
+        if len(self._terms) > LOOKUP_TERMS_MAX:
+            grounds, closeness = [*grounds, "link", "shared_words"], MEANING_MIN
+        common = np.any([evidence[key] > 0 for key in grounds], axis=0)
+        fits: NDArray[np.bool_] = common | (evidence["meaning"] >= closeness)
+        return fits
+
+    def _via(
+        self, place: int, links: _Links, shared: _Links, seeds: Positions
+    ) -> tuple[int, str] | None:
+        for ways in (links, shared):
+            mine = np.flatnonzero(ways.place == place)
+            if len(mine):
+                best = mine[np.argmax(ways.weight[mine])]
+                return int(self._corpus.numbers[seeds[ways.seed[best]]]), ways.predicate[best]
+        return None
+
+    # The question.
+
+    def _named_actors(self) -> list[int]:
+        """The actors whose names are in the question."""
+        text = f" {' '.join(self._lowered)} "
+        return [
+            number
+            for name, number in self._corpus.actor_names.items()
+            if (words := " ".join(_WORD.findall(name.lower()))) and f" {words} " in text
+        ]
+
+    def _without_actors(self) -> str:
+        """The question without the names of actors, which say nothing about the subject."""
+        if not self._actors:
+            return self._question
+        names = {
+            word
+            for name, number in self._corpus.actor_names.items()
+            if number in self._actors
+            for word in _WORD.findall(name.lower())
+        }
+        kept = [
+            word for word in self._question.split() if _OWNER.sub("", word.lower()) not in names
+        ]
+        return " ".join(kept) or self._question
+
+
+def _best(values: Floats, count: int) -> Positions:
+    """Where the greatest values are, greatest first; of equal ones the first."""
+    if count < len(values):
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        places = np.flatnonzero(values >= least)
+    else:
+        places = np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")][:count]
+
+
+def _none() -> _Links:
+    nothing = np.zeros(0, np.int64)
+    return _Links(nothing, nothing, np.zeros(0, np.float32), [])
+
+
+def _without_loops(links: _Links, seeds: Positions) -> _Links:
+    keep = np.flatnonzero(seeds[links.seed] != links.place)
+    return _Links(
+        links.seed[keep],
+        links.place[keep],
+        links.weight[keep],
+        [links.predicate[at] for at in keep.tolist()],
+    )

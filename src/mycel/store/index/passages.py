@@ -1,0 +1,140 @@
+"""Tables of what search derives from elements: passages, and their vectors by model.
+
+    recall_mark     what was derived, and up to which entry of the journal
+    recall_passage  of each concept: names, phrases and word pieces of its text, its episode
+    recall_vector   of each concept and model: the vector of its text
+
+Nothing here is knowledge: no record, root or history depends on it, `verify` leaves it out, and it
+is made when first needed. A row says of which version of its element it was made (`seq`). A mark
+says that all elements are derived as they were after that entry of the journal, so what changed
+since is one range of the journal: writers note nothing, two processes may derive at once, and what
+a killed one has not committed is derived again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.store.file.rows import first, only
+
+PREFIX: Final = "recall_"
+"""The names of all tables of this module begin so."""
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS recall_mark (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS recall_passage (
+    element INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    names BLOB NOT NULL,
+    phrases BLOB NOT NULL,
+    pieces BLOB NOT NULL,
+    flags INTEGER NOT NULL,
+    date INTEGER NOT NULL,
+    actor TEXT,
+    episode TEXT,
+    position REAL
+) STRICT;
+CREATE TABLE IF NOT EXISTS recall_vector (
+    model INTEGER NOT NULL,
+    element INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model, element)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class PassageRow(NamedTuple):
+    """What is derived from one concept. Arrays are little-endian bytes."""
+
+    element: int
+    seq: int
+    """The entry of the journal that wrote the version it was made of."""
+    type: int
+    names: bytes
+    """Hashes (u32) of its names."""
+    phrases: bytes
+    """Hashes (u32) of the capitalised phrases in its text."""
+    pieces: bytes
+    """The numbers (u16) of the word pieces of its text, in order."""
+    flags: int
+    date: int
+    """Year, month and day as one number; 0 if there is none."""
+    actor: str | None
+    episode: str | None
+    position: float | None
+
+
+def has_tables(connection: apsw.Connection) -> bool:
+    """True if something was ever derived in this file."""
+    query = "SELECT 1 FROM sqlite_schema WHERE name = 'recall_mark'"
+    return first(connection, query) is not None
+
+
+def mark(connection: apsw.Connection, name: str) -> int | None:
+    """The entry of the journal up to which this is derived; None if it is not there."""
+    if not has_tables(connection):
+        return None
+    row = first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
+    return None if row is None else int(row[0])
+
+
+def write(
+    connection: apsw.Connection,
+    model: str,
+    since: int | None,
+    seq: int,
+    made: Iterable[tuple[PassageRow, bytes]],
+    gone: Iterable[int],
+) -> bool:
+    """Store passages and vectors that were made of the changes between two entries of the journal.
+
+    `since` is None if they are all there is; elements that are `gone` have none. False, and nothing
+    is stored, if others have stored what is newer, or if what it builds on has been lost.
+    """
+    for statement in filter(None, map(str.strip, _TABLES.split(";"))):
+        connection.execute(statement)
+    stored = mark(connection, model)
+    if stored is not None and stored >= seq:
+        return False
+    if since is not None and (stored is None or stored < since):
+        return False
+    connection.execute(
+        "INSERT INTO recall_mark (name, seq) VALUES (?1, ?2)"
+        " ON CONFLICT (name) DO UPDATE SET seq = ?2",
+        (model, seq),
+    )
+    (number,) = only(connection, "SELECT id FROM recall_mark WHERE name = ?", (model,))
+    if since is None:
+        connection.execute("DELETE FROM recall_vector WHERE model = ?", (number,))
+        connection.execute("DELETE FROM recall_passage")
+    for element in gone:
+        remove(connection, element)
+    marks = ", ".join("?" * len(PassageRow._fields))
+    for passage, vector in made:
+        connection.execute(f"INSERT OR REPLACE INTO recall_passage VALUES ({marks})", passage)
+        row = (number, passage.element, passage.seq, vector)
+        connection.execute("INSERT OR REPLACE INTO recall_vector VALUES (?, ?, ?, ?)", row)
+    return True
+
+
+def remove(connection: apsw.Connection, element: int) -> None:
+    """Take out all that was derived of an element."""
+    if has_tables(connection):
+        connection.execute("DELETE FROM recall_passage WHERE element = ?", (element,))
+        query = (
+            "DELETE FROM recall_vector WHERE element = ? AND model IN (SELECT id FROM recall_mark)"
+        )
+        connection.execute(query, (element,))
+
+
+def forget(connection: apsw.Connection) -> None:
+    """Drop everything that was derived; it is made again when it is needed."""
+    for table in ("recall_mark", "recall_passage", "recall_vector"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")

@@ -1,0 +1,163 @@
+"""What search derives is never knowledge, never stale, and comes back when it is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.recall import index
+from mycel.store.index import passages
+from tests.unit.recall.valley import PLACES, fill, names, place_type
+
+QUESTIONS = (
+    "Where did the engineer who restored the water mill study?",
+    "automobile trouble",
+    "What did Anna see near the bridge?",
+    "honey producers",
+    "river Lisk",
+)
+
+
+@pytest.fixture(autouse=True)
+def _save_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "SAVED_TOGETHER_MIN", 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "valley.db"
+
+
+def answers(db: mycel.Nexus) -> list[list[tuple[str, float]]]:
+    return [
+        [(element.id, round(score, 6)) for element, score in db.search(question)]
+        for question in QUESTIONS
+    ]
+
+
+def stored(db: mycel.Nexus, query: str) -> list[tuple[object, ...]]:
+    with db.reading() as reader:
+        return list(reader.connection.execute(query))
+
+
+def test_searching_leaves_roots_history_and_verification_as_they_were(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        before = db.snapshot()
+        answers(db)
+        assert stored(db, "SELECT count(*) FROM recall_passage") == [(len(PLACES) + 6,)]
+        assert db.snapshot() == before
+        assert db.verify(replay=True).problems == ()
+
+
+def test_a_question_in_other_words_finds_what_is_meant() -> None:
+    with mycel.open() as db:
+        fill(db)
+        for question, meant in (
+            ("automobile trouble", "turn-3"),
+            ("alpine summit with ice", "Mount Corvin"),
+            ("ship departures", "ferry timetable"),
+        ):
+            assert names(db, question)[0] == meant
+            assert meant not in names(db, question, mode="keyword")
+
+
+def test_what_is_stored_gives_the_same_answers_as_what_is_derived_anew(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+    with mycel.open(path) as db:
+        assert answers(db) == first
+        assert db._recall.get()._unsaved == {}
+    with mycel.open(path, readonly=True) as db:
+        assert answers(db) == first
+    with mycel.open(path) as db:
+        db._store._writer.maintain(lambda connection, _: passages.forget(connection), wait=True)
+        assert stored(db, "SELECT name FROM sqlite_schema WHERE name LIKE 'recall%'") == []
+        assert answers(db) == first
+
+
+def test_changes_one_by_one_give_the_same_answers_as_a_corpus_made_anew(path: Path) -> None:
+    with mycel.open(path) as db:
+        place_type(db)
+        for name, text in PLACES.items():
+            db.write(lambda tx, name=name, text=text: tx.put_concept("Place", name, {"text": text}))
+            answers(db)
+        db.write(
+            lambda tx: tx.update(
+                tx.get_concept("Place", "Graz").id, attributes={"text": "A town on the Mur."}
+            )
+        )
+        answers(db)
+        db.write(lambda tx: tx.retire(tx.get_concept("Place", "Mount Corvin").id))
+        one_by_one = answers(db)
+    with mycel.open(path) as db:
+        db._store._writer.maintain(lambda connection, _: passages.forget(connection), wait=True)
+        assert answers(db) == one_by_one
+
+
+def test_an_update_is_found_by_its_new_meaning_and_no_longer_by_the_old() -> None:
+    with mycel.open() as db:
+        fill(db)
+        assert names(db, "honey producers", mode="semantic")[0] == "Piet Maas"
+        maas = db.get_concept("Place", "Piet Maas")
+        db.write(
+            lambda tx: tx.update(maas.id, attributes={"text": "A pilot of gliders and balloons."})
+        )
+        assert names(db, "aircraft captain", mode="semantic")[0] == "Piet Maas"
+        assert names(db, "honey producers", mode="semantic")[:1] != ["Piet Maas"]
+        db.write(lambda tx: tx.retire(maas.id))
+        assert "Piet Maas" not in names(db, "aircraft captain")
+
+
+def test_two_processes_find_what_the_other_wrote_and_never_store_what_is_older(path: Path) -> None:
+    with mycel.open(path) as one, mycel.open(path) as two:
+        fill(one)
+        answers(one)
+        answers(two)
+        graz = one.get_concept("Place", "Graz")
+        one.write(
+            lambda tx: tx.update(graz.id, attributes={"text": "A harbour full of sailing ships."})
+        )
+        with two.reading() as reader:  # It derives from what was there before the next change.
+            two._recall.get().corpus(reader)
+            one.write(lambda tx: tx.update(graz.id, attributes={"text": "A desert with camels."}))
+            assert names(one, "camel desert", mode="semantic")[0] == "Graz"
+        two._recall.get().save()
+        assert names(two, "camel desert", mode="semantic")[0] == "Graz"
+        current = stored(one, f"SELECT seq FROM concept WHERE id = {graz.number}")
+        assert (
+            stored(one, f"SELECT seq FROM recall_passage WHERE element = {graz.number}") == current
+        )
+    with mycel.open(path) as db:
+        assert names(db, "camel desert", mode="semantic")[0] == "Graz"
+
+
+def test_a_purge_leaves_nothing_derived_behind(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        answers(db)
+        maas = db.get_concept("Place", "Piet Maas")
+        db.purge(maas.id, reason="asked for")
+        for table in ("recall_passage", "recall_vector"):
+            assert stored(db, f"SELECT 1 FROM {table} WHERE element = {maas.number}") == []
+        assert "Piet Maas" not in names(db, "honey producers")
+
+
+def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> None:
+    with mycel.open() as db:
+        place_type(db)
+        db.write(
+            lambda tx: tx.put_concept(
+                "Place", "Alder Mill", {"text": "A water mill, restored by the quiet brothers."}
+            )
+        )
+        assert names(db, "who restored the mill")[0] == "Alder Mill"
+        db.write(lambda tx: tx.put_concept("Place", "quiet brothers", {"text": "Two carpenters."}))
+        with db.reading() as reader:
+            corpus = db._recall.get().corpus(reader)
+        mill = int(corpus.places(corpus.numbers[:1])[0])
+        (_, called) = corpus.called(corpus.mentions_of(mill))
+        assert db.get_concept("Place", "quiet brothers").number in corpus.numbers[called]
