@@ -158,6 +158,7 @@ def test_a_library_that_is_too_old_or_lacks_a_feature_is_a_failure(
 def test_a_missing_library_is_a_failure_and_not_a_traceback(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delitem(sys.modules, "mycel.store.check.installation", raising=False)
     monkeypatch.setitem(sys.modules, "apsw", None)
     done = run("--db", tmp_path / "x.db", "doctor", "--json")
     assert done.status == 1

@@ -193,12 +193,12 @@ def examine(place: Location, folder: Path) -> Iterator[Finding]:
     yield from _installation()
     try:
         # Late: see the package's docstring; and an installation without it is what we look for.
-        from mycel.store.check import installation
+        from mycel.store.check.installation import features, versions
     except ImportError as error:
         yield Finding("fail", "SQLite", f"apsw cannot be loaded: {error}")
         return
-    yield _engine(*installation.versions())
-    for name, problem in installation.features():
+    yield _engine(*versions())
+    for name, problem in features():
         if problem is None:
             yield Finding("ok", name, "there")
         else:
