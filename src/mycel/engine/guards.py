@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, overload
 
-from mycel.store.write.guards import Guard
+from mycel.store.write.transaction import Guard
 
 
 class GraphGuards(Sequence[Guard]):

@@ -1,14 +1,13 @@
 """The store: one SQLite file, its tables, and the single way to write to them.
 
-Packages, each of which imports only from those before it:
+Packages and modules, each of which imports only from those before it:
 
 - `file`      the SQLite file: tables, connections, locks
 - `log`       names, journal, Merkle log, state trees
 - `index`     indexes derived from elements: properties, text
 - `query`     reading, at any state
 - `write`     the writer, the transaction, its primitives, purge
-- `check`     verify, replay, targets of proofs
-
 - `opening`   from a path to an open file
 - `database`  `Store`: readers, the writer, closing
+- `check`     verify, replay, proofs
 """

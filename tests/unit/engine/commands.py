@@ -19,8 +19,7 @@ from mycel.kip import ast
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.ids import parse_id
 from mycel.store.database import Store
-from mycel.store.write.guards import Guard
-from mycel.store.write.transaction import Transaction
+from mycel.store.write.transaction import Guard, Transaction
 
 Error = TypeVar("Error", bound=MycelError)
 

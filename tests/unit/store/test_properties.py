@@ -30,7 +30,8 @@ from mycel.schema.model import EdgeType, Index, Key, NodeType, Property, Propert
 from mycel.schema.stored_declaration import attributes_of
 from mycel.store.database import Store
 from mycel.store.index import properties
-from mycel.store.index.properties import Conflict, Properties, Slot, encode
+from mycel.store.index.properties import Conflict, Properties
+from mycel.store.index.slots import Slot, encode
 from mycel.store.write.purge import purge
 from tests.cases import cases
 from tests.unit.store.damage import cells, changes, write

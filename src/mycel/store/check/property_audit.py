@@ -18,7 +18,8 @@ from mycel.schema.model import Interface, index_slots
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import every
-from mycel.store.index.properties import Slot, live_rows, read_slots, value_of
+from mycel.store.index.properties import live_rows
+from mycel.store.index.slots import Slot, read_slots, value_of
 
 Owner = tuple[int, bool]
 """The number of a type, or of a predicate; and whether it is one."""

@@ -42,10 +42,10 @@ from mycel.store.file import layout
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row, every, first
 from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import NAMESPACES, Changes, StateTrees
 from mycel.store.query.reader import Reader
-from mycel.store.write.purge import PurgeFields
 
 _COMPARED: Final = {
     "type": "SELECT id, name FROM type",

@@ -44,10 +44,10 @@ from mycel.store.file.rows import Row, every, only
 from mycel.store.index import link_ends, passages, text
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import Head, Kind, entry_row_bytes, tx_bytes
+from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, Changes, StateTrees, StoredPages
 from mycel.store.query.reader import Reader
 from mycel.store.write.element_content import has_text
-from mycel.store.write.purge import PurgeFields
 
 PROBLEMS_MAX: Final = 100
 """A damaged database is damaged; a thousand findings say no more than a hundred."""

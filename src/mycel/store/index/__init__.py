@@ -1,5 +1,6 @@
 """Indexes that the store derives from elements.
 
+- `slots`        slots of the index of properties
 - `write_cache`  values that a writer keeps from one transaction to the next
 - `properties`   the index of properties: elements by value
 - `link_ends`    predicates that have links at an end

@@ -15,15 +15,29 @@ a slot are thrown away when a definition changes, and only then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import apsw
 import orjson
 
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.rows import every, only
+from mycel.store.index.slots import (
+    NO_ENDS,
+    OBJECT,
+    SUBJECT,
+    Ends,
+    KnownSlots,
+    Slot,
+    Slots,
+    Value,
+    column_of,
+    encoded,
+    read_slots,
+    value_of,
+)
 from mycel.store.index.write_cache import Memory
 
 HELD_MAX: Final = 100_000
@@ -33,30 +47,13 @@ PROBED_MAX: Final = 20_000
 HOLDERS_MAX: Final = 100
 """How many holders of one value a conflict names."""
 
-SUBJECT, OBJECT = "src", "dst"
-"""Columns of links: the numbers of their ends."""
-
-Value = str | int | float
-Ends = tuple[int, int]
-NO_ENDS: Final[Ends] = (0, 0)
-"""Those of a concept."""
 NewElement = tuple[int, Mapping[str, Any], Ends]
 """Number, attributes and ends of an element that is new."""
-State = tuple[int, str, Ends]
+IndexedState = tuple[int, str, Ends]
 """Type or predicate of a live element, its attributes as they are stored, and its ends."""
 
 _NUMBERS: Final = frozenset((int, float))
 _TEXTS: Final = frozenset((str,))
-
-
-class Slot(NamedTuple):
-    """One index: of which type or predicate, over which columns."""
-
-    number: int
-    owner: int
-    is_link: bool
-    columns: tuple[str, ...]
-    is_unique: bool
 
 
 class Conflict(NamedTuple):
@@ -66,81 +63,6 @@ class Conflict(NamedTuple):
     values: tuple[Any, ...]
     """As the first of them has them; ends as numbers."""
     elements: tuple[int, ...]
-
-
-def encode(values: tuple[Any, ...]) -> Value | None:
-    """What stands in the index for the values of a slot's columns; None if one is absent.
-
-    One value stands for itself, so that it can be compared and sorted: text, numbers, true and
-    false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
-    numbers. Several are an array of JSON, in which numbers that are equal look the same.
-    """
-    if None in values:
-        return None
-    if len(values) == 1:
-        return _encoded(values[0])
-    return orjson.dumps([_plain(each) for each in values], option=orjson.OPT_SORT_KEYS).decode()
-
-
-def _encoded(value: Any) -> Value:
-    match value:
-        case str() | float():
-            return value
-        case bool():
-            return int(value)
-        case int():
-            return value if value <= INTEGER_MAX else f"{value:020d}"
-        case _:
-            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
-def _plain(value: Any) -> Any:
-    if value.__class__ is float and value.is_integer():
-        whole = int(value)
-        return whole if INTEGER_MIN <= whole <= JSON_INTEGER_MAX else value
-    return value
-
-
-class Slots:
-    """All slots of one type or predicate."""
-
-    def __init__(self, slots: Iterable[Slot]) -> None:
-        self.all: Final = tuple(slots)
-
-    def values(self, attributes: Mapping[str, Any], ends: Ends) -> dict[Slot, Value]:
-        """What an element has in each of them, where it has anything."""
-        found = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
-        return {slot: value for slot, value in found if value is not None}
-
-
-def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | None:
-    """What an element has in a slot."""
-    return encode(tuple([_column(attributes, ends, column) for column in slot.columns]))
-
-
-def _column(attributes: Mapping[str, Any], ends: Ends, column: str) -> Any:
-    if ends is not NO_ENDS and column in (SUBJECT, OBJECT):
-        return ends[column == OBJECT]
-    return attributes.get(column)
-
-
-class KnownSlots(NamedTuple):
-    """Every slot there is."""
-
-    types: dict[int, Slots]
-    predicates: dict[int, Slots]
-
-
-def read_slots(connection: apsw.Connection) -> list[Slot]:
-    """Every slot there is, in order."""
-    rows = every(
-        connection,
-        "SELECT slot, owner, is_link, columns, is_unique FROM property_slot ORDER BY slot",
-    )
-    return [
-        Slot(number, owner, bool(is_link), tuple(orjson.loads(columns)), bool(is_unique))
-        for number, owner, is_link, columns, is_unique in rows
-    ]
 
 
 class Properties:
@@ -236,7 +158,7 @@ class Properties:
 
     # What changes.
 
-    def note(self, number: int, before: State | None, after: State | None) -> None:
+    def note(self, number: int, before: IndexedState | None, after: IndexedState | None) -> None:
         """A live row comes, changes or goes; its type or predicate may change too."""
         owners = self._known.predicates if number & 1 else self._known.types
         if not owners:
@@ -254,7 +176,7 @@ class Properties:
         if len(self._changed) >= HELD_MAX:
             self.flush()
 
-    def _held_by(self, owners: Mapping[int, Slots], state: State) -> dict[Slot, Value]:
+    def _held_by(self, owners: Mapping[int, Slots], state: IndexedState) -> dict[Slot, Value]:
         owner, attributes, ends = state
         slots = owners.get(owner)
         return {} if slots is None else slots.values(parse_object(attributes), ends)
@@ -344,7 +266,7 @@ class Properties:
         ((_, attributes, ends),) = live_rows(
             self._connection, slot.owner, link=slot.is_link, number=elements[0]
         )
-        values = tuple(_column(attributes, ends, column) for column in slot.columns)
+        values = tuple(column_of(attributes, ends, column) for column in slot.columns)
         return Conflict(slot, values, elements)
 
 
@@ -378,7 +300,7 @@ def _entries(slot: Slot, rows: Sequence[NewElement]) -> list[tuple[Value, int]]:
     kinds = {value.__class__ for value, _ in entries}
     if kinds <= _TEXTS or (kinds <= _NUMBERS and _all_small(entries)):
         return entries
-    return [(_encoded(value), number) for value, number in entries]
+    return [(encoded(value), number) for value, number in entries]
 
 
 def _all_small(entries: list[tuple[Value, int]]) -> bool:

@@ -7,12 +7,10 @@ then need not read it again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mycel.model.limits import TRANSACTION_SAVED_ELEMENTS_MAX
-
-if TYPE_CHECKING:
-    from mycel.store.index.properties import KnownSlots
+from mycel.store.index.slots import KnownSlots
 
 KEPT_MAX: Final = 1 << 14
 """What is remembered beyond this at the end of a transaction is forgotten."""

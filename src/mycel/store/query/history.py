@@ -16,9 +16,9 @@ from mycel.model.names import kind_of
 from mycel.model.state import State
 from mycel.store.file.rows import Row, every
 from mycel.store.log.journal import JournalNodes, Kind, newest
+from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields, past_begins_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
-from mycel.store.write.purge import NO_ELEMENT, PurgeFields, past_begins_at
 
 Moment = int | str | datetime
 """A `seq`, a time as ISO 8601 text, or a time."""

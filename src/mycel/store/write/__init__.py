@@ -4,9 +4,10 @@
 - `transaction_block`  the block of `with db.transaction()`
 - `guards`             rules on every write
 - `transaction`        the primitives of every change
-- `whole`              a step that fails halfway spoils its transaction
+- `transaction_view`   the reading half of a transaction
 - `element_content`    attributes and metadata as texts that are stored, merged and indexed
 - `creation`           new elements
+- `content_change`     other attributes, metadata or weight
 - `bulk`               the primitives for many rows at once
 - `removal`            removing elements, which become tombstones
 - `relink`             giving a link another end or predicate
@@ -14,7 +15,6 @@
 - `bitset`             a set of element numbers, one bit each
 - `rekey`              links whose natural keys change because an end has moved
 - `ledger`             journal, past versions and keys: shared by the primitives
-- `ended`              the ledger of a transaction that has ended; refuses every use
 - `purge`              forgetting an element for good
 - `scrub`              forgetting the past for good
 """

@@ -27,7 +27,8 @@ from mycel.search.analysis import Document, concept_document, link_document
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import KEPT
 from mycel.store.index import text
-from mycel.store.index.properties import NO_ENDS, NewElement, Slots
+from mycel.store.index.properties import NewElement
+from mycel.store.index.slots import NO_ENDS, Slots
 from mycel.store.log.journal import NO_RECORD, Kind, entry_leaf
 from mycel.store.query.refs import Ref, refuse_self_link
 from mycel.store.write.element_content import NO_CONTENT, content, has_text

@@ -7,20 +7,17 @@ tombstone, the row begins with the id, and the fifth column is the entry that se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mycel.model import ids
 from mycel.model.names import META_TYPES, check_identifier
 from mycel.model.records import canonical_weight
 from mycel.store.file.rows import KEPT, Row
-from mycel.store.index.properties import NO_ENDS
+from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
 from mycel.store.write.element_content import NO_CONTENT, content, has_text
-from mycel.store.write.guards import change_of
-
-if TYPE_CHECKING:
-    from mycel.store.write.transaction import Transaction
+from mycel.store.write.guards import Writing, change_of
 
 DEFAULT_WEIGHT: Final = 1.0
 
@@ -29,7 +26,7 @@ Place = tuple[int, int, int, bytes, bytes]
 
 
 def create_concept(
-    tx: Transaction,
+    tx: Writing,
     type_number: int,
     type_name: str,
     name: str,
@@ -79,14 +76,14 @@ def create_concept(
         ledger.properties.note(number, None, (type_number, attributes_text, NO_ENDS))
     ledger.retext.add(number)
     if type_name in META_TYPES:
-        tx.definitions_changed()
+        tx.guards.forget()
     made = ids.concept_id(number)
     memory.ends[made] = number, key  # Who puts a concept links it next.
     return made
 
 
 def create_proposition(
-    tx: Transaction,
+    tx: Writing,
     place: Place,
     predicate: str,
     attributes: Mapping[str, Any] | None,

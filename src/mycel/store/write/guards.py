@@ -13,14 +13,12 @@ guard is asked about those.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from mycel.model.elements import Element, Proposition
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.index.write_cache import Memory
-
-if TYPE_CHECKING:
-    from mycel.store.write.transaction import Transaction
+from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
 """How many types, and predicates, are remembered to concern nobody."""
@@ -60,49 +58,36 @@ def change_of(
     return Change(kind, before, type_or_predicate, name_or_ends, attributes, metadata, number)
 
 
-class Guard(Protocol):
-    """A rule on every write, whatever door it came through: schema, protection, constraints."""
+class AnyGuard(Protocol):
+    """A guard as `Guards` asks it; `transaction.Guard` says what each method means."""
+
+    def concerns(self, tx: Any, type_or_predicate: str, *, link: bool) -> bool: ...
+
+    def check(self, tx: Any, change: Change) -> JsonObject | None: ...
+
+    def check_commit(self, tx: Any) -> None: ...
+
+
+class Writing(Protocol):
+    """A transaction, as far as the steps that create, change and remove elements need it."""
 
     @property
-    def in_bulk(self) -> bool:
-        """Whether `check` may be asked about new elements before those before them are written.
+    def ledger(self) -> Ledger: ...
 
-        Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
-        the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
-        that turn out to exist are asked about once more, with the rows beside them. A guard that
-        does not say is asked row by row.
-        """
-
-    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether this guard has anything to say about elements of this type.
-
-        With `link`, about links with this predicate. A yes is kept for the transaction, a no for
-        later ones as well; both until a definition changes, or somebody else has written. It may
-        be asked about names that are not defined.
-        """
-
-    def check(self, tx: Transaction, change: Change) -> JsonObject | None:
-        """Raise to refuse a change before it is written; asked only about what concerns it.
-
-        Returns the attributes to be written instead, or None to leave them as they are. What is
-        returned for a removal means nothing. Neither the change nor anything in it may be altered,
-        nor may the guard write to the element in question, or to what goes with it.
-        """
-
-    def check_commit(self, tx: Transaction) -> None:
-        """Raise to refuse the transaction as a whole, just before it is closed."""
+    @property
+    def guards(self) -> Guards: ...
 
 
 class Guards:
     """The guards of one transaction, and which of them each type and predicate concerns."""
 
-    def __init__(self, guards: Sequence[Guard], memory: Memory) -> None:
+    def __init__(self, guards: Sequence[AnyGuard], memory: Memory) -> None:
         self._all: Final = guards
         self._memory: Final = memory
-        self._of_type: Final[dict[str, tuple[Guard, ...]]] = {}
-        self._of_predicate: Final[dict[str, tuple[Guard, ...]]] = {}
+        self._of_type: Final[dict[str, tuple[AnyGuard, ...]]] = {}
+        self._of_predicate: Final[dict[str, tuple[AnyGuard, ...]]] = {}
 
-    def concerned(self, tx: Transaction, name: str, *, link: bool) -> tuple[Guard, ...]:
+    def concerned(self, tx: Writing, name: str, *, link: bool) -> tuple[AnyGuard, ...]:
         """The guards that elements of this type, or links with this predicate, concern."""
         free = self._memory.free_predicates if link else self._memory.free_types
         if not self._all or name in free:
@@ -117,12 +102,12 @@ class Guards:
                 free.add(name)
         return found
 
-    def goes_alone(self, tx: Transaction, name: str, *, link: bool) -> bool:
+    def goes_alone(self, tx: Writing, name: str, *, link: bool) -> bool:
         """Whether a guard has to see each of these elements when those before it are written."""
         concerned = self.concerned(tx, name, link=link)
         return not all(getattr(guard, "in_bulk", False) for guard in concerned)
 
-    def shape(self, tx: Transaction, change: Change) -> JsonObject | None:
+    def shape(self, tx: Writing, change: Change) -> JsonObject | None:
         """Ask all whom a change concerns. Returns the attributes to write, if it is others."""
         shaped: JsonObject | None = None
         for guard in self._concerned_by(tx, change):
@@ -132,7 +117,7 @@ class Guards:
                 change = change._replace(attributes=wanted)
         return shaped
 
-    def _concerned_by(self, tx: Transaction, change: Change) -> tuple[Guard, ...]:
+    def _concerned_by(self, tx: Writing, change: Change) -> tuple[AnyGuard, ...]:
         """Those whom what an element becomes concerns; if it moves, also what it was."""
         before, name = change.before, change.type_or_predicate
         link = change.name_or_ends.__class__ is not str
@@ -143,13 +128,25 @@ class Guards:
         concerned = (*found, *self.concerned(tx, was, link=link))
         return tuple(guard for guard in self._all if guard in concerned)
 
+    def check_removal(self, tx: Writing, element: Element) -> None:
+        """Ask all whom an element concerns whether it may be removed."""
+        texts = element.attributes_json, element.metadata_json
+        name: str
+        to: str | tuple[str, str]
+        if isinstance(element, Proposition):
+            name, to = element.predicate, (element.subject, element.object)
+        else:
+            name, to = element.type, element.name
+        if self.concerned(tx, name, link=isinstance(element, Proposition)):
+            self.shape(tx, change_of("retire", element, name, to, texts, element.number))
+
     def forget(self) -> None:
         """A definition has changed: what concerns whom has to be asked again."""
         self._of_type.clear()
         self._of_predicate.clear()
         self._memory.forget_definitions()
 
-    def check_commit(self, tx: Transaction) -> None:
+    def check_commit(self, tx: Writing) -> None:
         """Ask all of them about the whole."""
         for guard in self._all:
             guard.check_commit(tx)

@@ -28,7 +28,8 @@ from mycel.store.file.layout import (
 )
 from mycel.store.file.rows import KEPT, Row
 from mycel.store.index import link_ends, text
-from mycel.store.index.properties import NO_ENDS, Properties, State
+from mycel.store.index.properties import IndexedState, Properties
+from mycel.store.index.slots import NO_ENDS
 from mycel.store.index.write_cache import Memory
 from mycel.store.log.journal import Head, Kind, entry_leaf, hash_of, tx_bytes
 from mycel.store.log.registry import Names, Registry, undefined
@@ -424,7 +425,7 @@ class Ledger:
             prepare_flags=KEPT,
         )
 
-    def state_of(self, element: Element) -> State:
+    def state_of(self, element: Element) -> IndexedState:
         """What the index of properties goes by."""
         if isinstance(element, Concept):
             owner = self.registry.type_number(self.connection, element.type)

@@ -24,7 +24,7 @@ from mycel.model.names import META_TYPES, check_name, shorten
 from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import KEPT
-from mycel.store.index.properties import NO_ENDS
+from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bitset import LinkMarks
 from mycel.store.write.ledger import Ledger

@@ -6,7 +6,7 @@ Links that refer to what goes, and links about those links, go with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.model import ids
@@ -17,10 +17,8 @@ from mycel.model.records import Tombstone, concept_key, proposition_key, record_
 from mycel.store.file.rows import every, only
 from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
+from mycel.store.write.guards import Writing
 from mycel.store.write.ledger import Ledger
-
-if TYPE_CHECKING:
-    from mycel.store.write.transaction import Transaction
 
 USERS_SHOWN: Final = 3
 """How many elements that use a definition an error names."""
@@ -38,7 +36,7 @@ def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     return [link for each in found if (link := ledger.reader.proposition(each))]
 
 
-def retire_links(tx: Transaction, links: Sequence[Proposition], reason: str) -> None:
+def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
     """Remove links, if the guards agree."""
     check_text(reason, "reason", REASON_BYTES_MAX)
     ledger = tx.ledger
@@ -48,7 +46,7 @@ def retire_links(tx: Transaction, links: Sequence[Proposition], reason: str) -> 
         for link in links
     ]
     for link, (subject_key, object_key) in zip(links, ends, strict=True):
-        tx.ask_guards(link)
+        tx.guards.check_removal(tx, link)
         _retire_link(ledger, link, subject_key, object_key, reason)
 
 
@@ -61,10 +59,10 @@ def _retire_link(
     ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
 
 
-def retire_concept(tx: Transaction, concept: Concept, reason: str) -> None:
+def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
     """Remove a concept on which no link is left, if the guards agree."""
     check_text(reason, "reason", REASON_BYTES_MAX)
-    tx.ask_guards(concept)
+    tx.guards.check_removal(tx, concept)
     ledger = tx.ledger
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     record = record_of(concept, tombstone=tombstone, number=ledger.number_defined_by(concept))

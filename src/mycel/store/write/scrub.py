@@ -22,14 +22,13 @@ from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_T
 from mycel.store.file.rows import every
 from mycel.store.index import passages, text
 from mycel.store.log.journal import Kind
+from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
 from mycel.store.query import history
 from mycel.store.query.history import Moment
 from mycel.store.query.reader import Reader
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.purge import (
-    NO_ELEMENT,
     Keys,
-    PurgeFields,
     check_reason,
     forget_traces,
     keys_of,

@@ -9,28 +9,26 @@ Nothing here commits: that is the writer's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from mycel.errors import ConstraintViolation, InvalidId, MycelError, NotFound, SelfEdgeError
+import apsw
+
+from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name
 from mycel.model.records import (
     canonical_weight,
-    concept_key,
-    concept_record,
-    edge_record,
-    proposition_key,
 )
-from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
+from mycel.model.values import JsonObject, check_metadata_keys, object_text
+from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
-from mycel.store.index.properties import Conflict
-from mycel.store.log.journal import Kind
-from mycel.store.query.reader import Reader
-from mycel.store.query.refs import Ref, refuse_self_link, resolve
+from mycel.store.query.refs import Ref, refuse_self_link
 from mycel.store.write import bulk, relink, removal
 from mycel.store.write.bulk import ConceptRow, PropositionRow
+from mycel.store.write.content_change import change_concept, change_proposition
 from mycel.store.write.creation import (
     DEFAULT_WEIGHT,
     Place,
@@ -38,11 +36,10 @@ from mycel.store.write.creation import (
     create_proposition,
 )
 from mycel.store.write.element_content import expect, merged, with_reserved
-from mycel.store.write.ended import ENDED
-from mycel.store.write.guards import Change, Guard, Guards, change_of
-from mycel.store.write.ledger import Ledger, missing
+from mycel.store.write.guards import Change, Guards, change_of
+from mycel.store.write.ledger import Ledger
 from mycel.store.write.move import Moves, identity_of, target_of
-from mycel.store.write.whole import spoil, whole
+from mycel.store.write.transaction_view import ENDED, TransactionView
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
 
@@ -54,9 +51,6 @@ _FIND_CONCEPT: Final = (
 """One look for both: the live row, or the tombstone in force (with the entry that set it)."""
 
 
-_DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
-
-
 class Retired(NamedTuple):
     """How much a removal took with it."""
 
@@ -64,12 +58,82 @@ class Retired(NamedTuple):
     propositions: int
 
 
-class Transaction:
+class Guard(Protocol):
+    """A rule on every write, whatever door it came through: schema, protection, constraints."""
+
+    @property
+    def in_bulk(self) -> bool:
+        """Whether `check` may be asked about new elements before those before them are written.
+
+        Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
+        the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
+        that turn out to exist are asked about once more, with the rows beside them. A guard that
+        does not say is asked row by row.
+        """
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Whether this guard has anything to say about elements of this type.
+
+        With `link`, about links with this predicate. A yes is kept for the transaction, a no for
+        later ones as well; both until a definition changes, or somebody else has written. It may
+        be asked about names that are not defined.
+        """
+
+    def check(self, tx: Transaction, change: Change) -> JsonObject | None:
+        """Raise to refuse a change before it is written; asked only about what concerns it.
+
+        Returns the attributes to be written instead, or None to leave them as they are. What is
+        returned for a removal means nothing. Neither the change nor anything in it may be altered,
+        nor may the guard write to the element in question, or to what goes with it.
+        """
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Raise to refuse the transaction as a whole, just before it is closed."""
+
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def spoil(tx: Transaction, error: BaseException, *, has_written: bool) -> None:
+    """A primitive has failed: what it did can only be rolled back, unless it did nothing.
+
+    Raises:
+        MycelError: it was an error of SQLite, which becomes ours.
+    """
+    if has_written or not isinstance(error, MycelError):
+        tx.spoiled = True
+    if isinstance(error, apsw.Error):
+        raise translate(error) from error
+
+
+def whole(
+    primitive: Callable[Concatenate[Transaction, P], Result],
+) -> Callable[Concatenate[Transaction, P], Result]:
+    """A primitive that fails halfway spoils its transaction: half of it must not be committed.
+
+    Those that a small write calls for each element do the same by hand: to pass on any arguments
+    takes more than one percent of its time.
+    """
+
+    @wraps(primitive)
+    def guarded(self: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        head = self.ledger.head
+        before = head.seq
+        try:
+            return primitive(self, *args, **kwargs)
+        except BaseException as error:
+            spoil(self, error, has_written=head.seq != before)
+            raise
+
+    return guarded
+
+
+class Transaction(TransactionView):
     """One atomic change of the graph: all of it, or nothing."""
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
-        self.ledger = ledger
-        """The bookkeeping, for the store's own modules."""
+        super().__init__(ledger)
         self.guards: Final = Guards(guards, ledger.memory)
         """Who is asked, for the store's own modules."""
         self.spoiled = False
@@ -87,124 +151,13 @@ class Transaction:
         ledger, self.ledger = self.ledger, ENDED
         return ledger is not ENDED and ledger.is_load
 
-    @property
-    def actor(self) -> str:
-        """Who writes."""
-        return self.ledger.actor
-
-    @property
-    def time_us(self) -> int:
-        """When: the same for everything in the transaction, and never before the last one."""
-        return self.ledger.time_us
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing has changed so far."""
-        return self.ledger.is_empty
-
-    @property
-    def first_seq(self) -> int:
-        """The position that the first entry of this transaction has in the journal."""
-        return self.ledger.first_seq
-
-    @property
-    def next_concept(self) -> int:
-        """The number that the next new concept gets."""
-        return self.ledger.head.next_concept
-
-    @property
-    def next_proposition(self) -> int:
-        """The number that the next new proposition gets."""
-        return self.ledger.head.next_proposition
-
-    @property
-    def position(self) -> int:
-        """The position of the last entry so far: it grows with every change."""
-        return self.ledger.head.seq
-
-    # Reading inside the transaction sees what it has written.
-
-    @property
-    def reader(self) -> Reader:
-        """Reads the state with what this transaction has written so far."""
-        return self.ledger.reader
-
-    def is_live(self, number: int) -> bool:
-        """True if the element with this number is live."""
-        return self.ledger.find_key(number) is not None
-
-    def remember_end(self, concept_id: str, type_name: str, name: str) -> None:
-        """Note the identity of a live concept, so that linking it does not read it again."""
-        key = concept_key(type_name, name)
-        self.ledger.memory.remember_end(concept_id, ids.parse_id(concept_id), key)
-
-    def links_about(self, ref: Ref) -> list[Proposition]:
-        """Every live link that refers to an element, or to such a link, and so on."""
-        return removal.links_about(self.ledger, resolve(ref))
-
-    def foresee(self, elements: Iterable[Element]) -> None:
-        """Read at once what changing these elements takes; see `Ledger.foresee`."""
-        self.ledger.foresee(elements)
-
-    def get(self, ref: Ref) -> Element:
-        """The live element with this id.
-
-        Raises:
-            NotFound: there is none.
-        """
-        found = self.ledger.reader.element(resolve(ref))
-        if found is None or (isinstance(ref, str) and found.id != ref):
-            raise missing(ref)
-        return found
-
-    def get_concept(
-        self, type_name: str | None, name: str, *, tombstoned: bool = False
-    ) -> Concept | None:
-        """The concept with this type (None: any) and name; on request also one that was removed."""
-        ledger = self.ledger
-        number = None
-        if type_name is not None:
-            number = ledger.registry.type_number(ledger.connection, type_name)
-        return ledger.reader.concept_named(number, name, tombstoned=tombstoned)
-
-    def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition | None:
-        """The live edge, or None."""
-        ledger = self.ledger
-        number = ledger.registry.predicate_number(ledger.connection, predicate)
-        reader = ledger.reader
-        return reader.link(reader.number(src), number, reader.number(dst))
-
     # Definitions.
-
-    def defined_types(self) -> Mapping[str, int]:
-        """The types whose definitions are in force, with their numbers."""
-        return self.ledger.defined(self.ledger.registry.types)
-
-    def defined_predicates(self) -> Mapping[str, int]:
-        """The predicates whose definitions are in force, with their numbers."""
-        return self.ledger.defined(self.ledger.registry.predicates)
-
-    def definition(self, meta_type: int, name: str) -> str | None:
-        """The attributes, as JSON, of the definition of a type or predicate; None if not defined.
-
-        `meta_type` is the number of `$ConceptType` or `$PropositionType`.
-        """
-        ledger = self.ledger
-        names = ledger.names_defined_by(meta_type)
-        if names is None or names.number(ledger.connection, name) is None:
-            return None  # It may be no text at all: the store, which asks first, will say so.
-        row = ledger.row(_DEFINITION, (name, meta_type))
-        return None if row is None else row[0]
 
     def define_indexes(
         self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
         """Give a type, or with `link` a predicate, these indexes; see `Properties.define`."""
         self.ledger.properties.define(owner, link=link, wanted=wanted)
-
-    def conflicts(self, limit: int) -> Sequence[Conflict]:
-        """Values that this transaction has given to several elements of a unique index."""
-        return self.ledger.properties.conflicts(limit)
 
     def define_type(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
         """Define a concept type: a concept of type `$ConceptType`."""
@@ -255,7 +208,8 @@ class Transaction:
                     self, type_number, type_name, name, attributes, metadata, tombstone=row
                 )
             number, old_attributes, old_metadata, *_ = row
-            self._change_concept(
+            change_concept(
+                self,
                 ledger.reader.concept(number),
                 merged(old_attributes, attributes, (), "attributes"),
                 merged(old_metadata, metadata, (), "metadata"),
@@ -294,61 +248,6 @@ class Transaction:
     def _put_concept_row(self, row: ConceptRow) -> str:
         return self.put_concept(row.type, row.name, row.attributes, row.metadata)
 
-    def _change_concept(
-        self, before: Concept | None, attributes_text: str, metadata_text: str
-    ) -> bool:
-        ledger = self.ledger
-        if before is None:
-            raise NotFound("The concept is gone.")
-        number = before.number
-        if (before.attributes_json, before.metadata_json) == (attributes_text, metadata_text):
-            return False
-        if self.guards.concerned(self, before.type, link=False):
-            texts = attributes_text, metadata_text
-            change = change_of("update", before, before.type, before.name, texts, number)
-            shaped = self.guards.shape(self, change)
-            if shaped is not None:
-                attributes_text = object_text(shaped, "attributes")
-                if (before.attributes_json, before.metadata_json) == (
-                    attributes_text,
-                    metadata_text,
-                ):
-                    return False
-        record = concept_record(
-            before.type,
-            before.name,
-            parse_object(attributes_text),
-            parse_object(metadata_text),
-            created_us=before.created_us,
-            created_by=before.created_by,
-            version=before.version + 1,
-            updated_us=ledger.time_us,
-            number=self.ledger.number_defined_by(before),
-        )
-        key = concept_key(before.type, before.name)
-        old_record = ledger.record_at(before.seq)
-        seq = ledger.append(Kind.PUT_CONCEPT, number, old_record, record, "concepts", key)
-        ledger.supersede("concept", number, seq)
-        ledger.write_over(
-            before,
-            "UPDATE concept SET attributes = ?, metadata = ?, version = version + 1, seq = ?,"
-            " updated_at = ? WHERE id = ? AND seq = ?",
-            (attributes_text, metadata_text, seq, ledger.time_us),
-        )
-        if before.type in META_TYPES:
-            self.definitions_changed()
-            ledger.head.definitions = seq
-        self._attributes_changed(before, attributes_text)
-        return True
-
-    def _attributes_changed(self, before: Element, attributes_text: str) -> None:
-        """Let the indexes learn of it, if they have."""
-        if before.attributes_json != attributes_text:
-            ledger = self.ledger
-            state = ledger.state_of(before)
-            ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
-            ledger.retext.add(before.number)
-
     # Propositions.
 
     def put_proposition(
@@ -384,7 +283,8 @@ class Transaction:
                     self, place, predicate, attributes, metadata, weight, tombstone=row
                 )
             number, old_attributes, old_metadata, _, _, old_weight = row
-            self._change_proposition(
+            change_proposition(
+                self,
                 self.ledger.reader.proposition(number),
                 merged(old_attributes, attributes, (), "attributes"),
                 merged(old_metadata, metadata, (), "metadata"),
@@ -462,55 +362,6 @@ class Transaction:
             refuse_self_link(subject, object_)
             raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
         return source, number, target, source_key, target_key
-
-    def _change_proposition(
-        self,
-        before: Proposition | None,
-        attributes_text: str,
-        metadata_text: str,
-        weight: float,
-    ) -> bool:
-        ledger = self.ledger
-        if before is None:
-            raise NotFound("The link is gone.")
-        number = before.number
-        same = (before.attributes_json, before.metadata_json, before.weight)
-        if same == (attributes_text, metadata_text, weight):
-            return False
-        if self.guards.concerned(self, before.predicate, link=True):
-            ends, texts = (before.subject, before.object), (attributes_text, metadata_text)
-            change = change_of("update", before, before.predicate, ends, texts, number)
-            shaped = self.guards.shape(self, change)
-            if shaped is not None:
-                attributes_text = object_text(shaped, "attributes")
-                if same == (attributes_text, metadata_text, weight):
-                    return False
-        _, subject_key = ledger.end(before.subject)
-        _, object_key = ledger.end(before.object)
-        record = edge_record(
-            before.type,
-            subject_key,
-            object_key,
-            parse_object(attributes_text),
-            parse_object(metadata_text),
-            created_us=before.created_us,
-            created_by=before.created_by,
-            weight=weight,
-            version=before.version + 1,
-            updated_us=ledger.time_us,
-        )
-        key = proposition_key(subject_key, before.predicate, object_key)
-        old_record = ledger.record_at(before.seq)
-        seq = ledger.append(Kind.UPDATE_EDGE, number, old_record, record, "edges", key)
-        ledger.supersede("proposition", number, seq)
-        ledger.write_over(
-            before,
-            "UPDATE proposition SET weight = ?, attributes = ?, metadata = ?,"
-            " version = version + 1, seq = ?, updated_at = ? WHERE id = ? AND seq = ?",
-            (weight, attributes_text, metadata_text, seq, ledger.time_us),
-        )
-        self._attributes_changed(before, attributes_text)
-        return True
 
     @whole
     def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
@@ -667,8 +518,9 @@ class Transaction:
         if isinstance(element, Concept):
             if weight is not None:
                 raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
-            return self._change_concept(element, attributes_text, metadata_text)
-        return self._change_proposition(
+            return change_concept(self, element, attributes_text, metadata_text)
+        return change_proposition(
+            self,
             element,
             attributes_text,
             metadata_text,
@@ -703,31 +555,11 @@ class Transaction:
         removal.retire_links(self, about, reason)
         removal.retire_concept(self, element, reason)
         if element.type in META_TYPES:
-            self.definitions_changed()
+            self.guards.forget()
             self.ledger.head.definitions = self.ledger.head.seq
         return Retired(1, len(about))
 
-    # Guards.
-
-    def definitions_changed(self) -> None:
-        """A definition has changed: whom changes concern has to be asked again."""
-        self.guards.forget()
-
-    def ask_guards(self, element: Element) -> None:
-        """Ask the guards whether an element may be removed."""
-        texts = (element.attributes_json, element.metadata_json)
-        if isinstance(element, Proposition):
-            if self.guards.concerned(self, element.predicate, link=True):
-                ends = (element.subject, element.object)
-                self.guards.shape(
-                    self,
-                    change_of("retire", element, element.predicate, ends, texts, element.number),
-                )
-        elif self.guards.concerned(self, element.type, link=False):
-            self.guards.shape(
-                self,
-                change_of("retire", element, element.type, element.name, texts, element.number),
-            )
+    # The whole.
 
     def check(self) -> None:
         """Ask the guards about the transaction as a whole, as the commit will."""

@@ -1,0 +1,107 @@
+"""Slots of the index of properties: of which type or predicate each is, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.store.file.rows import every
+
+SUBJECT, OBJECT = "src", "dst"
+"""Columns of links: the numbers of their ends."""
+
+Value = str | int | float
+Ends = tuple[int, int]
+NO_ENDS: Final[Ends] = (0, 0)
+"""Those of a concept."""
+
+
+class Slot(NamedTuple):
+    """One index: of which type or predicate, over which columns."""
+
+    number: int
+    owner: int
+    is_link: bool
+    columns: tuple[str, ...]
+    is_unique: bool
+
+
+def encode(values: tuple[Any, ...]) -> Value | None:
+    """What stands in the index for the values of a slot's columns; None if one is absent.
+
+    One value stands for itself, so that it can be compared and sorted: text, numbers, true and
+    false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
+    numbers. Several are an array of JSON, in which numbers that are equal look the same.
+    """
+    if None in values:
+        return None
+    if len(values) == 1:
+        return encoded(values[0])
+    return orjson.dumps([_plain(each) for each in values], option=orjson.OPT_SORT_KEYS).decode()
+
+
+def encoded(value: Any) -> Value:
+    """A single value as it stands in the index."""
+    match value:
+        case str() | float():
+            return value
+        case bool():
+            return int(value)
+        case int():
+            return value if value <= INTEGER_MAX else f"{value:020d}"
+        case _:
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _plain(value: Any) -> Any:
+    if value.__class__ is float and value.is_integer():
+        whole = int(value)
+        return whole if INTEGER_MIN <= whole <= JSON_INTEGER_MAX else value
+    return value
+
+
+class Slots:
+    """All slots of one type or predicate."""
+
+    def __init__(self, slots: Iterable[Slot]) -> None:
+        self.all: Final = tuple(slots)
+
+    def values(self, attributes: Mapping[str, Any], ends: Ends) -> dict[Slot, Value]:
+        """What an element has in each of them, where it has anything."""
+        found = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
+        return {slot: value for slot, value in found if value is not None}
+
+
+def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | None:
+    """What an element has in a slot."""
+    return encode(tuple([column_of(attributes, ends, column) for column in slot.columns]))
+
+
+def column_of(attributes: Mapping[str, Any], ends: Ends, column: str) -> Any:
+    """The value of a column: an attribute, or an end of a link."""
+    if ends is not NO_ENDS and column in (SUBJECT, OBJECT):
+        return ends[column == OBJECT]
+    return attributes.get(column)
+
+
+class KnownSlots(NamedTuple):
+    """Every slot there is."""
+
+    types: dict[int, Slots]
+    predicates: dict[int, Slots]
+
+
+def read_slots(connection: apsw.Connection) -> list[Slot]:
+    """Every slot there is, in order."""
+    rows = every(
+        connection,
+        "SELECT slot, owner, is_link, columns, is_unique FROM property_slot ORDER BY slot",
+    )
+    return [
+        Slot(number, owner, bool(is_link), tuple(orjson.loads(columns)), bool(is_unique))
+        for number, owner, is_link, columns, is_unique in rows
+    ]

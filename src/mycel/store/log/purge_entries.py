@@ -1,0 +1,69 @@
+"""Records of purges in the journal: what is gone, when, who removed it and why."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import apsw
+
+from mycel.model import cbor
+from mycel.store.file.rows import first
+
+NO_ELEMENT: Final = 0
+"""The number in the entry that says where the past begins."""
+
+
+class PurgeFields(NamedTuple):
+    """The record of a purge: the key of what is gone (with its place), when, who and why.
+
+    Of a definition the name and number stay: numbers are never given out twice.
+    """
+
+    key: bytes
+    at_us: int
+    by: str
+    reason: str
+    number: int | None = None
+    name: str | None = None
+    defines: str | None = None
+    """`type` or `predicate`, if it was a definition."""
+    keys: tuple[tuple[int, bytes], ...] = ()
+    """For an element that had several: each of them, with the entry from which on it had it."""
+    until: int | None = None
+    """If only the past was purged: the position up to which it was. The element stays."""
+
+    def encode(self) -> bytes:
+        keys = [list(each) for each in self.keys]
+        if self.until is not None:
+            return cbor.encode([*self[:4], keys, self.until])
+        if keys:
+            return cbor.encode([*self[:4], keys])
+        return cbor.encode(list(self[:7] if self.defines else self[:4]))
+
+    @classmethod
+    def decode(cls, record: bytes) -> PurgeFields:
+        fields = cbor.decode(record)
+        if len(fields) not in (5, 6):
+            return cls(*fields)
+        keys = tuple((seq, key) for seq, key in fields[4])
+        until = fields[5] if len(fields) == 6 else None
+        return cls(*fields[:4])._replace(keys=keys, until=until)
+
+    def keys_at(self, seq: int) -> tuple[bytes, bytes]:
+        """The key that the element had from an entry on, and the one that it had before it."""
+        had = [key for _, key in self.keys]
+        count = sum(since <= seq for since, _ in self.keys)
+        if not had:
+            return self.key, self.key
+        before = count - 1 if (seq in dict(self.keys)) else count
+        return had[max(count - 1, 0)], had[max(before - 1, 0)]
+
+
+def past_begins_at(connection: apsw.Connection) -> int:
+    """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
+    row = first(
+        connection,
+        f"SELECT after FROM journal WHERE element = {NO_ELEMENT} AND kind = 6"
+        " ORDER BY seq DESC LIMIT 1",
+    )
+    return 0 if row is None else PurgeFields.decode(row[0]).until or 0
