@@ -32,7 +32,6 @@ from mycel.schema.model import (
     Key,
     NodeType,
     Property,
-    PropertyType,
     Range,
     limits_of,
 )
@@ -42,8 +41,6 @@ from mycel.syntax.regex import matcher
 
 _WHOLE_MAX: Final = 200
 """Text up to here is given whole in the data of an error."""
-
-_Limit = int | float | None
 
 
 class _Outside(BadValue):
@@ -93,56 +90,41 @@ class RowRules:
             ConstraintViolation: an undeclared name; a value outside an enum, a range or a pattern;
                 a key that is not the name.
         """
-        filled = self._with_defaults(attributes, True) if creating else attributes
-        # Whoever asks for a shape has seen that the row is not right as it is.
-        if filled is not attributes and self.accepts(filled, name):
+        made = self._lacking(attributes) if creating else {}
+        # Callers have found that the row is not valid as it is.
+        if made and self.accepts(filled := attributes | made, name):
             return filled
-        shaped = attributes
-        rules = self._values
         for property_name, value in attributes.items():
-            rule = rules.get(property_name)
+            rule = self._values.get(property_name)
             if rule is None:
                 self._check_undeclared(property_name, name)
-                continue
-            if value is None:
-                continue
-            try:
-                made = rule(value)
-            except BadValue as bad:
-                raise self._refused(property_name, value, name, bad) from None
-            if made is not value:
-                if shaped is attributes:
-                    shaped = dict(attributes)
-                shaped[property_name] = made
-        if creating:
-            shaped = self._with_defaults(shaped, shaped is attributes)
-        if self._key and name is not None:
-            shaped = self._with_key(shaped, name, creating, shaped is attributes)
+            elif value is not None:
+                try:
+                    stored = rule(value)
+                except BadValue as bad:
+                    raise self._refused(property_name, value, name, bad) from None
+                if stored is not value:
+                    made[property_name] = stored
+        shaped = attributes | made if made else attributes
+        if self._key and name is not None and (key := self._key_values(shaped, name, creating)):
+            return shaped | key
         return shaped
 
     def missing(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
         """The required properties that are absent or null, in order."""
         get = attributes.get
-        for name in self._required:
-            if get(name) is None:
-                return tuple(each for each in self._required if get(each) is None)
-        return ()
+        return tuple([each for each in self._required if get(each) is None])
 
     def name(self, attributes: Mapping[str, Any]) -> str | None:
         """The name that the key gives a concept; None for a type without a key."""
         if not self._key:
             return None
         texts = [self._key_text(each, attributes.get(each.name)) for each in self._key]
-        name = texts[0] if len(texts) == 1 else _composite(texts)
+        name = _composite(texts)
         if not name:
-            raise self._complaint(
-                ConstraintViolation,
-                f"{self._place(self._key[0].name)} must not be empty: it is the key",
-                self._key[0].name,
-                "",
-                None,
-                self._key_constraint,
-            )
+            first = self._key[0]
+            message = f"{self._place(first.name)} must not be empty: it is the key"
+            raise self._key_violation(first, message, "", None)
         return name
 
     def value(self, property_name: str, value: object) -> Any:
@@ -156,30 +138,32 @@ class RowRules:
 
     # Defaults and keys.
 
-    def _with_defaults(self, shaped: JsonObject, is_callers: bool) -> JsonObject:
-        for name, default in self._defaults:
-            if shaped.get(name) is None:
-                if is_callers:
-                    shaped, is_callers = dict(shaped), False
-                shaped[name] = default
-        return shaped
+    def _lacking(self, attributes: JsonObject) -> JsonObject:
+        """The defaults of absent properties."""
+        return {name: value for name, value in self._defaults if attributes.get(name) is None}
 
-    def _with_key(
-        self, shaped: JsonObject, name: str, creating: bool, is_callers: bool
-    ) -> JsonObject:
-        """The attributes with a key that is the name of their concept."""
+    def _key_values(self, shaped: JsonObject, name: str, creating: bool) -> JsonObject:
+        """The parts of the key that a new concept lacks, from its name."""
         parts = _parts(name, len(self._key))
         if parts is None:
-            raise self._no_name(shaped, name)
+            columns = ", ".join(each.name for each in self._key)
+            raise self._key_violation(
+                self._key[0],
+                f"{shown(name)} is no name for a {self.declared.name}: its key ({columns}) has"
+                f" {len(self._key)} parts",
+                None,
+                name,
+                hint=f"Name the concept {shown(self._right_name(shaped))}: the JSON array of the"
+                " parts, each as text.",
+            )
+        made: JsonObject = {}
         for each, part in zip(self._key, parts, strict=True):
             value = shaped.get(each.name)
             if value is None and creating:
-                if is_callers:
-                    shaped, is_callers = dict(shaped), False
-                shaped[each.name] = self._from_name(each, part, name)
+                made[each.name] = self._from_name(each, part, name)
             elif value is None or property_values.key_text(each.type, value) != part:
-                raise self._other_key(each, shaped, name, creating)
-        return shaped
+                raise self._other_key(each, shaped | made, name, creating)
+        return made
 
     def _from_name(self, each: Property, part: str, name: str) -> Any:
         try:
@@ -193,83 +177,58 @@ class RowRules:
             raise error from None
 
     @property
-    def _key_constraint(self) -> str:
-        return str(Key(tuple(each.name for each in self._key)))
-
-    @property
     def _role(self) -> str:
         return "the key" if len(self._key) == 1 else "part of the key"
-
-    def _no_name(self, shaped: JsonObject, name: str) -> MycelError:
-        """The error about a name that is not made of the parts of a key."""
-        columns = ", ".join(each.name for each in self._key)
-        return self._complaint(
-            ConstraintViolation,
-            f"{shown(name)} is no name for a {self.declared.name}: its key ({columns}) has"
-            f" {len(self._key)} parts",
-            self._key[0].name,
-            None,
-            name,
-            self._key_constraint,
-            hint=f"Name the concept {shown(self._right_name(shaped))}: the JSON array of the parts,"
-            " each as text.",
-        )
 
     def _other_key(
         self, each: Property, shaped: JsonObject, name: str, creating: bool
     ) -> MycelError:
         """The error about a key that is not the name of its concept."""
-        value = shaped.get(each.name)
-        hint = (
-            f"Leave {each.name!r} out, and it follows from the name; or name the concept"
-            f" {shown(self._right_name(shaped))}."
-            if creating
-            else "The key is what identifies it: create another one, and MERGE this one into it."
-        )
-        return self._complaint(
-            ConstraintViolation,
-            f"{self._place(each.name)} is {shown(value)}, but it is {self._role} of"
-            f" {self.declared.name} {shown(name)}",
-            each.name,
-            value,
-            name,
-            self._key_constraint,
-            hint=hint,
-        )
+        value, is_ = shaped.get(each.name), f"it is {self._role} of {self.declared.name}"
+        message = f"{self._place(each.name)} is {shown(value)}, but {is_} {shown(name)}"
+        hint = "The key identifies it: create another one, and MERGE this one into it."
+        if creating:
+            hint = (
+                f"Leave {each.name!r} out, and it follows from the name; or name the concept"
+                f" {shown(self._right_name(shaped))}."
+            )
+        return self._key_violation(each, message, value, name, hint=hint)
 
     def _right_name(self, shaped: JsonObject) -> str:
         """The name that the key gives, with placeholders for absent parts."""
-        texts = [
-            f"<{each.name}>"
-            if shaped.get(each.name) is None
-            else property_values.key_text(each.type, shaped[each.name])
-            for each in self._key
-        ]
-        return texts[0] if len(texts) == 1 else _composite(texts)
+        return _composite(
+            [
+                f"<{each.name}>"
+                if shaped.get(each.name) is None
+                else property_values.key_text(each.type, shaped[each.name])
+                for each in self._key
+            ]
+        )
 
     def _key_text(self, each: Property, value: object) -> str:
         if value is None:
-            raise self._complaint(
-                ConstraintViolation,
-                f"{self._place(each.name)} is required: it is {self._role}",
-                each.name,
-                None,
-                None,
-                self._key_constraint,
-            )
+            message = f"{self._place(each.name)} is required: it is {self._role}"
+            raise self._key_violation(each, message, None, None)
         try:
             return property_values.key_text(each.type, value)
         except BadValue as bad:
             raise self._refused(each.name, value, None, bad) from None
 
-    # Complaints.
+    def _key_violation(
+        self, each: Property, message: str, value: object, name: str | None, hint: str | None = None
+    ) -> MycelError:
+        key = str(Key(tuple(each.name for each in self._key)))
+        what = each.name, value, name
+        return self._error(ConstraintViolation, message, *what, constraint=key, hint=hint)
+
+    # Errors.
 
     def _place(self, property_name: str) -> str:
         return f"{self.declared.name}.{property_name}"
 
     def _check_undeclared(self, property_name: str, name: str | None) -> None:
         if self.declared.is_open or property_name.__class__ is not str:
-            return  # The store says what is wrong with a key that is no text.
+            return  # The store refuses a key that is no text.
         type_name = self.declared.name
         known = f"Its properties are: {', '.join(self._properties) or 'none'}."
         others = "Declare it in the schema, or keep it in the metadata."
@@ -283,44 +242,32 @@ class RowRules:
     def _refused(
         self, property_name: str, value: object, name: str | None, bad: BadValue
     ) -> MycelError:
-        declared, place = self._properties[property_name], self._place(property_name)
+        type_, place = self._properties[property_name].type, self._place(property_name)
+        what = property_name, value, name
         if isinstance(bad, UnknownEnumValue):
-            expected = ", ".join(declared.type.enum_values or ())
+            expected = ", ".join(type_.enum_values or ())
             message = f"invalid enum value {shown(value)} for {place} (expected: {expected})"
-            close = did_you_mean(str(value), list(declared.type.enum_values or ()))
+            close = did_you_mean(str(value), list(type_.enum_values or ()))
             hint = f"{close} Enum values are case-sensitive.".strip()
-            return self._complaint(
-                ConstraintViolation,
-                message,
-                property_name,
-                value,
-                name,
-                f"enum({expected})",
-                hint=hint,
+            constraint = f"enum({expected})"
+            return self._error(
+                ConstraintViolation, message, *what, constraint=constraint, hint=hint
             )
         if isinstance(bad, _Outside):
-            return self._complaint(
-                ConstraintViolation, str(bad), property_name, value, name, bad.constraint
-            )
-        return self._complaint(
-            InvalidValueType,
-            f"{place} must be {_kind(declared.type)}: {bad}",
-            property_name,
-            value,
-            name,
-            _kind(declared.type),
-            hint=_EXPECTED.get(declared.type.scalar),
-        )
+            return self._error(ConstraintViolation, str(bad), *what, constraint=bad.constraint)
+        kind, hint_ = str(type_).removesuffix("?"), _EXPECTED.get(type_.scalar)
+        message = f"{place} must be {kind}: {bad}"
+        return self._error(InvalidValueType, message, *what, constraint=kind, hint=hint_)
 
-    def _complaint(
+    def _error(
         self,
         error: type[MycelError],
         message: str,
         property_name: str,
         value: object,
         name: str | None,
-        constraint: str,
         *,
+        constraint: str,
         hint: str | None = None,
     ) -> MycelError:
         data: JsonObject = {
@@ -333,14 +280,8 @@ class RowRules:
         if name is not None:
             data["name"] = name
             whose = f" of {self.declared.name} {shown(name)}"
-        return error(
-            f"{message}.",
-            hint=hint or f"Correct {property_name!r}{whose}.",
-            data=data,
-        )
-
-
-# From a property to a function.
+        hint = hint or f"Correct {property_name!r}{whose}."
+        return error(f"{message}.", hint=hint, data=data)
 
 
 def _rule(place: str, property_: Property, limits: Sequence[Range | Check]) -> Canonical:
@@ -364,15 +305,11 @@ def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
         made = rule(value)
         if low <= made <= high:
             return made
-        limits = f"{_limit(minimum)}..{_limit(maximum)}"
-        message = f"@range violation on {place}: {shown(made)} is not within {limits}"
+        bounds = "..".join("" if each is None else shown(each) for each in (minimum, maximum))
+        message = f"@range violation on {place}: {shown(made)} is not within {bounds}"
         raise _Outside(message, limit)
 
     return within
-
-
-def _limit(limit: _Limit) -> str:
-    return "" if limit is None else shown(limit)
 
 
 def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
@@ -391,11 +328,9 @@ def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
     return matching
 
 
-# Keys and names.
-
-
 def _composite(texts: list[str]) -> str:
-    return orjson.dumps(texts).decode()
+    """The name that the texts of a key give."""
+    return texts[0] if len(texts) == 1 else orjson.dumps(texts).decode()
 
 
 def _parts(name: str, count: int) -> tuple[str, ...] | None:
@@ -411,19 +346,12 @@ def _parts(name: str, count: int) -> tuple[str, ...] | None:
     return tuple(parts) if len(parts) == count and _composite(parts) == name else None
 
 
-# Words.
-
 _EXPECTED: Final = {
     "Date": 'A Date is text like "2024-01-31".',
     "DateTime": 'A DateTime is text like "2024-01-31T12:00:00Z" or "2024-01-31T13:00:00+01:00".',
     "Blob": "A Blob is base64 text with padding, not an address; it may begin with `base64:`.",
     "Vector": "A Vector is an array of finite numbers, as many as its dimension.",
 }
-
-
-def _kind(type_: PropertyType) -> str:
-    """A type without its `?`."""
-    return str(type_).removesuffix("?")
 
 
 def _short(value: object) -> object:

@@ -163,14 +163,9 @@ class _Matcher:
             remembered=remembered,
             unknown=lambda source: self._unknown_type(kind, source),
         )
-        for name, each in sorted(wanted.items()):
-            source = each.renamed_from
-            if _is_ignored(name, source, held) and (
-                source not in wanted
-                or _shape(each) != _shape(held[name])
-                or _is_exchanged(name, sources)
-            ):
-                self.warnings.append(_ignored(kind, name, source))
+        self._warn_of_ignored(
+            sources, held, lambda name: _shape(wanted[name]) == _shape(held[name]), kind, ""
+        )
         used = {*pairing.sources.values(), *pairing.claimed}
         self.gone[kind] = tuple(held[name] for name in sorted(held.keys() - used))
         self.renamed[kind] = {
@@ -181,33 +176,44 @@ class _Matcher:
             declared, reason = wanted[name], pairing.refused.get(name)
             if reason is not None:
                 matches.append(Match(declared, refused=reason))
-            elif name in pairing.sources:
-                matches.append(self._known(kind, declared, held[pairing.sources[name]]))
+            elif name not in pairing.sources:
+                matches.append(self._new(declared))
+            elif declared == (before := held[pairing.sources[name]]):
+                # From here on, the same object marks a type that did not change.
+                own = {each.name: each for each in before.properties}
+                matches.append(Match(before, before, properties=own))
             else:
-                matches.append(self._new(kind, declared))
+                matches.append(self._properties(declared, before))
         return matches
 
-    def _known(
-        self, kind: model.TypeKind, declared: model.SchemaType, before: model.SchemaType
-    ) -> Match:
-        if declared == before:
-            # From here on, the same object marks a type that did not change.
-            own = {each.name: each for each in before.properties}
-            return Match(before, before, properties=own)
-        return self._properties(kind, declared, before)
+    def _warn_of_ignored(
+        self,
+        sources: Mapping[str, str | None],
+        held: Collection[str],
+        is_same: Callable[[str], bool],
+        what: str,
+        prefix: str,
+    ) -> None:
+        """Warn of a `@rename_from` that names something that exists and still has no effect."""
+        for name, source in sorted(sources.items()):
+            is_ignored = name in held and source in held and source != name
+            if is_ignored and (
+                source not in sources or not is_same(name) or _is_exchanged(name, sources)
+            ):
+                self.warnings.append(_ignored(what, f"{prefix}{name}", source))
 
-    def _new(self, kind: model.TypeKind, declared: model.SchemaType) -> Match:
+    def _new(self, declared: model.SchemaType) -> Match:
+        kind = declared.kind
         remembered = self._memory.type(kind, declared.name)
         if remembered is not None:
-            return self._properties(kind, declared, remembered, is_restored=True)
+            return self._properties(declared, remembered, is_restored=True)
         hidden = kind == "edge" and _same_but_for_case(declared.name, self._memory.names(kind))
         if hidden:
             return Match(declared, refused=_hidden_edge(hidden))
-        return self._properties(kind, declared, None)
+        return self._properties(declared, None)
 
     def _properties(
         self,
-        kind: model.TypeKind,
         declared: model.SchemaType,
         before: model.SchemaType | None,
         *,
@@ -215,7 +221,7 @@ class _Matcher:
     ) -> Match:
         wanted = {each.name: each for each in declared.properties}
         held = {} if before is None else {each.name: each for each in before.properties}
-        memory = {} if before is None else self._memory.properties(kind, before.name)
+        memory = {} if before is None else self._memory.properties(declared.kind, before.name)
         if is_restored:
             # What cannot be the same property stays hidden when its type comes back.
             apart = {
@@ -238,13 +244,10 @@ class _Matcher:
         for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
             self.warnings.append(_left_hidden(declared, wanted[name], memory[name][-1]))
         sources = self._sources(declared, before, held)
-        for name, source in sorted(sources.items()):
-            if _is_ignored(name, source, held) and (
-                source not in wanted
-                or wanted[name].type != held[name].type
-                or _is_exchanged(name, sources)
-            ):
-                self.warnings.append(_ignored("property", f"{declared.name}.{name}", source))
+        prefix = f"{declared.name}."
+        self._warn_of_ignored(
+            sources, held, lambda name: wanted[name].type == held[name].type, "property", prefix
+        )
         pairing = _pair(
             sources,
             held,
@@ -285,17 +288,14 @@ class _Matcher:
         }
         if isinstance(declared, model.NodeType) and isinstance(before, model.NodeType):
             own = set(sources.values())
-            implemented = self.renamed_names("interface", before.implements)
+            renamed = self.renamed["interface"]
+            implemented = {renamed.get(each, each) for each in before.implements}
             for interface in sorted(implemented.intersection(declared.implements)):
                 for name, source in self._interface_renames.get(interface, _NOTHING).items():
                     is_free = source in held and source not in sources and source not in own
                     if is_free and sources.get(name, source) is None:
                         sources[name] = source
         return sources
-
-    def renamed_names(self, kind: model.TypeKind, names: Iterable[str]) -> set[str]:
-        """Names of types that were compared already, as they are called now."""
-        return {self.renamed[kind].get(each, each) for each in names}
 
     def _unknown_type(self, kind: model.TypeKind, source: str) -> str:
         shown = model.quoted(source)
@@ -434,11 +434,6 @@ def _is_exchanged(name: str, sources: Mapping[str, str | None]) -> bool:
         seen.add(at)
         at = sources.get(at)
     return False
-
-
-def _is_ignored(name: str, source: str | None, held: Collection[str]) -> bool:
-    """True if a `@rename_from` names something that exists and still has no effect."""
-    return name in held and source in held and source != name
 
 
 def _ignored(what: str, name: str, source: str | None) -> str:

@@ -233,8 +233,8 @@ def _node(
             data={"type": target.label, "property": "name", "value": None},
         )
     name = target.name_of(data, given)
-    metadata = _object(beside, "metadata") if "metadata" in beside else None
-    return NodeRow(line, target, targets.new_id() if name is None else name, data, metadata)
+    name = targets.new_id() if name is None else name
+    return NodeRow(line, target, name, data, _object(beside, "metadata"))
 
 
 def _one_id(target: Target, one: object, other: object) -> object:
@@ -261,7 +261,6 @@ def _edge(
         given = _one_id(target, given, data.pop("id"))
     if given is not None:
         target.check_id(given)  # It is not kept: its ends name an edge.
-    metadata = _object(beside, "metadata") if "metadata" in beside else None
     weight = beside.get("weight")
     if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
         raise InvalidValueType(
@@ -273,7 +272,7 @@ def _edge(
             f"{target.label} cannot lead from {end_shown(ends[0])} to itself.",
             data={"type": target.label, "property": "to", "value": wire(ends[0][1])},
         )
-    return EdgeRow(line, target, *ends, data, metadata, weight)
+    return EdgeRow(line, target, *ends, data, _object(beside, "metadata"), weight)
 
 
 def _object(said: JsonObject, key: str) -> JsonObject | None:
