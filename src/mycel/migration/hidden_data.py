@@ -105,9 +105,6 @@ def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
     return next(named)
 
 
-# Declaring it again.
-
-
 def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
     """The schema in force, with hidden types and properties declared as they were."""
     catalog = schema_in_force.read(reader, dropped=True)
@@ -152,9 +149,6 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
         )
     own = replace(was, inherited_from=None)
     return _with_type(catalog, replace(owner, properties=(*owner.properties, own)))
-
-
-# Letting it go.
 
 
 def discard(store: Store, names: Sequence[str], *, actor: str) -> list[Hidden]:
@@ -203,9 +197,6 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
 def _is_entry(entry: Mapping[str, Any], dropped: Dropped) -> bool:
     was, said = dropped.property, entry["property"]
     return was is not None and (said["prop_id"], entry["seq"]) == (was.prop_id, dropped.seq)
-
-
-# Names.
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:

@@ -49,9 +49,6 @@ def build(tree: ast.Schema) -> Catalog:
     return catalog
 
 
-# Names of types.
-
-
 def _check_names(declarations: Iterable[ast.Declaration]) -> None:
     """No two types share a name, and no two edges one but for the case of its letters."""
     taken: dict[str, ast.Declaration] = {}
@@ -94,9 +91,6 @@ def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog)
             )
         if numbers.setdefault(declared.type_id, name) != name:
             raise collision(name, numbers[declared.type_id], each.name.span)
-
-
-# The three kinds of types.
 
 
 def _interface(declared: ast.Interface) -> model.Interface:
@@ -182,9 +176,6 @@ def _cardinality(card: ast.Card | None) -> model.Cardinality:
             f"Write @card({card.maximum}..{card.minimum}).",
         )
     return model.Cardinality(card.minimum, card.maximum)
-
-
-# Interfaces of a node.
 
 
 def _implemented(

@@ -52,9 +52,6 @@ def format_declared(declared: model.SchemaType) -> str:
     return _declaration(_tree_of(whole, {}))
 
 
-# Trees.
-
-
 def _declaration(declared: ast.Declaration) -> str:
     if not declared.members:
         return head(declared) if isinstance(declared, ast.Edge) else f"{head(declared)} {{}}"
@@ -113,9 +110,6 @@ def _number(value: int | float | None) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-# From the declarations of a catalog back to trees.
 
 
 def _tree_of(

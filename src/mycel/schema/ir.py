@@ -24,9 +24,6 @@ _FNV_PRIME: Final = 0x01000193
 _IDS: Final = ("type_id", "prop_id")
 
 
-# Numbers.
-
-
 def fnv1a(text: str) -> int:
     """FNV-1a of 32 bits over UTF-8."""
     value = _FNV_OFFSET
@@ -43,9 +40,6 @@ def type_id(kind: model.TypeKind, name: str) -> int:
 def prop_id(kind: model.TypeKind, owner: str, name: str) -> int:
     """The number that a property starts with."""
     return fnv1a(f"{kind}:{owner}:{name}") or 1
-
-
-# The whole.
 
 
 def schema_json(
@@ -73,9 +67,6 @@ def without_ids(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_ids(each) for key, each in value.items() if key not in _IDS}
     return [without_ids(each) for each in value] if isinstance(value, list) else value
-
-
-# Its parts.
 
 
 def interface_json(declared: model.Interface) -> dict[str, Any]:

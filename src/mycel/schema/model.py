@@ -102,9 +102,6 @@ class Property:
         return next((each.model for each in self.annotations if each.name == EMBED), None)
 
 
-# Constraints. As text they are what a body says, with a long pattern cut.
-
-
 @node
 class ColumnConstraint:
     """A constraint on one or more properties."""

@@ -20,7 +20,7 @@ from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, un
 from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.source import Span
 from mycel.syntax.strings import is_broken
-from mycel.syntax.tokens import END, new_span
+from mycel.syntax.tokens import END
 
 SCALARS: Final = frozenset(
     ("String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime")
@@ -50,7 +50,7 @@ def parse(text: str) -> ast.Schema:
     tokens = read(text)
     declarations: list[ast.Declaration] = []
     with collector_paused(len(text) > _LARGE):
-        while (token := tokens.tokens[tokens.at]) != END:
+        while (token := tokens.next) != END:
             reads = _DECLARATIONS.get(token)
             if reads is None:
                 raise schema_errors.no_declaration(tokens)
@@ -66,7 +66,7 @@ def _interface(tokens: Tokens) -> ast.Interface:
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an interface")
     annotations = _type_annotations(tokens, "interface")
-    if tokens.tokens[tokens.at] != "{":
+    if tokens.next != "{":
         raise schema_errors.no_body(tokens, "interface", name.text, implements=False)
     members = cast(tuple[ast.Property, ...], _members(tokens, "interface"))
     return ast.Interface(name, annotations, members, tokens.span(at))
@@ -78,11 +78,11 @@ def _node(tokens: Tokens) -> ast.Node:
     name = _type_name(tokens, "the name of a node")
     annotations = _type_annotations(tokens, "node")
     implements: list[ast.Name] = []
-    if tokens.tokens[tokens.at] == "implements":
-        while not implements or tokens.tokens[tokens.at] == ",":
+    if tokens.next == "implements":
+        while not implements or tokens.next == ",":
             tokens.at += 1
             implements.append(_type_name(tokens, "the name of an interface after `implements`"))
-    if tokens.tokens[tokens.at] != "{":
+    if tokens.next != "{":
         raise schema_errors.no_body(tokens, "node", name.text, implements=bool(implements))
     members = _members(tokens, "node")
     return ast.Node(name, annotations, tuple(implements), members, tokens.span(at))
@@ -92,19 +92,17 @@ def _edge(tokens: Tokens) -> ast.Edge:
     at = tokens.at
     tokens.at = at + 1
     name = _type_name(tokens, "the name of an edge")
-    if tokens.tokens[tokens.at] != ":":
+    if not _accept(tokens, ":"):
         raise schema_errors.no_edge_colon(tokens, name.text)
-    tokens.at += 1
     from_type = _type_name(tokens, "the type at the source of the edge")
-    if tokens.tokens[tokens.at] != "->":
+    if not _accept(tokens, "->"):
         raise schema_errors.no_arrow(tokens, name.text, from_type.text)
-    tokens.at += 1
     to_type = _type_name(tokens, "the type at the target of the edge")
     card = None
-    if tokens.tokens[tokens.at] == "@" and tokens.tokens[tokens.at + 1] == "card":
+    if tokens.next == "@" and tokens.tokens[tokens.at + 1] == "card":
         card = _card(tokens)
     annotations = _type_annotations(tokens, "edge")
-    members = _members(tokens, "edge") if tokens.tokens[tokens.at] == "{" else ()
+    members = _members(tokens, "edge") if tokens.next == "{" else ()
     return ast.Edge(name, from_type, to_type, card, annotations, members, tokens.span(at))
 
 
@@ -129,18 +127,15 @@ def _card(tokens: Tokens) -> ast.Card:
     at = tokens.at
     tokens.at = at + 2
     _expect(tokens, "(", "Write @card(0..1).")
-    if not tokens.tokens[tokens.at].isdigit():
+    if not tokens.next.isdigit():
         raise schema_errors.no_bounds(tokens, "card", "0..1")
     minimum = _whole(tokens, "Write @card(0..1).")
-    if tokens.tokens[tokens.at] != "..":
+    if not _accept(tokens, ".."):
         raise schema_errors.no_dots(tokens, "card", str(minimum))
-    tokens.at += 1
-    maximum = None
-    if tokens.tokens[tokens.at] == "*":
-        tokens.at += 1
-    elif tokens.tokens[tokens.at] != ")":
-        maximum = _whole(tokens, "Write @card(0..1), or @card(1..*) without a maximum.")
-    _expect(tokens, ")", "Write @card(0..1), or @card(1..*) without a maximum.")
+    hint = "Write @card(0..1), or @card(1..*) without a maximum."
+    has_maximum = not _accept(tokens, "*") and tokens.next != ")"
+    maximum = _whole(tokens, hint) if has_maximum else None
+    _expect(tokens, ")", hint)
     return ast.Card(minimum, maximum, tokens.span(at))
 
 
@@ -170,7 +165,7 @@ def _property(tokens: Tokens, kind: str) -> ast.Property:
     tokens.at = at + 2
     type_ = _type(tokens)
     annotations: list[ast.Annotation] = []
-    while tokens.tokens[tokens.at] == "@":
+    while tokens.next == "@":
         following = tokens.tokens[tokens.at + 1]
         # With arguments it is a constraint of the body, even on the same line.
         if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
@@ -186,7 +181,7 @@ def _type(tokens: Tokens) -> PropertyType:
     token, following = tokens.tokens[at], tokens.tokens[at + 1]
     if token in SCALARS:
         tokens.at = at + 1
-        return PropertyType(cast(Scalar, token), _optional(tokens))
+        return PropertyType(cast(Scalar, token), _accept(tokens, "?"))
     if token == "[":
         return _list(tokens)
     if following == "(" and token == "enum":
@@ -198,14 +193,13 @@ def _type(tokens: Tokens) -> PropertyType:
 
 def _list(tokens: Tokens) -> PropertyType:
     tokens.at += 1
-    scalar = tokens.tokens[tokens.at]
+    scalar = tokens.next
     if scalar not in _LIST_SCALARS:
         raise schema_errors.no_type(tokens, in_list=True)
     tokens.at += 1
-    if tokens.tokens[tokens.at] != "]":
+    if not _accept(tokens, "]"):
         raise schema_errors.no_list_end(tokens, scalar)
-    tokens.at += 1
-    return PropertyType(cast(Scalar, scalar), _optional(tokens), is_list=True)
+    return PropertyType(cast(Scalar, scalar), _accept(tokens, "?"), is_list=True)
 
 
 def _vector(tokens: Tokens) -> PropertyType:
@@ -217,15 +211,15 @@ def _vector(tokens: Tokens) -> PropertyType:
         hint = f"The dimension is a whole number from 1 to {VECTOR_DIMENSION_MAX}."
         message = f"A vector cannot have {dimension} dimensions."
         raise fail(tokens, message, hint, at=at, length=tokens.at - at)
-    return PropertyType("Vector", _optional(tokens), dimension=dimension)
+    return PropertyType("Vector", _accept(tokens, "?"), dimension=dimension)
 
 
 def _enum(tokens: Tokens) -> PropertyType:
     tokens.at += 1
     values: dict[str, None] = {}
-    while not values or tokens.tokens[tokens.at] == ",":
+    while not values or tokens.next == ",":
         tokens.at += 1
-        token = tokens.tokens[tokens.at]
+        token = tokens.next
         if _ENUM_VALUE.fullmatch(token) is None:
             raise schema_errors.no_enum_value(tokens)
         if too_long(token):
@@ -234,15 +228,14 @@ def _enum(tokens: Tokens) -> PropertyType:
             raise fail(tokens, f"The enum has the value {token} twice.", "Name each value once.")
         values[token] = None
         tokens.at += 1
-    if tokens.tokens[tokens.at] != ")":
+    if not _accept(tokens, ")"):
         raise schema_errors.no_separator(tokens, "value")
-    tokens.at += 1
-    return PropertyType("String", _optional(tokens), enum_values=tuple(values))
+    return PropertyType("String", _accept(tokens, "?"), enum_values=tuple(values))
 
 
-def _optional(tokens: Tokens) -> bool:
-    """A `?`, if there is one."""
-    if tokens.tokens[tokens.at] != "?":
+def _accept(tokens: Tokens, sign: str) -> bool:
+    """Move past a sign, if it is next, and return True."""
+    if tokens.tokens[tokens.at] != sign:
         return False
     tokens.at += 1
     return True
@@ -253,7 +246,7 @@ def _optional(tokens: Tokens) -> bool:
 
 def _type_annotations(tokens: Tokens, kind: str) -> tuple[ast.Annotation, ...]:
     annotations: list[ast.Annotation] = []
-    while tokens.tokens[tokens.at] == "@":
+    while tokens.next == "@":
         name = tokens.tokens[tokens.at + 1]
         if name == "card" or name in CONSTRAINTS:
             raise schema_errors.misplaced_constraint(tokens, name, kind)
@@ -269,15 +262,13 @@ def _annotation(tokens: Tokens) -> ast.Annotation:
         raise schema_errors.no_annotation(tokens)
     tokens.at = at + 2
     value = model = None
-    if tokens.tokens[tokens.at] == "(":
-        tokens.at += 1
+    if _accept(tokens, "("):
         value = _literal(tokens, name)
         hint = "An annotation takes one value."
-        if name == EMBED and tokens.tokens[tokens.at] == ",":
-            tokens.at += 1
+        if name == EMBED and _accept(tokens, ","):
             model = _model(tokens)
             hint = _MODEL_HINT
-        _expect(tokens, ")", hint if tokens.tokens[tokens.at] == "," else None)
+        _expect(tokens, ")", hint if tokens.next == "," else None)
     return ast.Annotation(name, value, model, tokens.span(at))
 
 
@@ -285,7 +276,7 @@ def _model(tokens: Tokens) -> ast.Literal:
     """`model = "…"` of `@embed`."""
     _expect(tokens, "model", _MODEL_HINT)
     _expect(tokens, "=", _MODEL_HINT)
-    if tokens.tokens[tokens.at][0] != '"':
+    if tokens.next[0] != '"':
         raise schema_errors.no_value(tokens, EMBED)
     return _string(tokens)
 
@@ -322,12 +313,10 @@ def _constraint(tokens: Tokens, kind: str) -> ast.Member:
     if name == "check":
         return _check(tokens, at)
     columns = [_column(tokens, name)]
-    while tokens.tokens[tokens.at] == ",":
-        tokens.at += 1
+    while _accept(tokens, ","):
         columns.append(_column(tokens, name))
-    if tokens.tokens[tokens.at] != ")":
+    if not _accept(tokens, ")"):
         raise schema_errors.no_separator(tokens, "column")
-    tokens.at += 1
     return ast.Columns(name, tuple(columns), tokens.span(at))
 
 
@@ -337,21 +326,25 @@ def _column(tokens: Tokens, constraint: str) -> ast.Name:
     if not is_ident(token):
         raise schema_errors.no_column(tokens, constraint)
     tokens.at = at + 1
-    return ast.Name(token, new_span(Span, (tokens.starts[at], tokens.ends[at])))
+    return ast.Name(token, tokens.span_at(at))
+
+
+def _constrained(tokens: Tokens, constraint: str) -> ast.Name:
+    """The property of `@range` or `@check`, and the comma after it."""
+    property_ = _column(tokens, constraint)
+    if not _accept(tokens, ","):
+        raise schema_errors.no_comma(tokens, constraint)
+    return property_
 
 
 def _range(tokens: Tokens, at: int) -> ast.Range:
-    property_ = _column(tokens, "range")
-    if tokens.tokens[tokens.at] != ",":
-        raise schema_errors.no_comma(tokens, "range")
-    tokens.at += 1
+    property_ = _constrained(tokens, "range")
     minimum = maximum = None
-    if tokens.tokens[tokens.at] != "..":
+    if tokens.next != "..":
         minimum = _number(tokens)
-    if tokens.tokens[tokens.at] != "..":
+    if not _accept(tokens, ".."):
         raise schema_errors.no_dots(tokens, "range", str(minimum))
-    tokens.at += 1
-    if tokens.tokens[tokens.at] != ")":
+    if tokens.next != ")":
         maximum = _number(tokens)
     elif minimum is None:
         raise schema_errors.no_bounds(tokens, "range", f"{property_.text}, 0..100")
@@ -360,11 +353,8 @@ def _range(tokens: Tokens, at: int) -> ast.Range:
 
 
 def _check(tokens: Tokens, at: int) -> ast.Check:
-    property_ = _column(tokens, "check")
-    if tokens.tokens[tokens.at] != ",":
-        raise schema_errors.no_comma(tokens, "check")
-    tokens.at += 1
-    if tokens.tokens[tokens.at][0] != '"':
+    property_ = _constrained(tokens, "check")
+    if tokens.next[0] != '"':
         hint = f'Write patterns in double quotes: @check({property_.text}, "^[a-z]+$").'
         raise unexpected(tokens, "a pattern", hint)
     pattern = _string(tokens)
@@ -376,9 +366,8 @@ def _check(tokens: Tokens, at: int) -> ast.Check:
 
 
 def _expect(tokens: Tokens, sign: str, hint: str | None) -> None:
-    if tokens.tokens[tokens.at] != sign:
+    if not _accept(tokens, sign):
         raise unexpected(tokens, f"`{sign}`", hint)
-    tokens.at += 1
 
 
 def _string(tokens: Tokens) -> ast.Literal:
@@ -404,7 +393,7 @@ def _string(tokens: Tokens) -> ast.Literal:
 
 def _whole(tokens: Tokens, hint: str) -> int:
     """A whole number without a sign."""
-    token = tokens.tokens[tokens.at]
+    token = tokens.next
     if not (token.isascii() and token.isdigit()):
         raise unexpected(tokens, "a whole number", hint)
     if token[0] == "0" and token != "0":

@@ -48,9 +48,6 @@ _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], model.Constraint]]] = {
 }
 
 
-# From a declaration to the attributes of its definition.
-
-
 def attributes_of(
     declared: model.SchemaType,
     nodes: Mapping[str, model.NodeType],
@@ -197,9 +194,6 @@ def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
     if declared is None:
         return None
     return Remembered(declared, said["declaration"], said["seq"], said["time_us"])
-
-
-# And back.
 
 
 def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:
