@@ -1,20 +1,17 @@
-"""A folder becomes part of the graph: its files, its folders, what is defined in them.
+"""`mycel bootstrap`: brings the files, folders and symbols of a project into the graph.
 
-    mycel bootstrap PATH
+Modules, in the order in which a run passes through them:
 
-The modules, in the order in which a run passes through them:
-
-    walking      which files there are
-    reading      what one file holds: hash, lines, facts of its source
-    running      a run: disk and graph compared, and the plan that makes them agree
-    remembering  the facts of files that did not change
-    graphing     the nodes and relations that should stand for files
-    vocabulary   their types, and what following each relation costs
-    ownership    what may be changed: never what somebody else wrote
-    writing      the difference, in a few transactions
-    watching     again whenever something changes
-    summary      what a run tells
-    limits       every bound of these
+    run            one run: compares disk and graph, and plans what to write
+    file_walk      lists the files of a project
+    file_facts     reads one file: hash, lines, facts of its source
+    facts_cache    facts of unchanged files
+    project_graph  nodes and relations for files
+    ownership      tells the values of a bootstrap from those of others
+    graph_writer   writes the difference, in a few transactions
+    watcher        runs again whenever a file changes
+    run_summary    progress and results of a run
+    limits         every bound of these
 """
 
 from __future__ import annotations
@@ -37,10 +34,9 @@ def bootstrap(
     jobs: int = 1,
     bytes_max: int = FILE_BYTES_MAX,
 ) -> Summary:
-    """Bring a folder into the graph, or up to date if it is there already.
+    """Bring the folder `path`, by default the root of the workspace, into the graph or up to date.
 
-    Without a `path`, it is the root of the workspace; with one, a folder inside of that. What
-    others wrote stays. Files larger than `bytes_max` get a node but no symbols.
+    Values that others wrote stay. Files larger than `bytes_max` get a node but no symbols.
 
     Raises:
         NotFound: there is no such folder.

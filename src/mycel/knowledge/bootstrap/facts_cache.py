@@ -1,9 +1,8 @@
-"""The facts of files that have not changed, so that they need not be read again.
+"""A cache of the facts of files, by path and hash.
 
-To find what one changed file refers to, the facts of all files are needed. They are kept in a file
-beside the graph, `<graph>-facts`, with a hash of what they were made from. It is a cache: it holds
-nothing that the sources do not say, whoever removes it loses some seconds, and when it is damaged
-it is made anew. A graph in memory has none.
+Resolving the references of one changed file needs the facts of all files. They are kept in a file
+beside the graph, `<graph>-facts`; if it is removed or damaged, the sources are read again. A graph
+in memory has none.
 """
 
 from __future__ import annotations
@@ -20,19 +19,20 @@ SUFFIX: Final = "-facts"
 _NONE: Final = b""
 
 Facts = FileFacts | None
-"""None is a file that has none."""
+"""None for a file without facts."""
 
 
-class Memory:
+class FactsCache:
     """Facts by path and hash, in this process and beside the graph."""
 
     def __init__(self, database: str, workspace: str) -> None:
-        self._file = CacheFile(Path(database + SUFFIX), FORMAT) if _is_file(database) else None
+        is_file = bool(database) and Path(database).is_file()
+        self._file = CacheFile(Path(database + SUFFIX), FORMAT) if is_file else None
         self._workspace = workspace
         self._facts: dict[str, tuple[int, Facts]] = {}
 
     def recall(self, hashes: Mapping[str, int]) -> dict[str, Facts]:
-        """What is known of files that have these hashes."""
+        """The cached facts of files with these hashes."""
         found: dict[str, Facts] = {}
         unknown: dict[str, int] = {}
         for path, hash_ in hashes.items():
@@ -51,7 +51,7 @@ class Memory:
         return found
 
     def keep(self, read: Mapping[str, tuple[int, Facts]], gone: Collection[str]) -> None:
-        """Remember what was read, for later runs too; forget files that are gone."""
+        """Store the facts of read files; forget removed files."""
         self._facts.update(read)
         for path in gone:
             self._facts.pop(path, None)
@@ -62,7 +62,3 @@ class Memory:
             for path, (hash_, facts) in read.items()
         ]
         self._file.write(self._workspace, entries, gone)
-
-
-def _is_file(database: str) -> bool:
-    return bool(database) and Path(database).is_file()

@@ -1,7 +1,4 @@
-"""From a file on the disk to what is known about it: size, time, hash, lines, facts of its source.
-
-Everything here works on one file by itself, so that several processes can do it.
-"""
+"""Reads files: size, time, hash, lines, facts of the source. Several processes can do it."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ _FLAGS: Final = (
 )
 _HEAD_BYTES: Final = 8 << 10
 _FILES_AT_ONCE: Final = 32
-"""How many files a worker is given at a time, and after how many syntax trees are freed."""
+"""Files of one task of a worker, and of one collection of syntax trees."""
 
 _README: Final = re.compile(r"readme(\.(md|markdown|rst|txt|adoc))?", re.IGNORECASE)
 _BADGES: Final = re.compile(r"^\s*(\[?!\[|<[!/a-zA-Z]|\.\. |:\w+:|---|===|\|)")
@@ -41,7 +38,7 @@ _UNDERLINE: Final = re.compile(r"[=\-~^#*]{3,}\s*")
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """What one look at a file gave. `problem` says why there was nothing to see."""
+    """The result of reading a file; `problem` tells why it could not be read."""
 
     path: str
     size: int = 0
@@ -52,28 +49,27 @@ class FileRead:
     line_count: int | None = None
     facts: FileFacts | None = None
     paragraph: str = ""
-    """Of a README, what it begins with."""
+    """The first paragraph of a README."""
     problem: str = ""
 
 
 def read_all(
     root: Path, paths: Iterable[str], *, bytes_max: int, jobs: int = 1
 ) -> Iterator[FileRead]:
-    """Read files, in the order of their paths, with as many processes as there are jobs."""
+    """Read files in the order of their paths, with `jobs` processes."""
     one = partial(read_file, str(root), bytes_max=bytes_max)
     if jobs <= 1:
         for at, path in enumerate(paths, 1):
             yield one(path)
             if at % _FILES_AT_ONCE == 0:
-                # Syntax trees are in cycles and large. The youngest generation holds no more than
-                # those of the last few files, so this is cheap; to keep them costs far more.
+                # Syntax trees are large cycles. The youngest generation holds only the last few.
                 gc.collect(0)
         return
-    # Late: only those who ask for it pay for it.
+    # Late: only needed for several jobs.
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    # Spawned, not forked: a database is open here, and locks are held. Ctrl-C is for this process.
+    # Spawned, not forked: a database is open here, and locks are held. Workers ignore Ctrl-C.
     with ProcessPoolExecutor(
         jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
     ) as pool:
@@ -90,7 +86,7 @@ def read_all(
 
 
 def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
-    """Read a file. Whatever it holds, and whatever happens to it, this does not fail."""
+    """Read a file. Never raises: a failure is the `problem` of the result."""
     try:
         descriptor = os.open(f"{root}/{path}", _FLAGS)
     except (OSError, ValueError) as error:
@@ -102,7 +98,7 @@ def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if status.st_size > bytes_max:
                 return _large(path, status, file.read(_HEAD_BYTES))
-            # One more than it was: if somebody writes to it now, its time tells the next run.
+            # One byte more: a file that grows meanwhile counts as large.
             data = file.read(bytes_max + 1)
     except OSError as error:
         return FileRead(path, problem=_reason(error))
@@ -132,7 +128,7 @@ def _small(path: str, status: os.stat_result, data: bytes) -> FileRead:
 
 def _large(path: str, status: os.stat_result, head: bytes) -> FileRead:
     kind = detect(path, head)
-    # Not its content but what can be seen from outside: that a hash of it all would take too long.
+    # A hash of the whole content would take too long.
     seen = f"{status.st_size} {status.st_mtime_ns}".encode()
     return FileRead(
         path, status.st_size, status.st_mtime_ns, _hash(seen), kind.file_type, kind.mime_type
@@ -140,12 +136,12 @@ def _large(path: str, status: os.stat_result, head: bytes) -> FileRead:
 
 
 def _hash(data: bytes) -> int:
-    """A number, since texts in attributes are indexed for search."""
+    """A hash as a number, since texts in attributes are indexed for search."""
     return int.from_bytes(blake2b(data, digest_size=7).digest())
 
 
 def line_count(data: bytes) -> int:
-    r"""How many lines there are; the last need not end.
+    r"""The number of lines; the last may lack its line break.
 
     >>> line_count(b"a\nb"), line_count(b"a\n"), line_count(b"")
     (2, 1, 0)
@@ -154,12 +150,12 @@ def line_count(data: bytes) -> int:
 
 
 def is_readme(path: str) -> bool:
-    """Whether a file introduces the folder that it is in."""
+    """Whether a file is the README of its folder."""
     return _README.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def first_paragraph(data: bytes) -> str:
-    r"""The first lines of prose in a README: no title, no badges.
+    r"""The first paragraph of a README, without title and badges.
 
     >>> first_paragraph(b"# Shop\n\n[![ci](x)](y)\n\nSells things\nto people.\n\nMore.")
     'Sells things to people.'

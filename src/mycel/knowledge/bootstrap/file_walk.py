@@ -1,12 +1,11 @@
-"""Which files belong to a project, with their sizes and times; nothing is read.
+"""Lists the files of a project with their sizes and times; reads none of them.
 
-Inside a Git repository Git says it: what is tracked, and what is neither tracked nor ignored,
-unless it is in a folder such as `node_modules`, which somebody has just not ignored yet. No hook
-and no helper of the repository's configuration runs. Elsewhere folders are walked, `.gitignore`
-files are honoured the way Git does, and folders that hold no sources are left out.
+In a Git repository these are the tracked files, and the untracked ones that are neither ignored nor
+in a folder such as `node_modules`. No hook and no helper of the repository's configuration runs.
+Elsewhere folders are walked, `.gitignore` files apply as in Git, and folders without sources are
+left out.
 
-A symbolic link is never followed: what it leads to is either in the project under its own name, or
-none of its business. A submodule, or a repository inside the repository, is a project of its own.
+Symbolic links are never followed. A repository inside the repository is a project of its own.
 """
 
 from __future__ import annotations
@@ -32,40 +31,40 @@ IGNORED_FOLDERS: Final = frozenset(
      "site-packages", ".eggs", "target", "dist", "build", ".gradle", ".idea", ".vs", ".next",
      ".nuxt", ".svelte-kit", ".terraform", ".cache", "coverage", "htmlcov", ".direnv"}
 )  # fmt: skip
-"""Left out unless Git tracks what is in them."""
+"""Left out unless Git tracks files in them."""
 
 _UNTRACKED: Final = "?"
 
 IGNORED_FILES: Final = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
 
 Skip = Callable[[str, str], object]
-"""Is told of a path that is left out, and why."""
+"""Called with a skipped path, and why."""
 
 
 class Entry(NamedTuple):
-    """A regular file: how large it is, and when it was last written."""
+    """Size and modification time of a regular file."""
 
     size: int
     mtime_ns: int
 
 
 class Walk(NamedTuple):
-    """What is below a folder."""
+    """The files below a folder."""
 
     files: dict[str, Entry]
     unreadable: list[str]
-    """Folders that cannot be looked into just now: nothing is known of what is below them."""
+    """Folders that cannot be listed."""
     left_out: set[str]
-    """Folders that nobody looks into; in a repository, those that Git does not ignore itself."""
+    """Ignored folders; in a repository, only those that Git does not ignore."""
 
 
 def check_folder(path: Path) -> Path:
-    """The folder that a path means, symbolic links resolved.
+    """The path of a folder, symbolic links resolved.
 
     Raises:
-        NotFound: there is nothing.
+        NotFound: there is none.
         ConstraintViolation: it is no folder.
-        DatabaseError: it may not be looked into.
+        DatabaseError: it cannot be listed.
     """
     try:
         found = path.resolve()
@@ -78,23 +77,23 @@ def check_folder(path: Path) -> Path:
             next(entries, None)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(
-            f"There is no folder {_shown(path)}.", hint="Name a folder that is there."
+            f"There is no folder {_shown(path)}.", hint="Name an existing folder."
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DatabaseError(
-            f"{_shown(path)} cannot be looked into: {reason}.",
+            f"{_shown(path)} cannot be listed: {reason}.",
             hint="Check the path and its permissions.",
         ) from None
     return found
 
 
 def walk(folder: Path, skip: Skip) -> Walk:
-    """The files below a folder by their paths, which are relative to it and have slashes.
+    """The files below a folder by their relative paths, with slashes.
 
     Raises:
-        NotFound, DatabaseError: the folder is gone, or cannot be looked into.
-        ResourceExhausted: there are too many.
+        NotFound, DatabaseError: the folder is gone, or cannot be listed.
+        ResourceExhausted: there are too many files.
     """
     check_folder(folder)
     unreadable: list[str] = []
@@ -119,13 +118,13 @@ def walk(folder: Path, skip: Skip) -> Walk:
 
 
 def _look(above: str, name: str, skip: Skip) -> Entry | None:
-    """What is known of a file without opening it; None for what is no file to keep."""
+    """Size and time of a regular file; None for anything else."""
     if not is_unicode(name):
         skip(name, "its name is not UTF-8")
         return None
     try:
         status = os.lstat(f"{above}/{name}")
-    except FileNotFoundError:  # Git still tracks it, or it went just now.
+    except FileNotFoundError:  # Git still tracks it, or it was just removed.
         return None
     except (OSError, ValueError) as error:
         skip(name, _reason(error))
@@ -142,7 +141,7 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
 
 
 def is_gone(root: Path, path: str) -> bool:
-    """Whether there is certainly nothing at a path."""
+    """Whether nothing exists at a path, for certain."""
     try:
         os.lstat(root / path)
     except (FileNotFoundError, NotADirectoryError):
@@ -153,7 +152,7 @@ def is_gone(root: Path, path: str) -> bool:
 
 
 def is_out_of_sight(root: Path, path: str) -> bool:
-    """Whether it cannot be seen just now what is at a path, as in a folder that is closed."""
+    """Whether permissions hide what is at a path."""
     return not os.path.lexists(root / path) and not is_gone(root, path)
 
 
@@ -161,12 +160,12 @@ def is_out_of_sight(root: Path, path: str) -> bool:
 
 
 def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
-    """What Git says belongs to the folder; None in no repository, or where all is ignored.
+    """The files of the folder by Git; None outside a repository, or where all is ignored.
 
-    Folders such as `node_modules` are noted as `left_out` where Git would not have done it.
+    Adds folders such as `node_modules` that Git does not ignore to `left_out`.
     """
     command = ["git", "--no-optional-locks", "-C", str(folder)]
-    # Programs that the repository's own configuration names are not run.
+    # Programs named in the repository's configuration are not run.
     command += ["-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"]
     command += ["ls-files", "-c", "-o", "-t", "--exclude-standard", "-z"]
     unset = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE")
@@ -181,10 +180,10 @@ def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
             env=environment,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
-        return None  # No Git here, or one that does not answer.
+        return None
     if done.returncode != 0 or not done.stdout:
         return None
-    # During a merge a file is listed once for each side.
+    # During a merge, a file is listed once for each side.
     listed = dict.fromkeys(os.fsdecode(done.stdout).split("\0")[:-1])
     kept: list[str] = []
     for mark, name in ((each[0], each[2:]) for each in listed):
@@ -197,7 +196,7 @@ def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
 
 
 def _vendored(name: str) -> str | None:
-    """The folder above a file that Git does not track which nobody means to track either."""
+    """The ignored folder above an untracked file; None for none."""
     folders = name.split("/")[:-1]
     if IGNORED_FOLDERS.isdisjoint(folders):
         return None
@@ -206,7 +205,7 @@ def _vendored(name: str) -> str | None:
 
 
 def _unfolded(names: list[str], skip: Skip) -> Iterator[str]:
-    """The names that Git listed, but for repositories inside, which it shows as folders."""
+    """The files that Git listed, without inner repositories, which it lists as folders."""
     for name in names:
         if name.endswith("/"):
             skip(name.rstrip("/"), "a repository of its own")
@@ -218,16 +217,16 @@ def _unfolded(names: list[str], skip: Skip) -> Iterator[str]:
 
 
 class _Rules(NamedTuple):
-    """A `.gitignore` and the folder that it stands in."""
+    """A `.gitignore` and its folder."""
 
     folder: str
     spec: GitIgnoreSpec
 
 
 def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str]) -> Iterator[str]:
-    """All names below a folder that nothing tells to leave out, folders in order of their names.
+    """All files below a folder that no rule ignores, by folder in the order of names.
 
-    Folders that cannot be looked into are noted as `unreadable`, others as `left_out`.
+    Adds folders that cannot be listed to `unreadable`, and ignored ones to `left_out`.
     """
     waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
     while waiting:
@@ -237,7 +236,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
             skip(path, _reason(error))
-            if not isinstance(error, FileNotFoundError):  # That one went just now.
+            if not isinstance(error, FileNotFoundError):
                 unreadable.append(path)
             continue
         if any(entry.name == ".gitignore" for entry in entries):
@@ -245,7 +244,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:
             name = f"{path}/{entry.name}" if path else entry.name
-            if not is_unicode(entry.name):  # Rules are about texts.
+            if not is_unicode(entry.name):
                 skip(name, "its name is not UTF-8")
                 continue
             if not entry.is_dir(follow_symlinks=False):
@@ -266,7 +265,7 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
     except OSError:
         return ()
     try:
-        # Late: an extra, and only needed here.
+        # Late: an extra.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
     except ImportError:
         raise ConstraintViolation(
@@ -279,15 +278,15 @@ def _rules(folder: Path, path: str) -> tuple[_Rules, ...]:
         try:
             GitIgnoreSpec.from_lines([line])
         except ValueError:
-            continue  # Git ignores what it cannot read.
+            continue  # Git ignores invalid patterns.
         lines.append(line)
-    # Patterns such as `*a*a*a*b` must not take exponential time.
+    # RE2, because patterns such as `*a*a*a*b` must not take exponential time.
     spec = GitIgnoreSpec.from_lines(lines, backend="re2")
     return (_Rules(f"{path}/" if path else "", spec),)
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
-    """Whether the nearest `.gitignore` that says something about a path says so."""
+    """Whether the nearest `.gitignore` that matches a path ignores it."""
     for folder, spec in reversed(rules):
         said = spec.check_file(name.removeprefix(folder)).include
         if said is not None:

@@ -1,11 +1,9 @@
-"""The difference between what should be in the graph and what is, written in a few transactions.
+"""Writes the difference between a plan and the graph, in a few transactions.
 
-What is there is looked up inside the transaction that changes it, so nothing that others write in
-the meantime is overlooked. A small difference is one transaction. A large one is several, so that
-others have their turn; until the last of them the root of the workspace says that the relations are
-not complete, and a run that finds it saying so relates everything anew. A file and its symbols are
-always written together; their relations, `defines` among them, are compared and written by
-`relate` alone, so it makes no difference in which transaction a node was created.
+The stored state is read inside the transaction that changes it. A small difference is one
+transaction. A large one is several, so that others can write in between; until the last of them the
+stamp of the root tells that relations are incomplete, and the next run relates everything anew. A
+file and its symbols are written together; `relate` alone writes their relations.
 """
 
 from __future__ import annotations
@@ -14,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from math import inf
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -44,7 +41,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 _GROUP_ROWS: Final = 4_000
-"""How many rows are prepared at a time."""
+"""Rows that are prepared at a time."""
 _COMPLETE: Final = "complete"
 _LEAVING: Final = (
     words.DEFINES,
@@ -60,7 +57,7 @@ Place = tuple[int, int, int]
 
 
 class FileNodes(NamedTuple):
-    """A file that is new or has changed, with its symbols."""
+    """A new or changed file, with its symbols."""
 
     path: str
     file: Wanted
@@ -72,7 +69,7 @@ class FileNodes(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """Attributes of a file that change although the file did not, and perhaps its stamp."""
+    """Attributes of an unchanged file to set and to drop, and a new stamp or None."""
 
     attributes: Mapping[str, Any]
     drop: tuple[str, ...] = ()
@@ -81,7 +78,7 @@ class Touch(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What should be, where it may differ from what is."""
+    """The wanted state, as far as it may differ from the stored one."""
 
     root: Wanted
     folders: list[Wanted] = field(default_factory=list)
@@ -90,20 +87,20 @@ class Plan:
     """By URI."""
     contains: list[Edge] = field(default_factory=list)
     related: dict[str, list[Edge]] = field(default_factory=dict)
-    """For each file whose relations may differ, all relations that are written in it."""
+    """All relations written in a file, for each file whose relations may differ."""
     gone: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
-        """About how much there is to write, or to compare."""
+        """An estimate of the rows to write or to compare."""
         nodes = len(self.folders) + sum(each.rows for each in self.files)
         edges = len(self.contains) + sum(map(len, self.related.values()))
         return nodes + edges + len(self.touched) + len(self.gone)
 
 
 def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report | None) -> None:
-    """Bring the graph to what the plan says."""
+    """Carry out a plan."""
     total = plan.rows
 
     def told(done: int) -> None:
@@ -111,11 +108,12 @@ def write(db: Nexus, plan: Plan, namer: Namer, summary: Summary, report: Report 
             report(Progress("writing", min(done, total), total))
 
     is_small = total <= ROWS_IN_TRANSACTION
-    with _Turns(db, inf if is_small else ROWS_IN_TRANSACTION, told) as turns:
+    with ExitStack() as stack:
+        turns = _Transactions(db, stack, inf if is_small else ROWS_IN_TRANSACTION, told)
         words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan.root, is_complete=is_small)])
-        # First what is gone: a folder may be where a file was.
+        # Removals first: a folder may replace a file.
         work.remove(plan.gone, plan.gone_folders)
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
@@ -131,7 +129,7 @@ def _marked(root: Wanted, *, is_complete: bool) -> Wanted:
 
 
 def is_complete(stamp: object) -> bool:
-    """Whether the root of a workspace says that all of it was written."""
+    """Whether the stamp of a root tells that everything was written."""
     if not isinstance(stamp, str):
         return False
     try:
@@ -141,37 +139,24 @@ def is_complete(stamp: object) -> bool:
     return isinstance(read, dict) and read.get(_COMPLETE) is True
 
 
-class _Turns:
-    """One transaction after the other, each ended when enough was written."""
+class _Transactions:
+    """Transactions in a row, each ended after `rows_max` rows."""
 
-    def __init__(self, db: Nexus, rows_max: float, told: Callable[[int], object]) -> None:
+    def __init__(
+        self, db: Nexus, stack: ExitStack, rows_max: float, told: Callable[[int], object]
+    ) -> None:
         self._db = db
+        self._stack = stack
         self._rows_max = rows_max
         self._told = told
-        self._stack = ExitStack()
         self._rows = self._done = 0
-        self.tx: Transaction
-
-    def __enter__(self) -> Self:
         self._begin()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
     def _begin(self) -> None:
-        self.tx = self._stack.enter_context(self._db.transaction(message="bootstrap"))
+        self.tx: Transaction = self._stack.enter_context(self._db.transaction(message="bootstrap"))
 
     def count(self, rows: int) -> bool:
-        """Some rows were written, and what is written so far can stand by itself.
-
-        Returns whether others may have written meanwhile.
-        """
+        """Count written rows; end the transaction if there are enough. Returns whether it ended."""
         self._rows += rows
         self._done += rows
         self._told(self._done)
@@ -186,13 +171,13 @@ class _Turns:
 class _Work:
     """The steps of one run."""
 
-    def __init__(self, turns: _Turns, namer: Namer, summary: Summary) -> None:
+    def __init__(self, turns: _Transactions, namer: Namer, summary: Summary) -> None:
         self._turns = turns
         self._namer = namer
         self._summary = summary
         self._numbers: dict[str, int] = {}
         self._fresh: set[int] = set()
-        """The nodes created in this transaction: they have no relations but those put here."""
+        """Nodes created in this transaction: all their relations are written here."""
 
     @property
     def _tx(self) -> Transaction:
@@ -206,13 +191,13 @@ class _Work:
     # Nodes.
 
     def put_nodes(self, nodes: Sequence[Wanted]) -> None:
-        """Create nodes, or bring them up to date where that is ours to do."""
+        """Create nodes, or update their values that a bootstrap owns."""
         for group in _grouped(nodes, lambda _: 1):
             self._put_group(group)
             self._count(len(group))
 
     def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
-        """Returns those that were there."""
+        """Write a group of nodes. Returns those that existed."""
         tx = self._tx
         held: dict[str, Held] = {}
         for each in holdings.named(tx.reader, [node.uri for node in group]):
@@ -235,7 +220,6 @@ class _Work:
         self._numbers[wanted.uri] = held.number
         outer = ids.concept_id(held.number)
         if tx.reader.type_name(held.type) == MISSING:
-            # Others link to it already: now it is there.
             tx.move(outer, type_name=wanted.type)
         past = holdings.past_attributes(tx.reader, held.number)
         change = ownership.change_of(held, wanted, past)
@@ -243,7 +227,7 @@ class _Work:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
 
     def put_files(self, files: Sequence[FileNodes]) -> None:
-        """Write files with their symbols; symbols that they no longer have go."""
+        """Write files with their symbols, and remove their former symbols."""
         for group in _grouped(files, lambda each: each.rows):
             nodes = [node for each in group for node in (each.file, *each.symbols)]
             held = self._put_group(nodes)
@@ -255,7 +239,7 @@ class _Work:
             self._count(sum(each.rows for each in group))
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
-        """Change single attributes of files, where they are ours."""
+        """Change single attributes of files that a bootstrap owns."""
         for group in _grouped(list(touched), lambda _: 1):
             for held in holdings.named(self._tx.reader, group):
                 self._touch(held, touched[held.name])
@@ -275,7 +259,7 @@ class _Work:
     # Removing.
 
     def remove(self, paths: Sequence[str], folders: Sequence[str]) -> None:
-        """Remove the nodes of files and folders that are gone, or mark them."""
+        """Remove the nodes of removed files and folders, or mark them."""
         for group in _grouped(paths, lambda _: 30):
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
@@ -286,7 +270,7 @@ class _Work:
         self._discard(holdings.named(self._tx.reader, uris), FOLDER_KEYS)
 
     def _discard(self, nodes: Sequence[Held], keys: frozenset[str]) -> None:
-        """Remove those of these nodes that are nobody else's; mark the others."""
+        """Remove the nodes that only a bootstrap wrote; mark the others."""
         ours = [each for each in nodes if STAMP in parse_object(each.attributes)]
         if not ours:
             return
@@ -300,7 +284,7 @@ class _Work:
                 self._mark(each)
 
     def _mark(self, held: Held) -> None:
-        """Say that what a node stood for is gone, and take our relations from it."""
+        """Mark a node whose file is gone, and remove its relations of a bootstrap."""
         tx = self._tx
         now = parse_object(held.attributes)
         stamp = now[STAMP]
@@ -312,7 +296,7 @@ class _Work:
         self._summary.kept += 1
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
-        """Remove those of these links that are ours and that nobody speaks about."""
+        """Remove the relations of a bootstrap that no proposition is about."""
         tx = self._tx
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
@@ -329,13 +313,13 @@ class _Work:
     # Relations.
 
     def put_edges(self, edges: Sequence[Edge]) -> None:
-        """Relate nodes; relations that are there stay as they are."""
+        """Write relations; existing ones stay as they are."""
         for group in _grouped(edges, lambda _: 1):
             self._put_places(self._placed(group))
             self._count(len(group))
 
     def relate(self, related: Mapping[str, list[Edge]]) -> None:
-        """Bring all relations that are written in some files to what they should be."""
+        """Bring all relations written in some files to the wanted state."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
             edges = [edge for path in group for edge in related[path]]
             wanted = self._placed(edges)
@@ -348,7 +332,7 @@ class _Work:
             self._count(len(edges))
 
     def _present(self, paths: Sequence[str]) -> dict[Place, HeldLink]:
-        """The stored relations that are written in these files."""
+        """The stored relations written in these files."""
         uris = {path: self._namer.file(path) for path in paths}
         numbers = self._find(uris.values())
         old = {path: numbers.get(uri) for path, uri in uris.items()}
@@ -403,14 +387,14 @@ class _Work:
 
 
 def _is_stale(link: HeldLink, weight: float | None) -> bool:
-    """Whether a relation of ours is no longer what it should be."""
+    """Whether a relation of a bootstrap is no longer wanted, or has another weight now."""
     if not ownership.is_our_link(link):
         return False
     return weight is None or link.weight != canonical_weight(weight)
 
 
 def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
-    """Those of these nodes that somebody has linked, or whose links somebody speaks about."""
+    """The nodes with relations of other writers, or whose relations a proposition is about."""
     links = holdings.links_on(tx.reader, numbers)
     foreign = {link.number for link in links if not ownership.is_our_link(link)}
     about = holdings.links_on(tx.reader, [link.number for link in links])
@@ -419,7 +403,7 @@ def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
 
 
 def _moment(tx: Transaction) -> str:
-    # Late: only where something is marked.
+    # Late: only marks need it.
     from datetime import UTC, datetime  # noqa: PLC0415
 
     moment = datetime.fromtimestamp(tx.time_us // 1_000_000, UTC)
@@ -427,7 +411,7 @@ def _moment(tx: Transaction) -> str:
 
 
 def _grouped(items: Sequence[Any], size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """Items in groups that have about the same number of rows."""
+    """Items in groups of about `_GROUP_ROWS` rows."""
     group: list[Any] = []
     rows = 0
     for item in items:

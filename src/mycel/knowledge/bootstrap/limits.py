@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Larger files are resources without content, unless told otherwise."""
+"""Larger files get a node without symbols, by default."""
 
 FILES_MAX: Final = 1_000_000
-"""More files than this are no project: somebody has named the root of a disk."""
+"""Files of a project; more are likely the root of a disk."""
 
 DEPTH_MAX: Final = 200
-"""How deep folders are looked into where Git does not list them."""
+"""Depth of folders, where Git does not list the files."""
 
 ROWS_IN_TRANSACTION: Final = 150_000
-"""How much is written before others have their turn."""
+"""Rows of one transaction; others can write in between."""
 
 EXTERNAL_MAX: Final = 100
-"""How many modules or pages outside the project are named at a file."""
+"""Modules or pages outside the project listed at a file."""
 
 PARAGRAPH_CHARACTERS_MAX: Final = 1_000
-"""How much of a README becomes the content of its folder."""
+"""Characters of a README that become the content of its folder."""
 
 JOBS_MAX: Final = 64
 

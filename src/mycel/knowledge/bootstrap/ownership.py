@@ -1,19 +1,17 @@
-"""What a bootstrap may change: what it wrote itself and nobody has touched since.
+"""Tells the values that a bootstrap wrote, and may change, from those of other writers.
 
-Its nodes and relations carry the metadata `author: bootstrap`. At each node it also leaves a
-number, in the attribute `_bootstrap`: a hash of the values that it wrote last. If the values of
-today give the same number, they are its own and may be replaced. If not, somebody has changed one
-of them; the node's history tells which, and those are that somebody's from then on (`kept`).
-Attributes that a bootstrap does not write at all are never looked at.
+Its nodes and relations have the metadata `author: bootstrap`. Its nodes also have a stamp, the
+attribute `_bootstrap`: a hash of the values that it wrote last. If the stored values have the same
+hash, a bootstrap may replace them. If not, the history of the node shows which ones another writer
+changed; those are kept from then on (`kept`). Other attributes are never changed.
 
-A relation is written once and never changed, so one of version 1 is untouched. What a bootstrap
-removes it removes for a reason of its own (`GONE`): a relation that was removed for another one is
-somebody's decision, and is not written again.
+A relation is never changed after it is written, so version 1 is untouched. A bootstrap removes
+relations with the reason `GONE`; one removed for another reason is not written again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -28,14 +26,14 @@ AUTHOR: Final = {"author": "bootstrap"}
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'
 MISSING_SINCE: Final = "missing_since"
 GONE: Final = "gone from the project"
-"""Why a bootstrap removes something."""
+"""The reason with which a bootstrap removes elements."""
 
 _WROTE: Final = "wrote"
 _KEPT: Final = "kept"
 
 
 class Change(NamedTuple):
-    """What has to happen to the attributes of a node."""
+    """The attributes of a node to set and to drop."""
 
     set: dict[str, Any]
     drop: tuple[str, ...]
@@ -45,14 +43,14 @@ class Change(NamedTuple):
 
 
 def new_attributes(wanted: Wanted) -> dict[str, Any]:
-    """The attributes of a node that is not there yet."""
+    """The attributes of a new node."""
     return wanted.attributes | {STAMP: _stamp(wanted, frozenset())}
 
 
 def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> Change:
-    """What has to change about a node that is there. `past` are its attributes in former versions.
+    """The changes of an existing node; `past` are its attributes in former versions.
 
-    A node that somebody else made is filled in where it says nothing.
+    Of a node that another writer made, only missing attributes are set.
     """
     now = parse_object(held.attributes)
     kept = _kept(now, wanted.keys, past)
@@ -66,7 +64,7 @@ def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> Change:
 
 
 def is_ours(held: Held, keys: frozenset[str]) -> bool:
-    """Whether nobody but a bootstrap has written at a node."""
+    """Whether only a bootstrap has written a node."""
     if held.metadata != AUTHOR_TEXT:
         return False
     now = parse_object(held.attributes)
@@ -77,31 +75,26 @@ def is_ours(held: Held, keys: frozenset[str]) -> bool:
 
 
 def is_our_link(link: HeldLink) -> bool:
-    """Whether nobody but a bootstrap has written a relation."""
+    """Whether only a bootstrap has written a relation."""
     return link.version == 1 and link.metadata == AUTHOR_TEXT
 
 
 def _kept(now: Mapping[str, Any], keys: frozenset[str], past: Iterable[str]) -> frozenset[str]:
-    """The attributes that a bootstrap would write and that are somebody else's."""
+    """The attributes among `keys` that another writer set."""
     if STAMP not in now:
         return keys & now.keys()
     wrote, kept = _read(now)
     if wrote == _digest(now, keys - kept):
         return kept
-    for base in _parsed(past):
+    for base in map(parse_object, past):
         if _read(base) == (wrote, kept) and _digest(base, keys - kept) == wrote:
             changed = {k for k in keys - kept if now.get(k, ...) != base.get(k, ...)}
             return kept | changed
-    return keys  # The history was purged: nobody knows whose they are.
-
-
-def _parsed(past: Iterable[str]) -> Iterator[dict[str, Any]]:
-    for text in past:
-        yield parse_object(text)
+    return keys  # The history was purged: all may be of another writer.
 
 
 def _stamp(wanted: Wanted, kept: frozenset[str]) -> Any:
-    """What is left at a node; where a number will do, a number."""
+    """The stamp of a node: a number, or an object if there is more to keep."""
     wrote = _digest(wanted.attributes, wanted.keys - kept)
     if wanted.stamp is None and not kept:
         return wrote
@@ -118,7 +111,7 @@ def _read(attributes: Mapping[str, Any]) -> tuple[object, frozenset[str]]:
 
 
 def _digest(attributes: Mapping[str, Any], keys: frozenset[str]) -> int:
-    """A number, since texts in attributes are indexed for search."""
+    """A hash as a number, since texts in attributes are indexed for search."""
     values = {key: value for key, value in attributes.items() if key in keys}
     text = orjson.dumps(values, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     return int.from_bytes(blake2b(text, digest_size=6).digest())

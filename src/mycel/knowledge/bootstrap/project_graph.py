@@ -1,4 +1,4 @@
-"""From files to the nodes and relations that should stand for them. Nothing is looked up.
+"""From files to their nodes and relations.
 
 file://ws/src/a.py             a file, of the type Resource
 concept://ws/src               a folder, of the type Concept
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import MycelError
@@ -38,19 +40,19 @@ _DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
 
 
 class Wanted(NamedTuple):
-    """A node that should be there: what it is called, and what it should say."""
+    """The wanted state of a node."""
 
     uri: str
     type: str
     attributes: dict[str, Any]
     keys: frozenset[str]
-    """Which attributes are ours to write, here or not."""
+    """All attributes that a bootstrap writes for this kind of node."""
     stamp: dict[str, Any] | None = None
-    """What is kept of a file, to see next time whether it changed."""
+    """The state of a file, to find out in the next run whether it changed."""
 
 
 class Edge(NamedTuple):
-    """A relation that should be there, by the URIs of its ends."""
+    """A wanted relation, by the URIs of its ends."""
 
     source: str
     relation: str
@@ -59,39 +61,24 @@ class Edge(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """How much there is below a folder."""
+    """The number and size of the files below a folder."""
 
     files: int = 0
     size: int = 0
 
 
 class Namer:
-    """The URIs of one workspace. Each is made once."""
+    """The URIs of one workspace, each made once.
+
+    `file` and `folder` return the URI of a path; a folder's is also the prefix of the symbols of a
+    file. They raise InvalidId or ConstraintViolation for a path that cannot be part of a URI.
+    """
 
     def __init__(self, workspace: str) -> None:
         self._workspace = workspace
-        self._files: dict[str, str] = {}
-        self._folders: dict[str, str] = {}
         self.files_root: Final = f"file://{workspace}"
-
-    def file(self, path: str) -> str:
-        """The URI of a file.
-
-        Raises:
-            InvalidId, ConstraintViolation: its path cannot be part of one.
-        """
-        found = self._files.get(path)
-        if found is None:
-            found = self._files[path] = build("file", self._workspace, path).text
-            _check_length(found)
-        return found
-
-    def folder(self, path: str) -> str:
-        """The URI of a folder, or of what is below a file."""
-        found = self._folders.get(path)
-        if found is None:
-            found = self._folders[path] = build("concept", self._workspace, path).text
-        return found
+        self.file: Final = cache(lambda path: _checked(build("file", workspace, path).text))
+        self.folder: Final = cache(lambda path: build("concept", workspace, path).text)
 
     def symbol(self, path: str, qualified: str) -> str:
         """The URI of a symbol; "" if it cannot have one."""
@@ -103,20 +90,21 @@ class Namer:
     def _odd_symbol(self, path: str, qualified: str) -> str:
         try:
             # `operator/` of C++: a slash would be a part of the path.
-            uri = build("concept", self._workspace, f"{path}/{qualified.replace('/', '∕')}").text
-            _check_length(uri)
+            name = qualified.replace("/", "∕")
+            uri = _checked(build("concept", self._workspace, f"{path}/{name}").text)
         except MycelError:
             return ""
         return uri if uri.startswith(f"{self.folder(path)}/") else ""
 
 
-def _check_length(uri: str) -> None:
+def _checked(uri: str) -> str:
     if len(uri.encode()) > NAME_BYTES_MAX:
         raise MycelError("the path is too long")
+    return uri
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """The folders that a path is in, innermost first; "" is the root.
+    """The folders around a path, innermost first; "" is the root.
 
     >>> list(folders_above("src/shop/cart.py"))
     ['src/shop', 'src', '']
@@ -127,22 +115,14 @@ def folders_above(path: str) -> Iterator[str]:
 
 
 def totals(sizes: Mapping[str, int]) -> dict[str, Totals]:
-    """How much there is below each folder, of files with these sizes."""
-    direct: dict[str, list[int]] = {"": [0, 0]}
+    """The totals below each folder, of files with these sizes."""
+    files: Counter[str] = Counter({"": 0})
+    total: Counter[str] = Counter()
     for path, size in sizes.items():
-        folder = posixpath.dirname(path)
-        entry = direct.get(folder)
-        if entry is None:
-            entry = direct[folder] = [0, 0]
-        entry[0] += 1
-        entry[1] += size
-    found: dict[str, list[int]] = {}
-    for folder, (files, size) in direct.items():
-        for each in (folder, *folders_above(folder)):
-            entry = found.setdefault(each, [0, 0])
-            entry[0] += files
-            entry[1] += size
-    return {folder: Totals(*entry) for folder, entry in found.items()}
+        for folder in folders_above(path):
+            files[folder] += 1
+            total[folder] += size
+    return {folder: Totals(count, total[folder]) for folder, count in files.items()}
 
 
 def wanted_folder(namer: Namer, path: str, below: Totals, readme: str, root_name: str) -> Wanted:
@@ -183,7 +163,7 @@ def wanted_file(namer: Namer, read: FileRead, edges: FileEdges, version: int) ->
 
 
 def external_lists(edges: FileEdges) -> dict[str, list[str]]:
-    """The modules and pages outside of the project that a file names."""
+    """The modules and pages outside the project that a file refers to."""
     lists = {"external_imports": edges.external, "external_links": edges.external_links}
     return {key: list(names[:EXTERNAL_MAX]) for key, names in lists.items() if names}
 
@@ -191,13 +171,13 @@ def external_lists(edges: FileEdges) -> dict[str, list[str]]:
 def _moment(mtime_ns: int) -> str:
     try:
         moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC)
-    except (ValueError, OverflowError, OSError):  # A time that no calendar knows.
+    except (ValueError, OverflowError, OSError):  # Outside of the calendar.
         return ""
     return moment.isoformat().replace("+00:00", "Z")
 
 
 def wanted_symbols(namer: Namer, read: FileRead) -> Iterator[Wanted]:
-    """The nodes of what a file defines."""
+    """The nodes of the symbols of a file."""
     for symbol in read.facts.symbols if read.facts is not None else ():
         uri = namer.symbol(read.path, symbol.qualified)
         if uri:
@@ -219,7 +199,7 @@ def _symbol_attributes(symbol: Symbol) -> dict[str, Any]:
 
 
 def contains(namer: Namer, path: str, *, is_folder: bool) -> Edge | None:
-    """The relation from the folder that something is in; None for the root."""
+    """The relation from the folder of a file or folder; None for the root."""
     if not path:
         return None
     above = namer.folder(posixpath.dirname(path))
@@ -230,7 +210,7 @@ def contains(namer: Namer, path: str, *, is_folder: bool) -> Edge | None:
 
 
 def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[Edge]:
-    """From a file to its symbols, and from symbols to those inside them."""
+    """Relations from a file to its symbols, and from symbols to those inside them."""
     uris = {symbol.qualified: namer.symbol(path, symbol.qualified) for symbol in symbols}
     for qualified, uri in uris.items():
         if not uri:
@@ -243,7 +223,7 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
 
 
 def code_edges(namer: Namer, edges: FileEdges, folders: Mapping[str, object]) -> Iterator[Edge]:
-    """The relations that are written in a file, but for what it defines."""
+    """The relations written in a file, except to its symbols."""
     here = namer.file(edges.path)
     for each in edges.imports:
         yield Edge(here, words.IMPORTS, namer.file(each.target), words.IMPORT_COST)

@@ -1,4 +1,4 @@
-"""One run: what is on the disk, what the graph says of it, and the plan that makes them agree."""
+"""One run: compares the files on the disk with the graph, and plans what to write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 
 from mycel.errors import ConstraintViolation, MycelError
 from mycel.knowledge.bootstrap import file_walk, graph_writer, project_graph
-from mycel.knowledge.bootstrap.facts_cache import Memory
+from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_facts import FileRead, is_readme, read_all, read_file
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_MAX
@@ -30,18 +30,15 @@ from mycel.store.query import holdings
 from mycel.syntax.gc_pause import collector_paused
 
 VERSION: Final = 200 + FORMAT
-"""Changes with what is written for a file; files of another version are looked at again.
-
-Below 200, runs of several transactions removed `defines` relations: those files are related anew.
-"""
+"""Changes with what is written for a file; files of another version are read again."""
 LACKING: Final = 0
-"""The version of a file whose language could not be read, for want of an extra."""
+"""The version of a file that could not be analysed because an extra is not installed."""
 
 _REPORT_EVERY: Final = 25
 
 
 class Stamp(NamedTuple):
-    """What the graph remembers of a file."""
+    """The stored state of a file."""
 
     size: int
     mtime_ns: int
@@ -50,7 +47,7 @@ class Stamp(NamedTuple):
 
 
 class Bootstrap:
-    """Keeps a folder and its part of the graph in step. `run` may be called again and again."""
+    """Brings a folder into the graph, and up to date with every `run`."""
 
     def __init__(
         self,
@@ -63,7 +60,7 @@ class Bootstrap:
         given = knowledge.root if path is None else Path(path)
         if given is None:
             raise ConstraintViolation(
-                "Nobody has said which folder to bring in.", hint="Name the folder of a project."
+                "There is no folder to bring in.", hint="Name the folder of a project."
             )
         if not 1 <= jobs <= JOBS_MAX:
             raise ConstraintViolation(f"jobs is {jobs}; it must be within 1 and {JOBS_MAX}.")
@@ -84,15 +81,15 @@ class Bootstrap:
         self._bytes_max = bytes_max
         self._jobs = jobs
         self._edges_before: dict[str, FileEdges] = {}
-        """What was written for each file, as far as this object did it."""
+        """The edges of each file, as of the last run of this object."""
         self._skipped_before: frozenset[Skipped] = frozenset()
-        self._memory = Memory(knowledge.db.path, knowledge.workspace)
+        self._cache = FactsCache(knowledge.db.path, knowledge.workspace)
 
     def run(self, report: Report | None = None) -> Summary:
         """Bring the graph up to date with the folder."""
         began = monotonic()
         summary = Summary()
-        # Facts are millions of values without cycles; `reading` collects what it leaves behind.
+        # Facts are millions of values without cycles; `file_facts` collects syntax trees.
         with collector_paused(True):
             self._run(summary, report)
         summary.skipped_anew = [e for e in summary.skipped if e not in self._skipped_before]
@@ -118,7 +115,7 @@ class Bootstrap:
             entry = entries.pop(path)
             if path in known and file_walk.is_gone(self._root, path):
                 gone.append(path)
-            elif path in known:  # It cannot be read just now: what is known of it stays.
+            elif path in known:  # It cannot be read: its node stays as it is.
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
         for path in outside:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
@@ -126,15 +123,15 @@ class Bootstrap:
         self._count(step, summary)
         plan = self._plan(step, report)
         if plan is not None:
-            self._edges_before = {}  # In case that it fails.
+            self._edges_before = {}  # In case the write fails.
             graph_writer.write(self._db, plan, self._namer, summary, report)
         self._edges_before = step.edges
-        self._memory.keep(step.remembered, step.gone)
+        self._cache.keep(step.remembered, step.gone)
 
-    # What is there.
+    # Comparing.
 
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
-        """The files that are there; where nobody may look just now, those that were."""
+        """The files on the disk; those known before, in folders that cannot be listed."""
         own = Path(self._db.path).name
         found: dict[str, Entry] = {}
         walked = file_walk.walk(
@@ -158,7 +155,7 @@ class Bootstrap:
         return found
 
     def _gone(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
-        """The files that are no longer there. Where nobody may look just now, they still are."""
+        """The removed files; those hidden by permissions count as unchanged."""
         gone: list[str] = []
         for path, stamp in known.items():
             if path in entries or not path.startswith(self._prefix):
@@ -170,7 +167,7 @@ class Bootstrap:
         return gone
 
     def _is_our_own(self, name: str, database: str) -> bool:
-        """Whether a file is the graph itself, or lies beside it: each run would change it."""
+        """Whether a file is the graph itself or one of its companions: each run changes it."""
         if not posixpath.basename(name).startswith(database):
             return False
         try:
@@ -179,7 +176,7 @@ class Bootstrap:
             return False
 
     def _known(self) -> tuple[dict[str, Stamp], bool]:
-        """What the graph remembers of each file, and whether all was written."""
+        """The stored state of each file, and whether the last run wrote everything."""
         with self._db.reading() as reader:
             rows = holdings.attribute_below(reader, self._namer.files_root, STAMP)
             root = holdings.attribute_of(reader, self._namer.folder(""), STAMP)
@@ -219,7 +216,7 @@ class Bootstrap:
             if (read := step.reads[path]).facts is not None
         )
 
-    # What should be there.
+    # Planning.
 
     def _plan(self, step: _Step, report: Report | None) -> graph_writer.Plan | None:
         edges = self._edges(step, report)
@@ -268,7 +265,7 @@ class Bootstrap:
                     yield edge
 
     def _touch(self, plan: graph_writer.Plan, step: _Step, edges: Mapping[str, FileEdges]) -> None:
-        """Files that have not changed, but their time, or what is outside the project for them."""
+        """Plan updates of unchanged files: their time, and their external modules and pages."""
         whole = {*step.added, *step.changed}
         for path, found in edges.items():
             if path not in whole:
@@ -284,10 +281,10 @@ class Bootstrap:
     # Relations.
 
     def _edges(self, step: _Step, report: Report | None) -> dict[str, FileEdges]:
-        """The relations that are written in files, for those files where they may differ."""
+        """The edges of the files whose edges may differ."""
         before = self._edges_before if step.is_complete else {}
         if any(path in before for path in step.added):
-            # Somebody has removed its node meanwhile, and what others relate to it with it.
+            # Its node was removed meanwhile, with the relations of other files to it.
             before = {}
         step.edges = before
         moved = {*step.added, *step.changed, *step.gone}
@@ -309,20 +306,20 @@ class Bootstrap:
         step.edges = {p: e for p, e in (before | found).items() if p not in step.gone}
         found = {p: e for p, e in found.items() if p in moved or before.get(p) != e}
         for path in step.changed:
-            # What it said before has to go, even if it says nothing any more.
+            # Its former relations have to go, even if it has no facts any more.
             if path not in found and path in step.known:
                 step.facts.setdefault(path, FileFacts(""))
                 found[path] = FileEdges(path)
         return found
 
     def _recall(self, step: _Step, report: Report | None) -> None:
-        """Bring the facts of all files together: of those not read just now, from memory."""
+        """Gather the facts of all files; those of files not read now from the cache."""
         facts = step.facts
         for path, read in step.reads.items():
             if read.facts is not None:
                 facts[path] = read.facts
         rest = {p: step.known[p].hash for p in step.entries if p not in step.reads}
-        remembered = self._memory.recall(rest)
+        remembered = self._cache.recall(rest)
         unknown = []
         for path in rest:
             if path not in remembered:
@@ -338,15 +335,15 @@ class Bootstrap:
                 step.remembered[read.path] = read.hash, read.facts
 
     def _facts_before(self, step: _Step, moved: Collection[str]) -> dict[str, FileFacts]:
-        """What is still known of files as they were before this run."""
+        """The facts of files as they were before this run, where known."""
         hashes = {path: step.known[path].hash for path in moved if path in step.known}
-        remembered = self._memory.recall(hashes)
+        remembered = self._cache.recall(hashes)
         before = {path: facts for path, facts in step.facts.items() if path not in moved}
         return before | {path: facts for path, facts in remembered.items() if facts is not None}
 
 
 class _Step:
-    """What one run has found out, and what follows for each file."""
+    """The state of one run, and the files sorted by what has to be done."""
 
     def __init__(
         self,
@@ -380,7 +377,7 @@ class _Step:
 
 
 def _is_same(path: str, stamp: Stamp | None, entry: Entry) -> bool:
-    """Whether a file need not be read to know that it is what it was."""
+    """Whether a file is unchanged by its size and time."""
     if stamp is None or stamp[:2] != entry:
         return False
     if stamp.version == VERSION:
@@ -408,7 +405,7 @@ def _may_have_facts(path: str) -> bool:
 
 
 def _counted(items: Any, stage: Stage, total: int, report: Report | None) -> Iterator[Any]:
-    """Items, with a word now and then on how many there were."""
+    """Items, with progress reports."""
     if report is None:
         yield from items
         return

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and what it has done in the end."""
+"""Progress and results of a run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final, Literal, NamedTuple
 from mycel.model.values import JsonObject
 
 SKIPPED_TOLD: Final = 100
-"""How many files that were left out are told one by one; all are counted."""
+"""Skipped files that are listed; all are counted."""
 
 NAMES_TOLD: Final = 5
-"""How many names of folders that were left out stand in the line about a run."""
+"""Names of folders left out in the line about a run."""
 
 Stage = Literal["reading", "relating", "writing"]
 
@@ -21,11 +21,15 @@ _DOING: Final[dict[Stage, str]] = {
     "relating": "Finding relations",
     "writing": "Writing",
 }
+_COUNTS: Final = (
+    "files", "added", "changed", "removed", "unchanged", "symbols", "relations_added",
+    "relations_removed", "kept",
+)  # fmt: skip
 _UNIT: Final[dict[Stage, str]] = {"reading": "files", "relating": "files", "writing": "rows"}
 
 
 class Progress(NamedTuple):
-    """How far a run is. `done` and `total` count files, or rows while writing."""
+    """The progress of a run. `done` and `total` count files, or rows while writing."""
 
     stage: Stage
     done: int
@@ -39,7 +43,7 @@ Report = Callable[[Progress], object]
 
 
 class Skipped(NamedTuple):
-    """A path that was left out, and why."""
+    """A skipped path, and why."""
 
     path: str
     why: str
@@ -47,10 +51,10 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """What became of a folder.
+    """The result of a run.
 
-    `added`, `changed`, `removed` and `unchanged` count files. `kept` are nodes that stay although
-    what they stood for is gone, because somebody else wrote there or links to them.
+    `added`, `changed`, `removed` and `unchanged` count files. `kept` are nodes of removed files
+    that stay because others wrote values or relations there.
     """
 
     added: int = 0
@@ -65,9 +69,9 @@ class Summary:
     skipped_count: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     skipped_anew: list[Skipped] = field(default_factory=list)
-    """Those of them that the run before, of the same `Bootstrap`, did not skip."""
+    """Those that the run before, of the same `Bootstrap`, did not skip."""
     folders_left_out: int = 0
-    """Folders that hold no sources, or that a `.gitignore` outside of Git names."""
+    """Folders without sources, or ignored by a `.gitignore` outside of Git."""
     left_out: list[str] = field(default_factory=list)
     """Their paths, up to `SKIPPED_TOLD` of them."""
     notes: list[str] = field(default_factory=list)
@@ -75,49 +79,37 @@ class Summary:
 
     @property
     def files(self) -> int:
-        """How many files are in the graph now."""
+        """The number of files in the graph."""
         return self.added + self.changed + self.unchanged
 
     @property
-    def relations(self) -> int:
-        return self.relations_added
-
-    @property
     def is_nothing(self) -> bool:
-        """Whether the graph was as it should be."""
+        """Whether nothing changed."""
         changes = self.added, self.changed, self.removed, self.kept
         return not any((*changes, self.relations_added, self.relations_removed))
 
     def skip(self, path: str, why: str) -> None:
-        """Note a path that is left out."""
+        """Count a skipped path."""
         self.skipped_count += 1
         if len(self.skipped) < SKIPPED_TOLD:
-            # A name need not be text.
+            # A file name may hold bytes that are not UTF-8.
             shown = path.encode(errors="surrogateescape").decode(errors="replace")
             self.skipped.append(Skipped(shown, why))
 
     def leave_out(self, folders: Collection[str]) -> None:
-        """Note folders that nobody looked into."""
+        """Set the folders left out."""
         self.folders_left_out = len(folders)
         self.left_out = sorted(folders)[:SKIPPED_TOLD]
 
     def note(self, text: str) -> None:
-        """Say something once that concerns the whole."""
+        """Add a note on the whole run, once."""
         if text and text not in self.notes and len(self.notes) < SKIPPED_TOLD:
             self.notes.append(text)
 
     def to_dict(self) -> JsonObject:
         """The summary as JSON."""
         return {
-            "files": self.files,
-            "added": self.added,
-            "changed": self.changed,
-            "removed": self.removed,
-            "unchanged": self.unchanged,
-            "symbols": self.symbols,
-            "relations_added": self.relations_added,
-            "relations_removed": self.relations_removed,
-            "kept": self.kept,
+            **{name: getattr(self, name) for name in _COUNTS},
             "skipped": self.skipped_count,
             "skipped_files": [each._asdict() for each in self.skipped],
             "folders_left_out": self.folders_left_out,

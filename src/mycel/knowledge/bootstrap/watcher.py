@@ -1,12 +1,8 @@
-"""Again whenever something changes: a run for every set of changes, until somebody stops it.
+"""Runs a bootstrap for every set of changes on the disk, until it is stopped.
 
-The operating system says that something has changed; what exactly, the run finds out by itself, the
-same way as any other run. So a notice that is lost, doubled or about a file that does not belong to
-the project does no harm.
-
-A notice about a name that is not UTF-8 cannot even be told: watchfiles gives up instead. It does so
-only when there is such a notice, never for a file that merely lies there. So watching begins anew,
-after a run that finds out what happened.
+A notice of the operating system only starts a run, which compares all files: lost, doubled and
+unrelated notices do no harm. watchfiles fails on a notice about a name that is not UTF-8; watching
+starts again after a run.
 """
 
 from __future__ import annotations
@@ -25,28 +21,25 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
 DEBOUNCE_MS: Final = 400
-"""How long changes are gathered: a checkout of a branch is one set."""
+"""Time in which changes are gathered: a checkout of a branch is one set."""
 PATIENCE_MS: Final = 500
-"""How soon an end that was asked for is noticed."""
+"""Time between two checks whether to stop."""
 OWN_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})
-"""Where version control keeps its own files, of which none belongs to a project."""
+"""Folders of version control."""
 STEP_MS: Final = 50
-"""How long nothing must happen for a set to be complete."""
+"""Time without changes after which a set is complete."""
 
 _UNREADABLE_NOTICE: Final = "Unable to decode path"
-"""How watchfiles begins to say that a name is not UTF-8. It has one exception for all failures."""
+"""The message of watchfiles for a name that is not UTF-8; it has one exception for all failures."""
 
 
 def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> Iterator[Summary]:
-    """Run again for every set of changes, and give what each run did, unless that was nothing.
-
-    A file that is skipped for the first time is something. Ends when `stop` is set.
+    """Run for every set of changes until `stop`; yields summaries with changes or new skips.
 
     Raises:
-        KeyboardInterrupt: somebody has pressed Ctrl-C. (watchfiles would tell of it on standard
-            error otherwise.)
-        ConstraintViolation: what is needed to watch is not installed.
-        DatabaseError: the operating system does not let it watch.
+        KeyboardInterrupt: Ctrl-C was pressed.
+        ConstraintViolation: watchfiles is not installed.
+        DatabaseError: the operating system refuses to watch.
     """
     stop = Event() if stop is None else stop
     while not stop.is_set():
@@ -54,17 +47,14 @@ def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> 
             summary = bootstrap.run()
             if not summary.is_nothing or summary.skipped_anew:
                 yield summary
-        # A file that is written all the time must not mean a run all the time.
+        # A pause, for files that are written all the time.
         stop.wait(DEBOUNCE_MS / 1000)
 
 
 def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
-    """A notice for every reason to run: the beginning, changes, and one that could not be read.
-
-    The last of these ends it, as `stop` does.
-    """
+    """A notice at the start, for every set of changes, and at a failure, which is the last."""
     try:
-        # Late: an extra, with a thread of its own.
+        # Late: an extra.
         from watchfiles import watch as changes  # noqa: PLC0415
     except ImportError:
         raise ConstraintViolation(
@@ -81,7 +71,7 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
         yield_on_timeout=True,
         raise_interrupt=True,
     )
-    is_first = True  # What changed before watching began is looked for once.
+    is_first = True  # One run finds the changes from before watching began.
     try:
         for changed in watched:
             if changed or is_first:
@@ -91,14 +81,14 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
         if _UNREADABLE_NOTICE not in str(error):
             raise DatabaseError(
                 f"{folder} cannot be watched: {error}.",
-                hint="The system may watch too few files (on Linux, fs.inotify.max_user_watches);"
-                " without --watch, run it again whenever something has changed.",
+                hint="Raise the number of watched files (on Linux, fs.inotify.max_user_watches), or"
+                " run it again without --watch after changes.",
             ) from error
         yield
 
 
 def _counts(_change: Change, path: str, folder: Path, graph: str) -> bool:
-    """Whether a notice may be about the project: not about the graph, nor version control's."""
+    """Whether a path may be of the project: neither the graph nor files of version control."""
     if path.startswith(graph):
         return False
     parts = path.removeprefix(f"{folder}/").split("/")

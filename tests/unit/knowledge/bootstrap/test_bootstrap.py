@@ -601,7 +601,7 @@ def test_a_run_that_was_killed_is_completed_by_the_next(
         whole = state(fresh)
     monkeypatch.setattr(bootstrap_writing, "ROWS_IN_TRANSACTION", 1)
     monkeypatch.setattr(bootstrap_writing, "_GROUP_ROWS", 3)
-    real = bootstrap_writing._Turns.count
+    real = bootstrap_writing._Transactions.count
     for steps in range(1, 40):
         left = [steps]
 
@@ -612,7 +612,7 @@ def test_a_run_that_was_killed_is_completed_by_the_next(
                 raise KeyboardInterrupt
             return others
 
-        monkeypatch.setattr(bootstrap_writing._Turns, "count", count)
+        monkeypatch.setattr(bootstrap_writing._Transactions, "count", count)
         try:
             bootstrap(shop)
         except KeyboardInterrupt:
