@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from mycel import __version__
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
 from mycel.knowledge.memory.entities import Entity, Relation
-from mycel.knowledge.memory.memory_server import WHOLE_CHARACTERS_MAX, Graph, Memory
+from mycel.knowledge.memory.memory_server import WHOLE_CHARACTERS_MAX, EntityGraph, Subgraph
 from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
 from mycel.mcp.messages import worded
@@ -63,7 +63,7 @@ class MemoryTool(NamedTuple):
     description: str
     takes: Schema
     gives: Schema
-    run: Callable[[Memory, JsonObject], Reply]
+    run: Callable[[EntityGraph, JsonObject], Reply]
     reads: bool = False
     destroys: bool = False
 
@@ -133,7 +133,7 @@ _ADDED: Final = _object(
 # Functions.
 
 
-def _create_entities(memory: Memory, given: JsonObject) -> Reply:
+def _create_entities(memory: EntityGraph, given: JsonObject) -> Reply:
     new = memory.create_entities(
         Entity(each["name"], each["entityType"], tuple(each["observations"]))
         for each in given["entities"]
@@ -141,12 +141,12 @@ def _create_entities(memory: Memory, given: JsonObject) -> Reply:
     return _listed("entities", [each.to_dict() for each in new])
 
 
-def _create_relations(memory: Memory, given: JsonObject) -> Reply:
+def _create_relations(memory: EntityGraph, given: JsonObject) -> Reply:
     new = memory.create_relations(_relation(each) for each in given["relations"])
     return _listed("relations", [each.to_dict() for each in new])
 
 
-def _add_observations(memory: Memory, given: JsonObject) -> Reply:
+def _add_observations(memory: EntityGraph, given: JsonObject) -> Reply:
     added = memory.add_observations(
         (each["entityName"], each["contents"]) for each in given["observations"]
     )
@@ -155,12 +155,12 @@ def _add_observations(memory: Memory, given: JsonObject) -> Reply:
     )
 
 
-def _delete_entities(memory: Memory, given: JsonObject) -> Reply:
+def _delete_entities(memory: EntityGraph, given: JsonObject) -> Reply:
     deleted, missing = memory.delete_entities(given["entityNames"])
     return _done(len(deleted), len(deleted) + len(missing), ("entity", "entities"), missing)
 
 
-def _delete_observations(memory: Memory, given: JsonObject) -> Reply:
+def _delete_observations(memory: EntityGraph, given: JsonObject) -> Reply:
     count, missing = memory.delete_observations(
         (each["entityName"], each["observations"]) for each in given["deletions"]
     )
@@ -168,7 +168,7 @@ def _delete_observations(memory: Memory, given: JsonObject) -> Reply:
     return _done(count, asked, ("observation", "observations"), missing)
 
 
-def _delete_relations(memory: Memory, given: JsonObject) -> Reply:
+def _delete_relations(memory: EntityGraph, given: JsonObject) -> Reply:
     count = memory.delete_relations(_relation(each) for each in given["relations"])
     return _done(count, len(given["relations"]), ("relation", "relations"), ())
 
@@ -191,7 +191,7 @@ def _done(count: int, asked: int, nouns: tuple[str, str], missing: tuple[str, ..
     return Reply(message, {"success": True, "message": message})
 
 
-def _graph(graph: Graph) -> Reply:
+def _graph(graph: Subgraph) -> Reply:
     told = graph.to_dict()
     return Reply(_json(told), told, graph.cut)
 
@@ -277,7 +277,7 @@ TOOLS: Final = (
 
 def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     """A server that has these tools, and the whole graph as a resource."""
-    memory = Memory(db)
+    memory = EntityGraph(db)
     presence, leftovers = Presence(db.path), Leftovers()
     tools = {each.name: each for each in TOOLS if each.reads or not readonly}
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
@@ -339,7 +339,7 @@ def build_server(db: Nexus, *, readonly: bool = False) -> Server[Any]:
     return server
 
 
-def _whole_graph(memory: Memory) -> JsonObject:
+def _whole_graph(memory: EntityGraph) -> JsonObject:
     # Tens of thousands of entities hold no garbage to collect.
     with collector_paused(True):
         text = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
@@ -356,7 +356,7 @@ _RESOURCE: Final = {
 }
 
 
-def call(memory: Memory, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
+def call(memory: EntityGraph, tool: MemoryTool, given: Mapping[str, Any]) -> JsonObject:
     """Run a tool.
 
     Raises:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.knowledge.memory.memory_server import Memory
+from mycel.knowledge.memory.memory_server import EntityGraph
 from tests.adapters.cli.conftest import Run
 
 LINES = [
@@ -38,7 +38,7 @@ def test_a_file_is_imported_and_what_was_skipped_is_said(
     ]
     assert done.stderr == "Warning: Skipped line 5: its relationType is missing.\n"
     with mycel.open(db) as graph:
-        assert len(Memory(graph).open_nodes(["Ada"]).relations) == 2
+        assert len(EntityGraph(graph).open_nodes(["Ada"]).relations) == 2
 
 
 def test_standard_input_will_do(run: Run, db: Path) -> None:

@@ -244,7 +244,7 @@ def test_an_answer_that_is_cut_keeps_its_shape_and_says_so_beside_it(path: Path)
             assert json.loads(text) == result.structured_content
             assert result.structured_content.keys() == {"entities", "relations"}
             assert 10 < len(result.structured_content["entities"]) < 300
-            assert "not complete" in remark
+            assert "incomplete" in remark
             assert len(text) < 60_000
         (content,) = (await client.read_resource("memory://knowledge-graph")).contents
         assert len(json.loads(content.text)["entities"]) == 300

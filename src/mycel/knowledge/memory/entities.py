@@ -1,18 +1,15 @@
-"""Entities and relations of the memory server, and what they are in the graph.
+"""Entities and relations of the memory server, and their form in the graph.
 
-    entity      a concept of type `Entity` with its name; the attributes `entityType` and
-                `observations` hold the rest. One type for all, because there a name is unique
-                whatever the type.
-    relation    a proposition. Its predicate is the relation's type, made an identifier: where
-                that is another text, the definition keeps the original in `relationType`. Two
-                types that would become the same identifier get two predicates.
+    entity      a concept of type `Entity` with the attributes `entityType` and `observations`. One
+                concept type for all entity types, because the names of entities are unique.
+    relation    a proposition. Its predicate is the relation's type, made an identifier; if that
+                changes the text, the definition keeps the original in `relationType`. Two types
+                with the same identifier get two predicates.
 
-A proposition never leads from a concept to itself. What an entity is to itself stands in its
-attribute `selfRelations`.
+A proposition cannot relate a concept to itself; the attribute `selfRelations` has such relations.
 
-A relation may name an entity that nobody has created. It then leads to a placeholder, a concept of
-type `MissingEntity` with that name; when the entity is created, `engine.healing` gives it the
-placeholder's relations.
+A relation to an entity that does not exist leads to a placeholder, a `MissingEntity` of that name.
+When the entity is created, `engine.healing` gives it the placeholder's relations.
 """
 
 from __future__ import annotations
@@ -37,28 +34,27 @@ SELF_KEY: Final = "selfRelations"
 RELATION_KEY: Final = "relationType"
 
 _DEFINITION: Final[dict[str, Any]] = {
-    "description": "Something with a name that observations are gathered about. The attribute"
-    " entityType says what kind of thing it is, observations what is known: one fact each.",
+    "description": "A named thing. Its attributes are entityType, the kind of thing, and"
+    " observations, the known facts about it.",
     "instance_schema": {
-        TYPE_KEY: {"type": "string", "is_required": False, "description": "What it is."},
+        TYPE_KEY: {"type": "string", "is_required": False, "description": "Kind of thing."},
         OBSERVATIONS_KEY: {
             "type": "array",
             "is_required": False,
-            "description": "What is known about it, one fact each.",
+            "description": "Known facts, one each.",
         },
     },
 }
 _MISSING_DEFINITION: Final[dict[str, Any]] = {
-    "description": "An entity that relations name and that nobody has created yet. An Entity that"
-    " is created under this name gets these relations.",
+    "description": "A placeholder for an entity that relations name and that does not exist yet. An"
+    " Entity created under this name gets its relations.",
 }
-_TEXT: Final = frozenset((str,))
 _NO_IDENTIFIER: Final = re.compile(r"[^A-Za-z0-9_]+")
 _ROOM_FOR_A_NUMBER: Final = 12
 
 
 class Entity(NamedTuple):
-    """A name, what kind of thing it is, and what is known about it."""
+    """A name, the kind of thing, and the known facts."""
 
     name: str
     entity_type: str
@@ -73,12 +69,12 @@ class Entity(NamedTuple):
         }
 
     def attributes(self) -> dict[str, Any]:
-        """What the concept says."""
+        """The attributes of its concept."""
         return {TYPE_KEY: self.entity_type, OBSERVATIONS_KEY: list(self.observations)}
 
 
 class Relation(NamedTuple):
-    """How one entity is related to another."""
+    """A relation between two entities, by their names."""
 
     source: str
     target: str
@@ -89,20 +85,14 @@ class Relation(NamedTuple):
         return {"from": self.source, "to": self.target, "relationType": self.relation_type}
 
 
-def entity_fields(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """A concept as the memory server writes an entity; what is no text there is left out."""
-    kind, found = attributes.get(TYPE_KEY), attributes.get(OBSERVATIONS_KEY)
-    if type(found) is not list or not _TEXT.issuperset(map(type, found)):
-        found = texts(attributes, OBSERVATIONS_KEY)
-    return {
-        "name": name,
-        "entityType": kind if type(kind) is str else "",
-        "observations": found,
-    }
+def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
+    """A concept as an entity; values that are no texts are left out."""
+    kind = attributes.get(TYPE_KEY)
+    return Entity(name, kind if isinstance(kind, str) else "", texts(attributes, OBSERVATIONS_KEY))
 
 
 def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
-    """All that an attribute lists. Others may have written what is no text, or no list."""
+    """The items of an attribute; KIP may have written items that are no texts, or no list."""
     found = attributes.get(key)
     if isinstance(found, list):
         return found
@@ -110,7 +100,7 @@ def listed(attributes: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[str]:
-    """Add observations to an entity. Returns those that were not there."""
+    """Add observations to an entity. Returns the new ones."""
     there = listed(concept.attributes, OBSERVATIONS_KEY)
     known = set(texts(concept.attributes, OBSERVATIONS_KEY))
     new = [each for each in contents if each not in known]
@@ -120,18 +110,26 @@ def observe(tx: Transaction, concept: Concept, contents: Iterable[str]) -> list[
 
 
 def texts(attributes: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The texts that an attribute lists."""
+    """The items of an attribute that are texts."""
     return tuple([each for each in listed(attributes, key) if isinstance(each, str)])
 
 
+def relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
+    """Relate an entity to itself. False if it is already."""
+    stored = texts(tx.get(ref).attributes, SELF_KEY)
+    if relation_type in stored:
+        return False
+    return tx.update(ref, attributes={SELF_KEY: [*stored, relation_type]})
+
+
 def require_entities(tx: Transaction) -> None:
-    """See to it that the type of entities is defined."""
+    """Define the type of entities if it is not defined."""
     if tx.get_concept(CONCEPT_TYPE, ENTITY) is None:
         tx.define_type(ENTITY, _DEFINITION)
 
 
 def find_end(tx: Transaction, name: str) -> Concept | None:
-    """The entity of a name, or else its placeholder, at which relations end."""
+    """The entity of a name, or its placeholder."""
     for kind in (ENTITY, MISSING_ENTITY):
         if tx.reader.find_type(kind) is not None:
             found = tx.get_concept(kind, name)
@@ -141,7 +139,7 @@ def find_end(tx: Transaction, name: str) -> Concept | None:
 
 
 def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
-    """Create placeholders for entities that are not there. Returns their ids."""
+    """Create placeholders for missing entities. Returns their ids."""
     wanted = list(names)
     if wanted and tx.get_concept(CONCEPT_TYPE, MISSING_ENTITY) is None:
         tx.define_type(MISSING_ENTITY, _MISSING_DEFINITION)
@@ -149,13 +147,13 @@ def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
 
 
 def predicate_of(tx: Transaction, relation_type: str) -> str | None:
-    """The predicate that stands for a type of relation, if there is one."""
+    """The predicate of a relation type; None if it is not defined."""
     name, is_defined = _predicate(tx, relation_type)
     return name if is_defined else None
 
 
 def require_predicate(tx: Transaction, relation_type: str) -> str:
-    """The predicate that stands for a type of relation, defined if it was not."""
+    """The predicate of a relation type, defined if it was not."""
     name, is_defined = _predicate(tx, relation_type)
     if not is_defined:
         said = {} if name == relation_type else {RELATION_KEY: relation_type}
@@ -164,7 +162,7 @@ def require_predicate(tx: Transaction, relation_type: str) -> str:
 
 
 def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
-    """The predicate for a type of relation, and whether it is defined."""
+    """The predicate of a relation type, and whether it is defined."""
     name = base = as_identifier(relation_type)
     number = 1
     while True:
@@ -179,7 +177,7 @@ def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
 
 
 def _admits_entities(definition: Concept) -> bool:
-    """Whether links with a predicate may lead from entities to entities."""
+    """Whether a predicate may relate entities."""
     for key in ("subject_types", "object_types"):
         types = definition.attributes.get(key)
         if isinstance(types, list) and not {"*", ENTITY} & set(map(str, types)):
@@ -188,7 +186,7 @@ def _admits_entities(definition: Concept) -> bool:
 
 
 def as_identifier(text: str) -> str:
-    """A text made a name for a predicate; one that is a name already stays as it is.
+    """A text as the name of a predicate; a valid name stays as it is.
 
     >>> as_identifier("works_at"), as_identifier("worked on (2024)"), as_identifier("3rd of")
     ('works_at', 'worked_on_2024', '_3rd_of')

@@ -1,12 +1,11 @@
-"""A file of the memory server, into the graph: all of it, or nothing.
+"""Imports a file of the memory server in one transaction.
 
-The file has a line of JSON for each entity and relation, entities first. Some are one JSON object
-with two lists instead. It is read twice, first for entities, then for relations, so neither their
-order nor the size of the file matters; only a single object has to fit into memory.
+The file has a line of JSON for each entity and relation, or is one JSON object with two lists.
+Lines are read twice, first for entities, then for relations, so neither their order nor the size of
+the file matters.
 
-An entity that exists gets the observations that it lacks, and a relation that exists stays: to
-import a file twice changes nothing. An end of a relation that is no entity gets a placeholder. A
-line that says nothing usable is skipped; which ones, and why, is part of the result.
+An entity that exists gets the observations it lacks, a relation that exists stays, and missing ends
+of relations get placeholders. Invalid lines are skipped; the result tells which, and why.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from typing import Any, Final, NamedTuple
 from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
-    SELF_KEY,
     Entity,
     Relation,
     observe,
+    relate_to_itself,
     require_entities,
     require_placeholders,
     require_predicate,
-    texts,
 )
 from mycel.model import ids
 from mycel.model.json_text import read_json
@@ -41,16 +39,16 @@ from mycel.store.write.transaction import Transaction
 
 BATCH: Final = 2_000
 SKIPPED_TOLD: Final = 100
-"""How many skipped lines are told one by one; all are counted."""
+"""Skipped lines that are listed; all are counted."""
 OBJECT_BYTES_MAX: Final = 256 << 20
 """The largest file that is one object."""
 
 Progress = Callable[[int], object]
-"""Is told how many lines have been taken in."""
+"""Called with the number of imported lines."""
 
 
 class Skipped(NamedTuple):
-    """A line that was left out."""
+    """A skipped line, and why."""
 
     place: str
     why: str
@@ -58,27 +56,27 @@ class Skipped(NamedTuple):
 
 @dataclass(slots=True)
 class Imported:
-    """What became of a file."""
+    """The result of an import."""
 
     entities_created: int = 0
     entities_updated: int = 0
     entities_unchanged: int = 0
     observations_added: int = 0
-    """To entities that were there."""
+    """To existing entities."""
     relations_created: int = 0
     relations_unchanged: int = 0
     skipped_count: int = 0
     skipped: list[Skipped] = field(default_factory=list)
 
     def skip(self, place: str, why: str) -> None:
-        """Note a line that is left out."""
+        """Count a skipped line."""
         self.skipped_count += 1
         if len(self.skipped) < SKIPPED_TOLD:
             self.skipped.append(Skipped(place, why.rstrip(".")))
 
     @property
     def taken(self) -> int:
-        """How many lines said something."""
+        """The number of valid lines."""
         entities = self.entities_created + self.entities_updated + self.entities_unchanged
         return entities + self.relations_created + self.relations_unchanged
 
@@ -103,10 +101,10 @@ class Imported:
 
 
 def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) -> Imported:
-    """Take in a file of the memory server, as one transaction.
+    """Import a file of the memory server, as one transaction.
 
     Raises:
-        ConstraintViolation: nothing in it is of that server.
+        ConstraintViolation: no line of it is valid.
         ResourceExhausted: it is one object, and too large.
         OSError: it cannot be read.
     """
@@ -136,14 +134,14 @@ def import_memory(db: Nexus, path: Path, *, progress: Progress | None = None) ->
     return done
 
 
-# What the file says.
+# Reading.
 
 Item = tuple[str, Any]
-"""Where something stands, and what: a value, or the error that reading it gave."""
+"""The place of an item, and its value or error."""
 
 
 def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
-    """How the file is read, as often as one likes."""
+    """A function that reads the file from its beginning."""
     if (whole := _as_object(path)) is not None:
         items = list(_of_object(whole))
         return lambda: iter(items)
@@ -151,7 +149,7 @@ def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
 
 
 def _as_object(path: Path) -> dict[str, Any] | None:
-    """The file as one object with the two lists, if it is one."""
+    """The file as one object with the two lists; None if it is not."""
     with path.open("rb") as file:
         beginning = b"\n"
         while beginning and not beginning.strip():
@@ -221,14 +219,14 @@ def _of_lines(path: Path) -> Iterator[Item]:
                 yield place, item
 
 
-# What becomes of it.
+# Writing.
 
 PlacedEntity = tuple[str, Entity]
 PlacedRelation = tuple[str, Relation]
 
 
 class _Import:
-    """One import under way."""
+    """One import."""
 
     def __init__(self, tx: Transaction, done: Imported) -> None:
         self._tx = tx
@@ -236,7 +234,7 @@ class _Import:
         self._predicates: dict[str, str] = {}
 
     def entities(self, items: Iterable[Item]) -> Iterator[PlacedEntity]:
-        """The entities among the items; what is no item at all is noted here, once."""
+        """The entities among the items; counts invalid items as skipped."""
         for place, item in items:
             try:
                 kind = _kind_of(item)
@@ -255,7 +253,7 @@ class _Import:
                     self._done.skip(place, error.message)
 
     def put_entities(self, batch: list[PlacedEntity]) -> None:
-        """Create entities, and add observations to those that are there."""
+        """Create entities, and add observations to those that exist."""
         new: dict[str, Entity] = {}
         again: list[Entity] = []
         there = self._named(ENTITY, {entity.name for _, entity in batch})
@@ -282,7 +280,7 @@ class _Import:
         self._done.observations_added += len(new)
 
     def put_relations(self, batch: list[PlacedRelation]) -> None:
-        """Create the relations that are not there."""
+        """Create the relations that do not exist."""
         ends = self._ends({name for _, each in batch for name in (each.source, each.target)})
         wanted: dict[tuple[int, int, int], PropositionRow] = {}
         for _, relation in batch:
@@ -303,9 +301,9 @@ class _Import:
         self._done.relations_unchanged += len(there)
 
     def _ends(self, names: set[str]) -> dict[str, int]:
-        """The numbers of entities or of their placeholders, which are created where needed.
+        """The numbers of entities or of their placeholders, created where needed.
 
-        The placeholder of an entity that is new has its relations until the commit.
+        The placeholder of a new entity has its relations until the commit.
         """
         ends = self._named(ENTITY, names) | self._named(MISSING_ENTITY, names)
         absent = sorted(names - ends.keys())
@@ -313,13 +311,9 @@ class _Import:
         return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
 
     def _put_self_relation(self, number: int, relation_type: str) -> None:
-        concept = self._tx.get(ids.concept_id(number))
-        there = texts(concept.attributes, SELF_KEY)
-        if relation_type in there:
-            self._done.relations_unchanged += 1
-            return
-        self._tx.update(concept, attributes={SELF_KEY: [*there, relation_type]})
-        self._done.relations_created += 1
+        is_new = relate_to_itself(self._tx, ids.concept_id(number), relation_type)
+        self._done.relations_created += is_new
+        self._done.relations_unchanged += not is_new
 
     def _predicate(self, relation_type: str) -> str:
         known = self._predicates.get(relation_type)
@@ -351,7 +345,7 @@ def _entity(item: dict[str, Any]) -> Entity:
     if not isinstance(observations, list) or not all(isinstance(o, str) for o in observations):
         raise InvalidSyntax("its observations are no list of texts")
     entity = Entity(name, kind, tuple(observations))
-    object_text(entity.attributes(), "attributes")  # What cannot be kept is known before it is put.
+    object_text(entity.attributes(), "attributes")  # Raises for values that cannot be stored.
     return entity
 
 

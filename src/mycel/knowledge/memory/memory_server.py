@@ -1,12 +1,9 @@
-"""Everything that can be done with entities and relations, as the memory server does it.
+"""Operations on entities and relations, as the official memory server defines them.
 
-What it ignores is ignored here: an entity whose name exists, a relation or observation that is
-there, a name that leads nowhere when something is opened or deleted. What it refuses is refused:
-observations and relations of an entity that is not there. Each call is one transaction, so calls
-of many processes at once all count.
+It ignores creating an entity, relation or observation that exists, and opening or deleting one that
+does not; it refuses observations of a missing entity. Each call is one transaction.
 
-Answers are in the order in which things were created. One that would be larger than a model can
-read is cut, and says so.
+Answers are in the order of creation. One larger than a model can read is cut, and tells so.
 """
 
 from __future__ import annotations
@@ -24,11 +21,12 @@ from mycel.knowledge.memory.entities import (
     SELF_KEY,
     Entity,
     Relation,
-    entity_fields,
+    entity_of,
     find_end,
     listed,
     observe,
     predicate_of,
+    relate_to_itself,
     require_entities,
     require_placeholders,
     require_predicate,
@@ -45,55 +43,41 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
 ANSWER_CHARACTERS_MAX: Final = 50_000
-"""How long an answer may be as indented JSON: about 12,500 tokens, and as many again where a client
-shows a model the structured content too."""
+"""Characters of an answer as indented JSON: about 12,500 tokens, twice that where a client shows a
+model the structured content too."""
 
 WHOLE_CHARACTERS_MAX: Final = 16 << 20
-"""How much of the graph is given to somebody who asks for all of it, as a resource."""
+"""Characters of the whole graph as a resource."""
 
 _ENTITIES_SHARE: Final = 0.75
-"""How much of an answer that has to be cut entities may take."""
+"""The part of a cut answer that is for entities; the rest is for relations."""
 _PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
-    """Entities and relations, and a sentence about those that were left out, if any."""
+class Subgraph:
+    """Entities and relations, and a sentence about those left out, if any."""
 
-    members: Sequence[Member]
-    links: Sequence[tuple[str, str, str]]
-    """Source, target and type of each relation."""
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
     cut: str | None = None
-
-    @property
-    def entities(self) -> tuple[Entity, ...]:
-        return tuple([_entity(each) for each in self.members])
-
-    @property
-    def relations(self) -> tuple[Relation, ...]:
-        return tuple(map(Relation._make, self.links))
 
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it."""
         return {
-            "entities": [
-                entity_fields(each.name, parse_object(each.attributes)) for each in self.members
-            ],
-            "relations": [
-                {"from": source, "to": target, "relationType": relation_type}
-                for source, target, relation_type in self.links
-            ],
+            "entities": [each.to_dict() for each in self.entities],
+            "relations": [each.to_dict() for each in self.relations],
         }
 
 
 class Deleted(NamedTuple):
-    """What became of names that were to be deleted."""
+    """The deleted names, and those that do not exist."""
 
     deleted: tuple[str, ...]
     missing: tuple[str, ...]
 
 
-class Memory:
+class EntityGraph:
     """The entities of one graph."""
 
     def __init__(self, db: Nexus, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
@@ -103,7 +87,7 @@ class Memory:
     # Writing.
 
     def create_entities(self, entities: Iterable[Entity]) -> list[Entity]:
-        """Create entities; those whose names exist are ignored. Returns the new ones."""
+        """Create entities whose names do not exist. Returns the new ones."""
         wanted: dict[str, Entity] = {}
         for each in entities:
             wanted.setdefault(each.name, each)
@@ -118,10 +102,7 @@ class Memory:
         return self._db.write(work, message="create_entities") if wanted else []
 
     def create_relations(self, relations: Iterable[Relation]) -> list[Relation]:
-        """Create relations; those that are there are ignored. Returns the new ones.
-
-        An end that is not there gets a placeholder until somebody creates it.
-        """
+        """Create relations; missing ends get placeholders. Returns the new ones."""
         wanted = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> list[Relation]:
@@ -136,10 +117,10 @@ class Memory:
     def add_observations(
         self, additions: Iterable[tuple[str, Sequence[str]]]
     ) -> list[tuple[str, list[str]]]:
-        """Add what is known about entities. Returns, for each, what was not known before.
+        """Add observations to entities. Returns the new ones of each.
 
         Raises:
-            NotFound: one of them is not there. Nothing was added then.
+            NotFound: an entity does not exist. Nothing is added then.
         """
         wanted = list(additions)
 
@@ -149,10 +130,7 @@ class Memory:
         return self._db.write(work, message="add_observations") if wanted else []
 
     def delete_entities(self, names: Iterable[str]) -> Deleted:
-        """Delete entities and all their relations; names that lead nowhere are ignored.
-
-        Relations that only name an entity which is not there are deleted as well.
-        """
+        """Delete entities, or their placeholders, with all their relations."""
         wanted = list(dict.fromkeys(names))
 
         def work(tx: Transaction) -> Deleted:
@@ -169,7 +147,7 @@ class Memory:
     def delete_observations(
         self, deletions: Iterable[tuple[str, Collection[str]]]
     ) -> tuple[int, tuple[str, ...]]:
-        """Take back what is known about entities. Returns how much it was, and who is not there."""
+        """Delete observations. Returns their number, and the names that do not exist."""
         wanted = list(deletions)
 
         def work(tx: Transaction) -> tuple[int, tuple[str, ...]]:
@@ -191,7 +169,7 @@ class Memory:
         return self._db.write(work, message="delete_observations") if wanted else (0, ())
 
     def delete_relations(self, relations: Iterable[Relation]) -> int:
-        """Delete relations; those that are not there are ignored. Returns how many there were."""
+        """Delete relations. Returns how many existed."""
         wanted = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> int:
@@ -201,7 +179,7 @@ class Memory:
 
     # Reading.
 
-    def read_graph(self, *, characters_max: int | None = None) -> Graph:
+    def read_graph(self, *, characters_max: int | None = None) -> Subgraph:
         """All entities and relations, or as many as fit."""
         with self._db.reading() as reader:
             return self._answer(
@@ -212,10 +190,10 @@ class Memory:
                 characters_max=characters_max,
             )
 
-    def search_nodes(self, query: str) -> Graph:
+    def search_nodes(self, query: str) -> Subgraph:
         """Entities with a text in their name, type or observations, and all their relations.
 
-        The text may stand anywhere, inside words too, in capitals or not.
+        The text matches anywhere, inside words too, in any case.
         """
         text = query.lower()
         with self._db.reading() as reader:
@@ -226,7 +204,7 @@ class Memory:
                 more="More entities match: search for something narrower, or use open_nodes.",
             )
 
-    def open_nodes(self, names: Iterable[str]) -> Graph:
+    def open_nodes(self, names: Iterable[str]) -> Subgraph:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
             kind = _type_number(reader)
@@ -239,7 +217,7 @@ class Memory:
             )
 
     def _holding(self, reader: Reader, text: str) -> Iterator[Member]:
-        """The entities that hold a text in lower case."""
+        """The entities that contain a text in lower case."""
         kind = _type_number(reader)
         if kind is None:
             return
@@ -255,16 +233,16 @@ class Memory:
         both_ways: bool,
         more: str,
         characters_max: int | None = None,
-    ) -> Graph:
-        """Entities with their relations, as far as there is room."""
+    ) -> Subgraph:
+        """Entities with their relations, as far as they fit."""
         room = self._characters_max if characters_max is None else characters_max
         shown, left, is_whole = _fitting(found, room, _size_of_member)
         if not is_whole:
-            # Whoever is shown without any relation looks lonely.
+            # Entities without any relation would mislead.
             shown, left, _ = _fitting(shown, int(room * _ENTITIES_SHARE), _size_of_member)
             left += room - int(room * _ENTITIES_SHARE)
         shown.sort(key=_by_creation)
-        # All relations are asked for: those that leave a placeholder, too.
+        # All relations include those of placeholders.
         near = shown if both_ways else [*shown, *_every_member(reader, MISSING_ENTITY)]
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation
@@ -272,11 +250,12 @@ class Memory:
         cut = None
         if not (is_whole and has_all):
             cut = (
-                f"This answer is not complete: it holds {len(shown)} entities and"
+                f"This answer is incomplete: it holds {len(shown)} entities and"
                 f" {len(relations)} relations, and all of them would be too much at once."
                 f" {more if not is_whole else 'Entities shown here have more relations.'}"
             )
-        return Graph(shown, relations, cut)
+        entities = tuple([_entity(each) for each in shown])
+        return Subgraph(entities, tuple(map(Relation._make, relations)), cut)
 
 
 # Steps of a transaction.
@@ -310,22 +289,15 @@ def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
 
 
 def _relate(tx: Transaction, relation: Relation, ends: dict[str, str]) -> bool:
-    """Write a relation between elements with these ids. False if it is there."""
+    """Write a relation between elements with these ids. False if it exists."""
     source, target = ends[relation.source], ends[relation.target]
     if source == target:
-        return _relate_to_itself(tx, source, relation.relation_type)
+        return relate_to_itself(tx, source, relation.relation_type)
     predicate = require_predicate(tx, relation.relation_type)
     if tx.get_edge(source, predicate, target) is not None:
         return False
     tx.add_edge(source, predicate, target)
     return True
-
-
-def _relate_to_itself(tx: Transaction, ref: str, relation_type: str) -> bool:
-    there = texts(tx.get(ref).attributes, SELF_KEY)
-    if relation_type in there:
-        return False
-    return tx.update(ref, attributes={SELF_KEY: [*there, relation_type]})
 
 
 def _unrelate(tx: Transaction, relation: Relation) -> bool:
@@ -355,7 +327,7 @@ def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str)
 
 
 def _type_number(reader: Reader, name: str = ENTITY) -> int | None:
-    """The number of the type of entities or placeholders; None as long as there never was one."""
+    """The number of the type of entities or placeholders; None if it is not defined."""
     return reader.find_type(name)
 
 
@@ -373,7 +345,7 @@ def _every_member(reader: Reader, type_name: str) -> Iterator[Member]:
 def _relations(
     reader: Reader, shown: Sequence[Member], *, both_ways: bool
 ) -> list[tuple[str, str, str]]:
-    """The relations of entities, those that were created first before others."""
+    """The relations of entities, in the order of creation."""
     types = _type_number(reader), _type_number(reader, MISSING_ENTITY)
     numbers = [each.number for each in shown]
     links = members.links(reader, types, numbers, both_ways=both_ways)
@@ -388,8 +360,7 @@ def _relations(
 
 
 def _entity(member: Member) -> Entity:
-    said = entity_fields(member.name, parse_object(member.attributes))
-    return Entity(said["name"], said["entityType"], tuple(said["observations"]))
+    return entity_of(member.name, parse_object(member.attributes))
 
 
 def _holds(member: Member, text: str) -> bool:
@@ -405,7 +376,7 @@ _by_creation: Final = attrgetter("created_us", "number")
 def _fitting(
     items: Iterable[Any], room: int, size_of: Callable[[Any], int]
 ) -> tuple[list[Any], int, bool]:
-    """Those there is room for, how much room is left, and whether that was all."""
+    """The items that fit, the room left, and whether that was all."""
     shown: list[Any] = []
     for each in items:
         size = size_of(each)
@@ -417,12 +388,12 @@ def _fitting(
 
 
 def _size_of_member(member: Member) -> int:
-    """About how many characters an entity takes as indented JSON."""
+    """The estimated characters of an entity as indented JSON."""
     _, name, attributes, _ = member
     return len(name) + len(attributes) + 60 + 8 * attributes.count('","')
 
 
 def _size_of_relation(relation: tuple[str, str, str]) -> int:
-    """About how many characters a relation takes as indented JSON."""
+    """The estimated characters of a relation as indented JSON."""
     source, target, relation_type = relation
     return len(source) + len(target) + len(relation_type) + 90

@@ -8,7 +8,7 @@ import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.entities import Entity, Relation
-from mycel.knowledge.memory.memory_server import Memory
+from mycel.knowledge.memory.memory_server import EntityGraph
 
 ADA = Entity("Ada", "person", ("likes tea", "wrote the first program"))
 BABBAGE = Entity("Babbage", "person", ("designed an engine",))
@@ -22,14 +22,14 @@ def db() -> Iterator[mycel.Nexus]:
 
 
 @pytest.fixture
-def memory(db: mycel.Nexus) -> Memory:
-    memory = Memory(db)
+def memory(db: mycel.Nexus) -> EntityGraph:
+    memory = EntityGraph(db)
     memory.create_entities([ADA, BABBAGE, ENGINE])
     return memory
 
 
 def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.Nexus) -> None:
-    empty = Memory(db)
+    empty = EntityGraph(db)
     assert empty.read_graph().to_dict() == {"entities": [], "relations": []}
     assert empty.search_nodes("x").entities == ()
     assert empty.open_nodes(["x"]).entities == ()
@@ -38,14 +38,14 @@ def test_a_graph_without_entities_answers_every_question_with_nothing(db: mycel.
     assert empty.delete_observations([("x", ["y"])]) == (0, ("x",))
 
 
-def test_entities_are_created_once_whatever_their_type(memory: Memory) -> None:
+def test_entities_are_created_once_whatever_their_type(memory: EntityGraph) -> None:
     again = Entity("Ada", "programmer", ("other",))
     new = Entity("Byron", "poet")
     assert memory.create_entities([again, new, Entity("Byron", "lord")]) == [new]
     assert memory.open_nodes(["Ada"]).entities == (ADA,)
 
 
-def test_relations_are_created_once(memory: Memory) -> None:
+def test_relations_are_created_once(memory: EntityGraph) -> None:
     relation = Relation("Babbage", "Analytical_Engine", "designed")
     assert memory.create_relations([relation, relation]) == [relation]
     assert memory.create_relations([relation]) == []
@@ -53,7 +53,7 @@ def test_relations_are_created_once(memory: Memory) -> None:
 
 
 def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
-    db: mycel.Nexus, memory: Memory
+    db: mycel.Nexus, memory: EntityGraph
 ) -> None:
     knows, between = Relation("Ada", "Nobody", "knows"), Relation("X", "Y", "knows")
     itself, last = Relation("Nobody", "Nobody", "is"), Relation("Nobody", "Babbage", "knows")
@@ -76,7 +76,7 @@ def test_relations_of_entities_that_are_not_there_are_kept_and_wait_for_them(
     assert memory.read_graph().relations == tuple(relations)
 
 
-def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: Memory) -> None:
+def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: EntityGraph) -> None:
     def placeholders() -> list[str]:
         found = db.execute('FIND(?e.name) WHERE { ?e {type: "MissingEntity"} } ORDER BY ?e.name')
         return list(found.value)
@@ -96,7 +96,7 @@ def test_placeholders_go_with_their_last_relation(db: mycel.Nexus, memory: Memor
 
 
 def test_relations_that_wait_are_listed_among_the_broken_links(
-    db: mycel.Nexus, memory: Memory
+    db: mycel.Nexus, memory: EntityGraph
 ) -> None:
     knowledge = Knowledge(db, workspace="w")
     memory.create_relations([Relation("Ada", "Nobody", "knows")])
@@ -118,7 +118,7 @@ def test_relations_that_wait_are_listed_among_the_broken_links(
     ],
 )
 def test_a_type_of_relation_may_be_any_text_and_comes_back_as_it_was(
-    memory: Memory, texts: tuple[str, ...]
+    memory: EntityGraph, texts: tuple[str, ...]
 ) -> None:
     relations = [Relation("Ada", "Babbage", text) for text in texts]
     assert memory.create_relations(relations) == relations
@@ -128,7 +128,7 @@ def test_a_type_of_relation_may_be_any_text_and_comes_back_as_it_was(
     assert memory.open_nodes(["Ada"]).relations == tuple(relations[1:])
 
 
-def test_an_entity_may_be_related_to_itself(memory: Memory) -> None:
+def test_an_entity_may_be_related_to_itself(memory: EntityGraph) -> None:
     itself = Relation("Ada", "Ada", "knows")
     assert memory.create_relations([itself]) == [itself]
     assert memory.create_relations([itself]) == []
@@ -139,20 +139,20 @@ def test_an_entity_may_be_related_to_itself(memory: Memory) -> None:
     assert memory.open_nodes(["Ada"]).to_dict()["entities"] == [ADA.to_dict()]
 
 
-def test_observations_that_are_known_are_not_added_again(memory: Memory) -> None:
+def test_observations_that_are_known_are_not_added_again(memory: EntityGraph) -> None:
     added = memory.add_observations([("Ada", ["likes tea", "plays the harp"]), ("Babbage", [])])
     assert added == [("Ada", ["plays the harp"]), ("Babbage", [])]
     (ada,) = memory.open_nodes(["Ada"]).entities
     assert ada.observations == (*ADA.observations, "plays the harp")
 
 
-def test_observations_about_nobody_are_refused_and_none_is_added(memory: Memory) -> None:
+def test_observations_about_nobody_are_refused_and_none_is_added(memory: EntityGraph) -> None:
     with pytest.raises(NotFound):
         memory.add_observations([("Ada", ["new"]), ("Nobody", ["new"])])
     assert memory.open_nodes(["Ada"]).entities == (ADA,)
 
 
-def test_an_entity_goes_with_its_relations_and_comes_back_without_them(memory: Memory) -> None:
+def test_an_entity_goes_with_its_relations_and_comes_back_without_them(memory: EntityGraph) -> None:
     memory.create_relations([Relation("Ada", "Babbage", "knows")])
     assert memory.delete_entities(["Ada", "Nobody"]) == (("Ada",), ("Nobody",))
     assert memory.read_graph().to_dict() == {
@@ -163,7 +163,7 @@ def test_an_entity_goes_with_its_relations_and_comes_back_without_them(memory: M
     assert memory.read_graph().entities == (BABBAGE, ENGINE, Entity("Ada", "ghost"))
 
 
-def test_observations_are_taken_back_word_for_word(memory: Memory) -> None:
+def test_observations_are_taken_back_word_for_word(memory: EntityGraph) -> None:
     taken = memory.delete_observations([("Ada", ["likes tea", "likes"]), ("Nobody", ["x"])])
     assert taken == (1, ("Nobody",))
     assert memory.open_nodes(["Ada"]).entities[0].observations == ("wrote the first program",)
@@ -184,19 +184,19 @@ def test_observations_are_taken_back_word_for_word(memory: Memory) -> None:
     ],
 )
 def test_a_search_finds_a_text_anywhere_and_nothing_else(
-    memory: Memory, query: str, found: list[str]
+    memory: EntityGraph, query: str, found: list[str]
 ) -> None:
     assert [each.name for each in memory.search_nodes(query).entities] == found
 
 
-def test_what_is_found_or_opened_comes_with_relations_at_either_end(memory: Memory) -> None:
+def test_what_is_found_or_opened_comes_with_relations_at_either_end(memory: EntityGraph) -> None:
     out, back = Relation("Ada", "Babbage", "knows"), Relation("Analytical_Engine", "Ada", "made")
     memory.create_relations([out, back, Relation("Babbage", "Analytical_Engine", "built")])
     assert memory.search_nodes("tea").relations == (out, back)
     assert memory.open_nodes(["Ada", "Nobody"]).relations == (out, back)
 
 
-def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: Memory) -> None:
+def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: EntityGraph) -> None:
     with db.transaction() as tx:
         tx.define_type("Drug")
         tx.define_predicate("cures")
@@ -205,7 +205,9 @@ def test_other_concepts_of_the_graph_are_not_entities(db: mycel.Nexus, memory: M
     assert memory.open_nodes(["Ada"]).to_dict() == {"entities": [ADA.to_dict()], "relations": []}
 
 
-def test_entities_are_concepts_that_the_language_knows(db: mycel.Nexus, memory: Memory) -> None:
+def test_entities_are_concepts_that_the_language_knows(
+    db: mycel.Nexus, memory: EntityGraph
+) -> None:
     memory.create_relations([Relation("Ada", "Babbage", "worked with")])
     found = db.execute(
         'FIND(?b.attributes.entityType) WHERE { ?a {type: "Entity", name: "Ada"}'
@@ -214,13 +216,15 @@ def test_entities_are_concepts_that_the_language_knows(db: mycel.Nexus, memory: 
     assert found.value == ["person"]
 
 
-def test_what_no_concept_can_be_called_is_refused(memory: Memory) -> None:
+def test_what_no_concept_can_be_called_is_refused(memory: EntityGraph) -> None:
     with pytest.raises(ConstraintViolation):
         memory.create_entities([Entity("New", "x"), Entity("", "x")])
     assert memory.open_nodes(["New"]).entities == ()
 
 
-def test_what_others_wrote_into_an_entity_does_no_harm(db: mycel.Nexus, memory: Memory) -> None:
+def test_what_others_wrote_into_an_entity_does_no_harm(
+    db: mycel.Nexus, memory: EntityGraph
+) -> None:
     with db.transaction() as tx:
         tx.put_concept("Entity", "Odd", {"observations": ["good", 3], "more": {"a": 1}})
     assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("good",)),)
@@ -238,19 +242,19 @@ def test_an_observation_that_others_wrote_without_a_list_is_kept() -> None:
         with db.transaction() as tx:
             tx.define_type("Entity")  # By somebody who knows nothing of the memory server.
             tx.put_concept("Entity", "Odd", {"observations": "likes tea"})
-        memory = Memory(db)
+        memory = EntityGraph(db)
         memory.add_observations([("Odd", ["new"])])
         assert memory.open_nodes(["Odd"]).entities == (Entity("Odd", "", ("likes tea", "new")),)
 
 
 def test_an_answer_that_is_too_large_is_cut_and_says_so(db: mycel.Nexus) -> None:
-    memory = Memory(db, characters_max=2_000)
+    memory = EntityGraph(db, characters_max=2_000)
     memory.create_entities(Entity(f"e{n}", "thing", ("x" * 50,)) for n in range(100))
     memory.create_relations(Relation(f"e{n}", f"e{n + 1}", "before") for n in range(99))
     for graph in (memory.read_graph(), memory.search_nodes("x"), memory.search_nodes("thing")):
         assert 0 < len(graph.entities) < 20
         assert graph.relations
         assert graph.cut is not None
-        assert "not complete" in graph.cut
+        assert "incomplete" in graph.cut
     assert memory.open_nodes(["e5"]).cut is None
     assert len(memory.read_graph(characters_max=10**6).entities) == 100

@@ -13,7 +13,7 @@ from mycel.errors import ConstraintViolation
 from mycel.knowledge.memory import file_import
 from mycel.knowledge.memory.entities import Entity, Relation
 from mycel.knowledge.memory.file_import import import_memory
-from mycel.knowledge.memory.memory_server import Memory
+from mycel.knowledge.memory.memory_server import EntityGraph
 
 ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 BOB = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
@@ -38,7 +38,7 @@ def write(path: Path, *lines: Any) -> Path:
 
 
 def graph(db: mycel.Nexus) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-    read = Memory(db).read_graph()
+    read = EntityGraph(db).read_graph()
     return read.entities, read.relations
 
 
@@ -67,7 +67,7 @@ def test_importing_twice_changes_nothing(
 
 
 def test_entities_that_are_there_get_what_they_lack(db: mycel.Nexus, path: Path) -> None:
-    memory = Memory(db)
+    memory = EntityGraph(db)
     memory.create_entities([Entity("Ada", "genius", ("sings", "likes tea"))])
     import_memory(db, write(path, ADA | {"observations": ["likes tea", "dances", "dances"]}))
     assert memory.read_graph().entities == (
