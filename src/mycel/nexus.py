@@ -224,11 +224,7 @@ class Nexus(StateView):
         return self._store.transaction(actor=self._who(actor), message=message)
 
     def write(
-        self,
-        work: Callable[[Transaction], Written],
-        *,
-        actor: str | None = None,
-        message: str = "",
+        self, work: Callable[[Transaction], Written], *, actor: str | None = None, message: str = ""
     ) -> Written:
         """Run a short function as one transaction and return what it returns, once durable.
 

@@ -13,13 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from mycel.errors import (
-    DiskFull,
-    ExecutionTimeout,
-    InternalError,
-    MycelError,
-    UnknownReference,
-)
+from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError, UnknownReference
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.store.query import lookup

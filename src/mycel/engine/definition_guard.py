@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -62,13 +62,6 @@ class _Scope:
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
         self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
         """By meta-type and name, each as it was before."""
-
-
-class _Complaint(NamedTuple):
-    """A fault of an element, in words and as data."""
-
-    message: str
-    data: JsonObject
 
 
 class DefinitionGuard:
@@ -127,16 +120,12 @@ class DefinitionGuard:
             return
         tx.warnings.extend(islice(_slips(tx, scope), WARNINGS_MAX))
         count = 0
-        for definition, complaint in self._complaints(tx, scope):
+        for definition, violation in self._violations(tx, scope):
             if self._strict or definition.is_strict:
-                raise ConstraintViolation(
-                    complaint.message,
-                    hint=f"Complete or correct it; {see(definition)}",
-                    data=complaint.data,
-                )
+                raise violation
             count += 1
             if count <= WARNINGS_MAX:
-                tx.warnings.append(complaint.message)
+                tx.warnings.append(violation.message)
         if count > WARNINGS_MAX:
             tx.warnings.append(
                 f"{count - WARNINGS_MAX} more do not have all that their types expect."
@@ -156,16 +145,16 @@ class DefinitionGuard:
             # It may be completed before the end, or removed; or this change may yet be refused.
             scope.incomplete[definition.name, name] = None
 
-    def _complaints(
+    def _violations(
         self, tx: Transaction, scope: _Scope
-    ) -> Iterator[tuple[ConceptDefinition, _Complaint]]:
+    ) -> Iterator[tuple[ConceptDefinition, ConstraintViolation]]:
         for type_name, name in scope.incomplete:
             definition = self._types.refresh(tx, type_name)
             element = tx.get_concept(type_name, name) if definition is not None else None
             if definition is None or element is None:
                 continue
-            for complaint in _shortcomings(definition, element):
-                yield definition, complaint
+            for violation in _violations(definition, element):
+                yield definition, violation
 
 
 def _flexible(
@@ -223,23 +212,23 @@ def _defined(tx: Transaction) -> set[str]:
     return {*tx.defined_types(), *tx.defined_predicates()}
 
 
-def _shortcomings(definition: ConceptDefinition, element: Concept) -> Iterator[_Complaint]:
+def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[ConstraintViolation]:
     """Attributes that a concept lacks, or that are outside their `enum`."""
     what = f"{definition.name} {quoted(element.name)}"
     data: JsonObject = {"type": definition.name, "name": element.name}
+    hint = f"Complete or correct it; {see(definition)}"
     attributes = element.attributes
     if absent := missing(definition, attributes):
         noun = "attribute" if len(absent) == 1 else "attributes"
-        listed = ", ".join(map(quoted, absent))
-        yield _Complaint(
-            f"{what} lacks the required {noun} {listed}.", data | {"missing": list(absent)}
-        )
+        message = f"{what} lacks the required {noun} {', '.join(map(quoted, absent))}."
+        yield ConstraintViolation(message, hint=hint, data=data | {"missing": list(absent)})
     for name in unexpected(definition, attributes):
         expected = next(rule.enum for rule in definition.rules if rule.name == name)
         listed = ", ".join(orjson.dumps(each).decode() for each in expected)
-        yield _Complaint(
+        yield ConstraintViolation(
             f"The attribute {quoted(name)} of {what} is none of {listed}.",
-            data | {"attribute": name, "expected": list(expected)},
+            hint=hint,
+            data=data | {"attribute": name, "expected": list(expected)},
         )
 
 

@@ -6,6 +6,8 @@ nothing deletes nothing.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from mycel.engine import declaration_guard
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import check_removal
@@ -19,77 +21,73 @@ from mycel.model.names import CONCEPT_TYPE
 from mycel.model.values import check_metadata_keys
 from mycel.store.query import lookup
 from mycel.store.write.transaction import Retired, Transaction
-from mycel.syntax.diagnostics import located
+
+Deletion: TypeAlias = ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept
 
 
-def delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcome:
-    """DELETE ATTRIBUTES and DELETE METADATA: counts what had one of the keys.
+def delete(tx: Transaction, node: Deletion, values: Values) -> Outcome:
+    """Delete keys of elements, links, or concepts with their links.
 
     Raises:
-        ConstraintViolation: a metadata key belongs to the engine.
+        ConstraintViolation: a metadata key belongs to the engine, the target is bound to an element
+            of the other kind, or a definition is still in use.
+        ImmutableTarget: the target is part of the foundation.
         NotFound: the target is named outright and does not exist.
     """
+    with all_or_nothing(tx):
+        match node:
+            case ast.DeleteKeys():
+                return _delete_keys(tx, node, values)
+            case ast.DeletePropositions():
+                return _delete_propositions(tx, node, values)
+            case ast.DeleteConcept():
+                return _delete_concept(tx, node, values)
+
+
+def _delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outcome:
+    """Delete keys, and count the elements that had one of them."""
     keys = tuple(values.text(key, "key to delete") for key in node.keys)
     metadata = node.part == "METADATA"
     if metadata:
         check_metadata_keys(keys)
     concepts = propositions = 0
-    with all_or_nothing(tx):
-        for element in to_change(tx, named_targets(tx, node, values)):
-            present = element.metadata if metadata else element.attributes
-            if present.keys().isdisjoint(keys):
-                continue
-            if metadata:
-                tx.update_found(element, drop_metadata=keys)
-            else:
-                tx.update_found(element, drop_attributes=keys)
-            concepts += is_concept(element.number)
-            propositions += not is_concept(element.number)
+    for element in to_change(tx, named_targets(tx, node, values)):
+        present = element.metadata if metadata else element.attributes
+        if present.keys().isdisjoint(keys):
+            continue
+        if metadata:
+            tx.update_found(element, drop_metadata=keys)
+        else:
+            tx.update_found(element, drop_attributes=keys)
+        concepts += is_concept(element.number)
+        propositions += not is_concept(element.number)
     return Outcome({"updated_concepts": concepts, "updated_propositions": propositions})
 
 
-def delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: Values) -> Outcome:
-    """DELETE PROPOSITIONS: counts the links about deleted links too, which go with them.
-
-    Raises:
-        ConstraintViolation: the target is bound to a concept.
-        NotFound: the target is named outright and does not exist.
-    """
-    with all_or_nothing(tx):
-        numbers = named_targets(tx, node, values)
-        for number in numbers:
-            if is_concept(number):
-                raise _of_the_other_kind(tx, node, number)
-        deleted = 0
-        for number in numbers:
-            link = tx.reader.proposition(number)
-            if link is not None:  # Otherwise it went with another one.
-                deleted += tx.retire_found(link).propositions
+def _delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: Values) -> Outcome:
+    """Delete links, and count them with the links about them, which go as well."""
+    deleted = 0
+    for number in _targets_of_kind(tx, node, values, concepts=False):
+        link = tx.reader.proposition(number)
+        if link is not None:  # Otherwise it was deleted with another one.
+            deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})
 
 
-def delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> Outcome:
-    """DELETE CONCEPT … DETACH: the concepts, their links, and the links about those.
-
-    Raises:
-        ConstraintViolation: the target is bound to a link, or a definition is still in use.
-        ImmutableTarget: the target is part of the foundation.
-        NotFound: the target is named outright and does not exist.
-    """
-    with all_or_nothing(tx):
-        numbers = named_targets(tx, node, values)
-        for number in numbers:
-            if not is_concept(number):
-                raise _of_the_other_kind(tx, node, number)
-        concepts = propositions = 0
-        for number in _definitions_last(tx, numbers):
-            concept = tx.reader.concept(number)
-            if concept is not None:
-                check_removal(concept)
-                declaration_guard.check_removal(concept)
-                retired = _retired(tx, concept)
-                concepts += retired.concepts
-                propositions += retired.propositions
+def _delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) -> Outcome:
+    """Delete concepts, their links, and the links about those."""
+    definitions = lookup.definitions(tx.reader)
+    numbers = _targets_of_kind(tx, node, values, concepts=True)
+    concepts = propositions = 0
+    # The instances of a definition are deleted before it, so that one command can delete both.
+    for number in sorted(numbers, key=lambda number: number in definitions):
+        concept = tx.reader.concept(number)
+        if concept is not None:
+            check_removal(concept)
+            declaration_guard.check_removal(concept)
+            retired = _retired(tx, concept)
+            concepts += retired.concepts
+            propositions += retired.propositions
     return Outcome({"deleted_concepts": concepts, "deleted_propositions": propositions})
 
 
@@ -113,10 +111,18 @@ def _retired(tx: Transaction, concept: Concept) -> Retired:
         raise
 
 
-def _definitions_last(tx: Transaction, numbers: list[int]) -> list[int]:
-    """The numbers with definitions last: their instances are deleted before them."""
-    definitions = lookup.definitions(tx.reader)
-    return sorted(numbers, key=lambda number: number in definitions)
+def _targets_of_kind(
+    tx: Transaction,
+    node: ast.DeletePropositions | ast.DeleteConcept,
+    values: Values,
+    *,
+    concepts: bool,
+) -> list[int]:
+    numbers = named_targets(tx, node, values)
+    for number in numbers:
+        if is_concept(number) != concepts:
+            raise _of_the_other_kind(tx, node, number)
+    return numbers
 
 
 def _of_the_other_kind(
@@ -129,4 +135,4 @@ def _of_the_other_kind(
     else:
         message = f"?{node.target.name} is bound to the proposition {shown}, not to a concept."
         hint = "Use DELETE PROPOSITIONS ?link for links, or bind the concept: ?node {type: …}."
-    return located(ConstraintViolation(message, hint=hint), node.target.span)
+    return ConstraintViolation(message, hint=hint, span=node.target.span)

@@ -150,10 +150,7 @@ def _sample_instances(
 
 
 def _relationships(
-    reader: Reader,
-    links: Iterable[tuple[str, int, int | None, int]],
-    direction: str,
-    ends: str,
+    reader: Reader, links: Iterable[tuple[str, int, int | None, int]], direction: str, ends: str
 ) -> list[JsonObject]:
     counts: Counter[str] = Counter()
     others: dict[str, Counter[str]] = {}

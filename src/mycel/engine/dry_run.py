@@ -50,24 +50,15 @@ class Rehearsal:
 
     def _check(self, prepared: Prepared, command: ast.Command, values: Values) -> Outcome:
         reader = self._tx.reader
-        match command:
-            case ast.Explain(inner):
-                return self._check(prepared, inner, values)
-            case ast.Find():
-                plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
-                return Outcome(VALID, warnings=plan.warnings)
-            case (
-                ast.Capsule()
-                | ast.DeleteKeys()
-                | ast.DeletePropositions()
-                | ast.DeleteConcept()
-                | ast.Update()
-                | ast.Merge()
-            ):
-                return self._rehearse(command, values)
-            case _:
-                introspect(reader, command, values)
-                return Outcome(VALID)
+        if isinstance(command, ast.Explain):
+            return self._check(prepared, command.command, values)
+        if isinstance(command, ast.Manipulation):
+            return self._rehearse(command, values)
+        if isinstance(command, ast.Find):
+            plan = Finder(self._store, Planner()).check(reader, prepared, command, values)
+            return Outcome(VALID, warnings=plan.warnings)
+        introspect(reader, command, values)
+        return Outcome(VALID)
 
     def _rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         known = len(self._tx.warnings)

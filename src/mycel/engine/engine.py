@@ -126,15 +126,10 @@ class Engine:
         self._commands.keep(prepared)
         return prepared
 
-    def _outcome(
-        self,
-        prepared: Prepared,
-        values: Values,
-        *,
-        actor: str,
-        dry_run: bool,
-    ) -> Outcome:
+    def _outcome(self, prepared: Prepared, values: Values, *, actor: str, dry_run: bool) -> Outcome:
         command = prepared.command
+        if isinstance(command, ast.Manipulation):
+            return self._write(command, values, actor=actor, dry_run=dry_run)
         match command:
             case ast.Explain():
                 return self._explain(command, values, actor=actor, dry_run=dry_run)
@@ -145,27 +140,17 @@ class Engine:
             case ast.Find():
                 result = self._finder.run(prepared, command, values.parameters, self._timeout_s)
                 return Outcome(result.value, result.next_cursor, result.warnings)
-            case (
-                ast.Capsule()
-                | ast.DeleteKeys()
-                | ast.DeletePropositions()
-                | ast.DeleteConcept()
-                | ast.Update()
-                | ast.Merge()
-            ):
-                return self._write(command, values, actor=actor, dry_run=dry_run)
-            case _:
-                if isinstance(command, ast.Search):
-                    from mycel.engine.search import fold_text  # noqa: PLC0415 - see `statements`
+            case ast.Search():
+                from mycel.engine.search import fold_text  # noqa: PLC0415 - see `statements`
 
-                    fold_text(self._store)
-                with self._reading() as reader:
-                    outcome = introspect(
-                        reader, command, values, self._adjacency, self._planner, self._recall
-                    )
-                if isinstance(command, ast.Search) and self._recall is not None:
-                    self._recall.save()
-                return Outcome(VALID) if dry_run else outcome
+                fold_text(self._store)
+        with self._reading() as reader:
+            outcome = introspect(
+                reader, command, values, self._adjacency, self._planner, self._recall
+            )
+        if isinstance(command, ast.Search) and self._recall is not None:
+            self._recall.save()
+        return Outcome(VALID) if dry_run else outcome
 
     @contextmanager
     def _reading(self) -> Iterator[Reader]:

@@ -120,10 +120,7 @@ class Finder:
         return plan
 
     def _advice(
-        self,
-        find: ast.Find,
-        parameters: Mapping[str, Any] | None,
-        empty: tuple[int, ...] = (),
+        self, find: ast.Find, parameters: Mapping[str, Any] | None, empty: tuple[int, ...] = ()
     ) -> tuple[str, ...]:
         """Hints on a command that found nothing, or nothing in some columns, on the live graph."""
         from mycel.engine.empty_result_advice import advice  # noqa: PLC0415 - few answers need it

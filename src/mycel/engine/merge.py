@@ -17,13 +17,7 @@ from mycel.engine.references import missing_target
 from mycel.engine.schema_guard import admits
 from mycel.engine.values import Values
 from mycel.engine.where_targets import targets
-from mycel.errors import (
-    ConstraintViolation,
-    DuplicateExists,
-    ImmutableTarget,
-    MycelError,
-    NotFound,
-)
+from mycel.errors import ConstraintViolation, DuplicateExists, ImmutableTarget, MycelError, NotFound
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
@@ -83,21 +77,17 @@ def _only(tx: Transaction, node: ast.Merge, values: Values, variable: ast.Variab
     if len(numbers) > 1:
         shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
         more = " and more" if len(numbers) > SHOWN else ""
-        raise located(
-            DuplicateExists(
-                f"?{variable.name} is bound to several elements: {shown}{more}.",
-                hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
-            ),
-            variable.span,
+        raise DuplicateExists(
+            f"?{variable.name} is bound to several elements: {shown}{more}.",
+            hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
+            span=variable.span,
         )
     found = reader.concept(numbers[0]) if ids.is_concept(numbers[0]) else None
     if found is None:
-        raise located(
-            ConstraintViolation(
-                f"?{variable.name} is bound to the proposition {reader.outer_id(numbers[0])}.",
-                hint="MERGE joins two concepts. Links that fall together are joined with them.",
-            ),
-            variable.span,
+        raise ConstraintViolation(
+            f"?{variable.name} is bound to the proposition {reader.outer_id(numbers[0])}.",
+            hint="MERGE joins two concepts. Links that fall together are joined with them.",
+            span=variable.span,
         )
     return found
 

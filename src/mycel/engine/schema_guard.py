@@ -33,18 +33,10 @@ from mycel.model.elements import Concept, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
 from mycel.schema.definitions import PredicateDefinition, predicate_definition
-from mycel.schema.model import (
-    ENDS,
-    Cardinality,
-    EdgeType,
-    Interface,
-    SchemaType,
-)
+from mycel.schema.model import ENDS, Cardinality, EdgeType, Interface, SchemaType
 from mycel.schema.property_values import shown
 from mycel.schema.row_rules import RowRules
-from mycel.schema.stored_declaration import (
-    declaration,
-)
+from mycel.schema.stored_declaration import declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.index.properties import Conflict
 from mycel.store.query import instances, lookup

@@ -41,13 +41,7 @@ from mycel.search.ranking import Fit, Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup, summary
-from mycel.store.query.candidates import (
-    Candidates,
-    Match,
-    best_of,
-    counted,
-    sentences,
-)
+from mycel.store.query.candidates import Candidates, Match, best_of, counted, sentences
 from mycel.store.query.reader import Reader
 from mycel.store.query.vocabulary import Vocabulary
 

@@ -7,7 +7,7 @@ The module of a statement is imported when it first runs, so that a process star
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Final
 
 from mycel.engine.outcome import Outcome
 from mycel.engine.planner import Planner
@@ -55,53 +55,38 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
     """Run a statement of KML."""
     match command:
         case ast.Capsule():
-            from mycel.engine.metadata_warnings import doubtful_metadata
             from mycel.engine.upsert import upsert
 
             outcome = upsert(tx, command, values)
-            tx.warnings.extend(doubtful_metadata(command, values))
-            return outcome
-        case ast.DeleteKeys():
-            from mycel.engine.delete import delete_keys
-
-            return delete_keys(tx, command, values)
-        case ast.DeletePropositions():
-            from mycel.engine.delete import delete_propositions
-
-            return delete_propositions(tx, command, values)
-        case ast.DeleteConcept():
-            from mycel.engine.delete import delete_concept
-
-            return delete_concept(tx, command, values)
         case ast.Update():
-            from mycel.engine.metadata_warnings import doubtful_metadata
             from mycel.engine.update import update
 
             outcome = update(tx, command, values)
-            tx.warnings.extend(doubtful_metadata(command, values))
-            return outcome
         case ast.Merge():
             from mycel.engine.merge import merge
 
             return merge(tx, command, values)
         case _:
-            assert_never(command)
+            from mycel.engine.delete import delete
+
+            return delete(tx, command, values)
+    from mycel.engine.metadata_warnings import doubtful_metadata
+
+    tx.warnings.extend(doubtful_metadata(command, values))
+    return outcome
+
+
+_NAMES: Final[dict[type[ast.Manipulation], str]] = {
+    ast.Capsule: "UPSERT",
+    ast.DeletePropositions: "DELETE PROPOSITIONS",
+    ast.DeleteConcept: "DELETE CONCEPT",
+    ast.Update: "UPDATE",
+    ast.Merge: "MERGE CONCEPT",
+}
 
 
 def statement_name(command: ast.Manipulation) -> str:
     """The name of a statement for the journal, without its content: that may be purged."""
-    match command:
-        case ast.Capsule():
-            return "UPSERT"
-        case ast.DeleteKeys(part):
-            return f"DELETE {part}"
-        case ast.DeletePropositions():
-            return "DELETE PROPOSITIONS"
-        case ast.DeleteConcept():
-            return "DELETE CONCEPT"
-        case ast.Update():
-            return "UPDATE"
-        case ast.Merge():
-            return "MERGE CONCEPT"
-        case _:
-            assert_never(command)
+    return (
+        f"DELETE {command.part}" if isinstance(command, ast.DeleteKeys) else _NAMES[type(command)]
+    )

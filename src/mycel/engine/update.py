@@ -20,12 +20,8 @@ from mycel.kip.fragments import path_text
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.model.values import JsonObject, check_metadata_keys
+from mycel.plan.bind import ELEMENT_FIELDS
 from mycel.store.write.transaction import Transaction
-from mycel.syntax.diagnostics import located
-
-_FIELDS: Final = frozenset(
-    ("id", "type", "name", "subject", "predicate", "object", "attributes", "metadata")
-)
 
 _Number: TypeAlias = int | float
 _Compute: TypeAlias = Callable[[JsonObject], _Number | None]
@@ -119,23 +115,18 @@ def _operand(node: ast.Arithmetic | ast.Path | ast.Number, target: str, values: 
 
 def _path(node: ast.Path, target: str) -> _Compute:
     if node.variable.name != target:
-        raise located(
-            UnknownReference(
-                f"?{node.variable.name} cannot be used here: a value is computed from"
-                f" ?{target} alone.",
-                hint=f"Use paths on ?{target}, numbers and parameters.",
-            ),
-            node.span,
+        raise UnknownReference(
+            f"?{node.variable.name} cannot be used here: a value is computed from ?{target} alone.",
+            hint=f"Use paths on ?{target}, numbers and parameters.",
+            span=node.span,
         )
     fields = node.fields
-    if fields and fields[0] not in _FIELDS:
-        raise located(
-            UnknownReference(
-                f"An element has no field {fields[0]!r}.",
-                hint=f"Fields are {', '.join(sorted(_FIELDS))}; write"
-                f" {path_text(target, ('attributes', fields[0]))} for an attribute.",
-            ),
-            node.span,
+    if fields and fields[0] not in ELEMENT_FIELDS:
+        raise UnknownReference(
+            f"An element has no field {fields[0]!r}.",
+            hint=f"Fields are {', '.join(sorted(ELEMENT_FIELDS))}; write"
+            f" {path_text(target, ('attributes', fields[0]))} for an attribute.",
+            span=node.span,
         )
 
     def compute(wire: JsonObject) -> _Number | None:
@@ -184,12 +175,10 @@ def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
         if isinstance(each, ast.Literal | ast.Placeholder)
     ]
     if len(bounds) == 2 and bounds[0] > bounds[1]:
-        raise located(
-            ConstraintViolation(
-                f"Nothing lies between {bounds[0]} and {bounds[1]}.",
-                hint="Write CLAMP(value, low, high) with low <= high.",
-            ),
-            node.span,
+        raise ConstraintViolation(
+            f"Nothing lies between {bounds[0]} and {bounds[1]}.",
+            hint="Write CLAMP(value, low, high) with low <= high.",
+            span=node.span,
         )
 
 

@@ -31,12 +31,7 @@ from mycel.engine.references import (
     no_such_concept,
 )
 from mycel.engine.values import Values
-from mycel.errors import (
-    ConstraintViolation,
-    DuplicateExists,
-    MycelError,
-    NotFound,
-)
+from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
 from mycel.kip import ast
 from mycel.model.names import META_TYPES
 from mycel.model.values import JsonObject
@@ -169,12 +164,10 @@ class _Run:
 
     def _identity(self, matcher: ast.ConceptMatcher) -> tuple[str, str]:
         if matcher.type is None or matcher.name is None:
-            raise located(
-                ConstraintViolation(
-                    "A concept to write needs a type and a name, or an id.",
-                    hint='Write {type: "…", name: "…"}; {id: "…"} for one that exists.',
-                ),
-                matcher.span,
+            raise ConstraintViolation(
+                "A concept to write needs a type and a name, or an id.",
+                hint='Write {type: "…", name: "…"}; {id: "…"} for one that exists.',
+                span=matcher.span,
             )
         return (
             self._values.text(matcher.type, "type of a concept"),
@@ -284,12 +277,10 @@ class _Run:
         self, node: ast.LinkPattern, handles: dict[str, End], place: BlockPlace
     ) -> tuple[End, str, End]:
         if not isinstance(node.predicate, ast.Literal | ast.Placeholder):
-            raise located(
-                ConstraintViolation(
-                    "A proposition to write needs a single predicate.",
-                    hint="Hops, alternatives and variables are for WHERE alone.",
-                ),
-                node.span,
+            raise ConstraintViolation(
+                "A proposition to write needs a single predicate.",
+                hint="Hops, alternatives and variables are for WHERE alone.",
+                span=node.span,
             )
         predicate = self._predicate(node.predicate)
         subject = self._end(node.subject, handles, place)
@@ -359,12 +350,10 @@ class _Run:
             return None
         version = self._values.integer(block.expect_version, "expected version")
         if version < 0:
-            raise located(
-                ConstraintViolation(
-                    f"The expected version cannot be {version}.",
-                    hint="Versions count from 1; 0 says that the element must not exist yet.",
-                ),
-                block.expect_version.span,
+            raise ConstraintViolation(
+                f"The expected version cannot be {version}.",
+                hint="Versions count from 1; 0 says that the element must not exist yet.",
+                span=block.expect_version.span,
             )
         return version
 

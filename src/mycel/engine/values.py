@@ -94,12 +94,10 @@ class Values:
         if value.__class__ is not int:
             raise _mistyped(node, value, what, "a whole number")
         if value > INTEGER_MAX:
-            raise located(
-                InvalidValueType(
-                    f"The {what} must be at most {INTEGER_MAX}, not {value}.",
-                    hint="Give a smaller number.",
-                ),
-                node.span,
+            raise InvalidValueType(
+                f"The {what} must be at most {INTEGER_MAX}, not {value}.",
+                hint="Give a smaller number.",
+                span=node.span,
             )
         return int(value)
 
@@ -111,12 +109,10 @@ class Values:
         """
         number = self.integer(node, what)
         if number < 1:
-            raise located(
-                ConstraintViolation(
-                    f"The {what} must be positive, not {number}.",
-                    hint="Give a whole number from 1 on.",
-                ),
-                node.span,
+            raise ConstraintViolation(
+                f"The {what} must be positive, not {number}.",
+                hint="Give a whole number from 1 on.",
+                span=node.span,
             )
         return number
 
@@ -203,7 +199,6 @@ def _mistyped(node: ast.Value, value: object, what: str, wanted: str) -> MycelEr
     given = f":{shorten(node.name)}" if isinstance(node, ast.Placeholder) else shorten(repr(value))
     kind = "a fraction" if wanted == "a whole number" and type(value) is float else json_kind(value)
     error = InvalidValueType(
-        f"The {what} must be {wanted}; {given} is {kind}.",
-        hint=f"Give {wanted} there.",
+        f"The {what} must be {wanted}; {given} is {kind}.", hint=f"Give {wanted} there."
     )
     return located(error, node.span)

@@ -152,14 +152,7 @@ def _test(tokens: Tokens) -> ast.Condition:
         choices = _choices(tokens)
         _close(tokens, name)
         return ast.Membership(subject, choices, tokens.span(first))
-    raise unexpected(
-        tokens,
-        "a condition",
-        *sorted(_TEXT_TESTS),
-        "IN",
-        "IS_NULL",
-        "IS_NOT_NULL",
-    )
+    raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), "IN", "IS_NULL", "IS_NOT_NULL")
 
 
 def _choices(tokens: Tokens) -> ast.Value:

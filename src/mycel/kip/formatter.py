@@ -197,9 +197,7 @@ def _metadata(metadata: ast.Map | None) -> Iterator[str]:
         yield from lines_of("WITH METADATA ", metadata)
 
 
-def _delete(
-    command: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept,
-) -> str:
+def _delete(command: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept) -> str:
     match command:
         case ast.DeleteKeys(part, keys, target):
             return f"DELETE {part} {{{', '.join(map(inline, keys))}}} FROM ?{target.name}"

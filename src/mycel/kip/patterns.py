@@ -121,12 +121,7 @@ def link(tokens: Tokens, depth: int, *, exact: bool = False) -> ast.LinkPattern 
     _comma(tokens, "predicate", exact=exact)
     target = endpoint(tokens, depth, "object", exact=exact)
     expect(tokens, ")", hint=f"A link pattern is {_PATTERN}.")
-    return ast.LinkPattern(
-        subject,
-        predicate,
-        target,
-        tokens.span(opened),
-    )
+    return ast.LinkPattern(subject, predicate, target, tokens.span(opened))
 
 
 def _comma(tokens: Tokens, after: str, *, exact: bool = True) -> None:

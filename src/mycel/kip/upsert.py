@@ -208,11 +208,7 @@ def _entry(tokens: Tokens) -> ast.SetProposition:
     tokens.at += 1
     target = endpoint(tokens, 3, "target", exact=True)
     if texts[tokens.at] != ")":
-        raise unexpected(
-            tokens,
-            ")",
-            hint=_NO_SUBJECT if texts[tokens.at] == "," else None,
-        )
+        raise unexpected(tokens, ")", hint=_NO_SUBJECT if texts[tokens.at] == "," else None)
     tokens.at += 1
     return ast.SetProposition(predicate, target, _metadata(tokens), tokens.span(first))
 

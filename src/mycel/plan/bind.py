@@ -36,17 +36,8 @@ from mycel.syntax.regex import matcher
 Role = Literal["name", "kind", "list"]
 """The way in which a parameter shapes a plan: by its value, its kind, or (IN) its kind of list."""
 
-ELEMENT_FIELDS: Final = (
-    "id",
-    "type",
-    "name",
-    "subject",
-    "predicate",
-    "object",
-    "attributes",
-    "metadata",
-)
 _OPEN_FIELDS: Final = ("attributes", "metadata")
+ELEMENT_FIELDS: Final = ("id", "type", "name", "subject", "predicate", "object", *_OPEN_FIELDS)
 
 _AFTER_UNION: Final = (
     "{clause} stands after a UNION. It applies to the patterns beside the UNION, not to the rows of"
@@ -84,15 +75,7 @@ def bind_find(find: ast.Find, catalog: Catalog, values: Values) -> Bound:
             "ORDER BY has an aggregate, but FIND has none.",
             hint="Add the aggregate to FIND(…), or order by a plain expression.",
         )
-    query = ir.Query(
-        branches,
-        outputs,
-        sort,
-        predicate_variables=frozenset(binder.predicate_variables),
-        variables=tuple(variables),
-        indexes=tuple(binder.indexes),
-    )
-    return binder.finish(query)
+    return binder.finish(branches, outputs, sort, variables)
 
 
 def bind_targets(
@@ -102,14 +85,7 @@ def bind_targets(
     binder = _Binder(catalog, values)
     branches, variables = binder.where(where)
     outputs = tuple(binder.output(ast.Path(each), variables) for each in targets)
-    query = ir.Query(
-        branches,
-        outputs,
-        predicate_variables=frozenset(binder.predicate_variables),
-        variables=tuple(variables),
-        indexes=tuple(binder.indexes),
-    )
-    return binder.finish(query)
+    return binder.finish(branches, outputs, (), variables)
 
 
 def value_kind(value: Any) -> ir.ValueKind:
@@ -171,15 +147,30 @@ class _Binder:
         self.indexes: dict[ir.Index, None] = {}
         self._unnamed = 0
 
-    def finish(self, query: ir.Query) -> Bound:
+    def finish(
+        self,
+        branches: tuple[ir.Block, ...],
+        outputs: tuple[ir.Output, ...],
+        sort: tuple[ir.SortKey, ...],
+        variables: Iterable[str],
+    ) -> Bound:
         for name in self.predicate_variables.keys() & self.element_variables.keys():
-            both = ConstraintViolation(
+            raise ConstraintViolation(
                 f"?{name} stands for a predicate in one place and for an element in another.",
                 hint="Use two variables.",
+                span=self.predicate_variables[name].span,
             )
-            raise located(both, self.predicate_variables[name].span)
-        query = spell_moments(query, self.catalog)
-        return Bound(query, frozenset(self.roles), tuple(self.warnings))
+        query = ir.Query(
+            branches,
+            outputs,
+            sort,
+            predicate_variables=frozenset(self.predicate_variables),
+            variables=tuple(variables),
+            indexes=tuple(self.indexes),
+        )
+        return Bound(
+            spell_moments(query, self.catalog), frozenset(self.roles), tuple(self.warnings)
+        )
 
     # Blocks.
 
@@ -421,10 +412,11 @@ class _Binder:
     def _list(self, node: ast.Value) -> ir.Value:
         items = self.values.value(node)
         if not isinstance(items, list):
-            no_list = InvalidValueType(
-                "IN(…) needs a list as its second argument.", hint='Write IN(?x.name, ["a", "b"]).'
+            raise InvalidValueType(
+                "IN(…) needs a list as its second argument.",
+                hint='Write IN(?x.name, ["a", "b"]).',
+                span=node.span,
             )
-            raise located(no_list, node.span)
         kind = list_kind(items)
         if isinstance(node, ast.Placeholder):
             self.roles.add((node.name, "list"))
@@ -441,11 +433,11 @@ class _Binder:
             return self.path(expression, variables)
         argument = self.path(expression.argument, variables)
         if expression.function != "COUNT" and not argument.path and not self._is_name(argument):
-            element = ConstraintViolation(
+            raise ConstraintViolation(
                 f"{expression.function} needs values, but ?{argument.variable} is an element.",
                 hint=f"Use a path such as ?{argument.variable}.attributes.score, or COUNT.",
+                span=expression.span,
             )
-            raise located(element, expression.span)
         return ir.Total(expression.function, argument, expression.distinct)
 
     def _is_name(self, each: ir.Field) -> bool:
@@ -457,11 +449,11 @@ class _Binder:
             _refuse_unbound(path.variable, list(variables))
         if path.fields:
             if name in self.predicate_variables:
-                no_element = UnknownReference(
+                raise UnknownReference(
                     f"?{name} is the name of a predicate and has no fields.",
                     hint=f"Use ?{name} alone.",
+                    span=path.span,
                 )
-                raise located(no_element, path.span)
             _check_fields(path)
         return ir.Field(name, path.fields)
 
@@ -541,24 +533,25 @@ def _check_fields(path: ast.Path) -> None:
             f" object; both have attributes and metadata. Perhaps"
             f" {path_text(name, ('attributes', first))}?"
         )
-        no_field = UnknownReference(
-            f"{path_text(name, (first,))}: elements have no field {first!r}.", hint=hint.strip()
+        raise UnknownReference(
+            f"{path_text(name, (first,))}: elements have no field {first!r}.",
+            hint=hint.strip(),
+            span=path.span,
         )
-        raise located(no_field, path.span)
     if rest and first not in _OPEN_FIELDS:
-        no_part = UnknownReference(
+        raise UnknownReference(
             f"{path_text(name, path.fields)}: {first!r} is a text and has no fields.",
             hint=f"Use ?{name}.{first}; to go on along a link, bind its end to a variable.",
+            span=path.span,
         )
-        raise located(no_part, path.span)
 
 
 def _refuse_unbound(variable: ast.Variable, bound: list[str]) -> NoReturn:
     close = did_you_mean(variable.name, bound)
     listed = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
-    unbound = UnknownReference(
+    raise UnknownReference(
         f"?{variable.name} is bound by no pattern that can be seen from here.",
         hint=f"{close} Variables bound here: {listed}. Add a pattern such as"
         f' ?{variable.name} {{type: "…"}}.'.strip(),
+        span=variable.span,
     )
-    raise located(unbound, variable.span)

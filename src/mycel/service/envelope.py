@@ -350,10 +350,7 @@ def _read(request: object) -> _Request:
     shared = _parameters(request.get("parameters"))
     if commands is None:
         return _Request(
-            (_element(command, shared, "`command`", plain=True),),
-            False,
-            bool(dry_run),
-            unknown,
+            (_element(command, shared, "`command`", plain=True),), False, bool(dry_run), unknown
         )
     if not isinstance(commands, (list, tuple)):
         raise _malformed(f"`commands` is an array of commands, not {kind_of(commands)}.")

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import pytest
 
 from mycel import kip
-from mycel.engine.delete import delete_concept, delete_keys, delete_propositions
-from mycel.engine.merge import merge
-from mycel.engine.outcome import Outcome
-from mycel.engine.update import update
-from mycel.engine.upsert import upsert
+from mycel.engine.statements import manipulate
 from mycel.engine.values import Values
 from mycel.errors import MycelError
-from mycel.kip import ast
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.ids import parse_id
 from mycel.store.database import Store
-from mycel.store.write.transaction import Guard, Transaction
+from mycel.store.write.transaction import Guard
 
 Error = TypeVar("Error", bound=MycelError)
-
-_STATEMENTS: dict[type, Callable[[Transaction, Any, Values], Outcome]] = {
-    ast.Capsule: upsert,
-    ast.Update: update,
-    ast.Merge: merge,
-    ast.DeleteKeys: delete_keys,
-    ast.DeletePropositions: delete_propositions,
-    ast.DeleteConcept: delete_concept,
-}
 
 
 class Graph:
@@ -45,9 +31,9 @@ class Graph:
                 tx.define_predicate(name, {"is_symmetric": name == "near"})
 
     def run(self, text: str, **parameters: object) -> Any:
-        node = kip.parse(text)
+        node: Any = kip.parse(text)
         with self.store.transaction(actor="tester", message="") as tx:
-            return _STATEMENTS[type(node)](tx, node, Values(parameters)).result
+            return manipulate(tx, node, Values(parameters)).result
 
     def refuses(self, error: type[Error], text: str, **parameters: object) -> Error:
         """The error of a command that has to fail and to leave nothing."""

@@ -121,10 +121,7 @@ def _extended(
 
 
 def _follows_scan(
-    atom: ir.Atom,
-    bound: frozenset[ir.Variable],
-    first: ir.Atom,
-    outer: frozenset[ir.Variable],
+    atom: ir.Atom, bound: frozenset[ir.Variable], first: ir.Atom, outer: frozenset[ir.Variable]
 ) -> bool:
     """True if look-ups of single links come in the order of the first scan.
 

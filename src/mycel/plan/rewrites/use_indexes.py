@@ -65,10 +65,7 @@ def _probed(block: ir.Block, indexes: Indexes, statistics: Statistics) -> ir.Blo
 
 
 def _with_probe(
-    atom: ir.Atom,
-    restrictions: Sequence[Restriction],
-    indexes: Indexes,
-    statistics: Statistics,
+    atom: ir.Atom, restrictions: Sequence[Restriction], indexes: Indexes, statistics: Statistics
 ) -> ir.Atom:
     match atom:
         case ir.ConceptAtom(variable, int() as owner, None, None):
