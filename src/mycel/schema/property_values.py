@@ -63,6 +63,7 @@ _WHOLE_MAX: Final = float(1 << 64)
 _PLAIN_NUMBERS: Final = frozenset((int, float))
 """Types of numbers that need no conversion."""
 _SHOWN_MAX: Final = 60
+_DATA_CHARACTERS_MAX: Final = 200
 _DIGITS_MAX: Final = 100
 """A bound for digits of a number: reading very many takes Python quadratic time."""
 
@@ -496,6 +497,15 @@ def shown(value: object) -> str:
         return shorten(orjson.dumps(value).decode(), _SHOWN_MAX)
     except orjson.JSONEncodeError:
         return shorten(repr(value), _SHOWN_MAX)
+
+
+def wire(value: object) -> Any:
+    """A value as data of an error: JSON, whole if it is small."""
+    is_number = isinstance(value, int) and value.bit_length() <= 64
+    if value is None or is_number or isinstance(value, float):
+        return value
+    is_small = isinstance(value, str) and len(value) <= _DATA_CHARACTERS_MAX
+    return value if is_small and str(value).isprintable() else shown(value)
 
 
 def _is(value: object) -> str:

@@ -35,12 +35,9 @@ from mycel.schema.model import (
     Range,
     limits_of,
 )
-from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown
+from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown, wire
 from mycel.schema.row_test import accepting
 from mycel.syntax.regex import matcher
-
-_WHOLE_MAX: Final = 200
-"""Text up to here is given whole in the data of an error."""
 
 
 class _Outside(BadValue):
@@ -90,7 +87,7 @@ class RowRules:
             ConstraintViolation: an undeclared name; a value outside an enum, a range or a pattern;
                 a key that is not the name.
         """
-        made = self._lacking(attributes) if creating else {}
+        made = self.lacking(attributes) if creating else {}
         # Callers have found that the row is not valid as it is.
         if made and self.accepts(filled := attributes | made, name):
             return filled
@@ -102,7 +99,7 @@ class RowRules:
                 try:
                     stored = rule(value)
                 except BadValue as bad:
-                    raise self._refused(property_name, value, name, bad) from None
+                    raise self.refused(property_name, value, name, bad) from None
                 if stored is not value:
                     made[property_name] = stored
         shaped = attributes | made if made else attributes
@@ -134,11 +131,11 @@ class RowRules:
         try:
             return self._values[property_name](value)
         except BadValue as bad:
-            raise self._refused(property_name, value, None, bad) from None
+            raise self.refused(property_name, value, None, bad) from None
 
     # Defaults and keys.
 
-    def _lacking(self, attributes: JsonObject) -> JsonObject:
+    def lacking(self, attributes: JsonObject) -> JsonObject:
         """The defaults of absent properties."""
         return {name: value for name, value in self._defaults if attributes.get(name) is None}
 
@@ -169,7 +166,7 @@ class RowRules:
         try:
             return self._values[each.name](property_values.from_key_text(each.type, part))
         except BadValue as bad:
-            error = self._refused(each.name, part, name, bad)
+            error = self.refused(each.name, part, name, bad)
             error.hint = (
                 f"{self._place(each.name)} is {self._role} and follows from the name:"
                 " name the concept accordingly."
@@ -212,7 +209,7 @@ class RowRules:
         try:
             return property_values.key_text(each.type, value)
         except BadValue as bad:
-            raise self._refused(each.name, value, None, bad) from None
+            raise self.refused(each.name, value, None, bad) from None
 
     def _key_violation(
         self, each: Property, message: str, value: object, name: str | None, hint: str | None = None
@@ -239,9 +236,10 @@ class RowRules:
             | ({} if name is None else {"name": name}),
         )
 
-    def _refused(
+    def refused(
         self, property_name: str, value: object, name: str | None, bad: BadValue
     ) -> MycelError:
+        """The error about a value that does not fit its property."""
         type_, place = self._properties[property_name].type, self._place(property_name)
         what = property_name, value, name
         if isinstance(bad, UnknownEnumValue):
@@ -273,7 +271,7 @@ class RowRules:
         data: JsonObject = {
             "type": self.declared.name,
             "property": property_name,
-            "value": _short(value),
+            "value": wire(value),
             "constraint": constraint,
         }
         whose = ""
@@ -352,13 +350,3 @@ _EXPECTED: Final = {
     "Blob": "A Blob is base64 text with padding, not an address; it may begin with `base64:`.",
     "Vector": "A Vector is an array of finite numbers, as many as its dimension.",
 }
-
-
-def _short(value: object) -> object:
-    """A value as data of an error: whole if it is small."""
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, int) and value.bit_length() <= 64:
-        return value
-    is_small = isinstance(value, str) and len(value) <= _WHOLE_MAX and value.isprintable()
-    return value if is_small else shown(value)

@@ -32,9 +32,9 @@ from mycel.errors import (
 from mycel.model.json_text import read_json
 from mycel.model.limits import JSON_DEPTH_MAX
 from mycel.model.values import JsonObject
-from mycel.schema.property_values import BadValue, from_python, shown
+from mycel.schema.property_values import BadValue, from_python, shown, wire
 from mycel.transfer.load_errors import Refused
-from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets, wire
+from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target, Targets
 from mycel.transfer.source_rows import EdgeRow, End, NodeRow, Row, Source, end_shown
 from mycel.transfer.streams import Stream
 

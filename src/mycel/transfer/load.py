@@ -22,13 +22,14 @@ from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, together
 from mycel.errors import InvalidValueType, MycelError, NotFound, did_you_mean
 from mycel.model.names import shorten, shown
+from mycel.schema.property_values import wire
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
 from mycel.transfer.edge_ends import Ends
 from mycel.transfer.error_locations import ErrorLocator, Spot, name_other
 from mycel.transfer.formats import Format
-from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets, wire
+from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets
 from mycel.transfer.pre_embed import Ahead, unhurried, wants_vectors
 from mycel.transfer.row_spool import UNNAMED, Spool
 from mycel.transfer.row_vectors import Vectors

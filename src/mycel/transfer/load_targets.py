@@ -7,6 +7,7 @@ its cells. A *flexible* one has none: its rows have a name, and values are taken
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -28,13 +29,12 @@ from mycel.schema.model import EdgeType, InstanceType, NodeType, Property, Prope
 from mycel.schema.property_values import (
     WHOLE_SECOND_LENGTH,
     BadValue,
-    UnknownEnumValue,
     from_python,
     from_text,
     is_moment,
     key_text,
-    parse_default,
     shown,
+    wire,
 )
 from mycel.schema.row_rules import RowRules
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
@@ -73,9 +73,6 @@ class _Target:
         self.is_closed: Final = declared is not None and not declared.is_open
         self.is_typed: Final = declared is not None
         self._rules: Final = None if declared is None else RowRules(declared)
-        self.defaults: Final = {
-            each.name: parse_default(each) for each in properties if each.default is not None
-        }
         self._required: Final = [
             each.name for each in properties if each.is_required and each.default is None
         ]
@@ -130,7 +127,9 @@ class _Target:
         """Refuse a new row that lacks a required property: the commit would not know its line."""
         for name in self._required:
             if attributes.get(name) is None:
-                self._refuse_misspelt(attributes)
+                unknown = [each for each in attributes if each not in self.properties]
+                if unknown and self.is_closed:  # It may be the missing one, misspelt.
+                    raise self.refuse_unknown(unknown[0])
                 raise ConstraintViolation(
                     f"{self.label}.{name} is required.",
                     hint=f"Give every {self.label} a value for {name!r}.",
@@ -138,18 +137,9 @@ class _Target:
                     | {"constraint": "required"},
                 )
 
-    def _refuse_misspelt(self, attributes: Mapping[str, Any]) -> None:
-        """Refuse an unknown name: the missing property may be misspelt."""
-        for name in attributes if self.is_closed else ():
-            if name not in self.properties:
-                raise self.refuse_unknown(name)
-
     def with_defaults(self, attributes: JsonObject) -> JsonObject:
         """The attributes of a row that replaces another one, with defaults."""
-        lacking = {
-            name: value for name, value in self.defaults.items() if attributes.get(name) is None
-        }
-        return attributes | lacking if lacking else attributes
+        return attributes if self._rules is None else attributes | self._rules.lacking(attributes)
 
     def check_id(self, given: object) -> str:
         """The id of a row, which is text."""
@@ -172,16 +162,12 @@ class _Target:
 
     def bad(self, name: str, value: object, said: BadValue) -> MycelError:
         """The error about a value that does not fit its property."""
-        if self._rules is not None and isinstance(said, UnknownEnumValue):
-            try:
-                self._rules.value(name, value)
-            except MycelError as error:
-                return error
-        type_ = str(self.properties.get(name, _STRING)).removesuffix("?")
+        if self._rules is not None and name in self.properties:
+            return self._rules.refused(name, value, None, said)
         return InvalidValueType(
-            f"{self.label}.{name} must be {type_}: {said}.",
+            f"{self.label}.{name} cannot be stored: {said}.",
             hint=f"Correct {name!r}.",
-            data={"type": self.label, "property": name, "value": wire(value), "constraint": type_},
+            data={"type": self.label, "property": name, "value": wire(value)},
         )
 
 
@@ -206,24 +192,20 @@ class NodeTarget(_Target):
                 return name
         if self.key and self._rules is not None:
             name = self._rules.name(attributes)
-            if given is not None and given != name and not self._is_key_of(given, name):
+            if given not in (None, name) and self._spelled(given) != name:
                 raise ConstraintViolation(
-                    f"The id {shown(given)} is not what the key of this {self.label} says:"
-                    f" {name!r}.",
+                    f"The id {shown(given)} is not the key of this {self.label}, {name!r}.",
                     hint=f"Leave the id out: {' and '.join(self.key)} name a {self.label}.",
                     data={"type": self.label, "property": "id", "value": wire(given)},
                 )
             return name
-        if given is None:
-            return None
-        return self.check_id(given)
+        return None if given is None else self.check_id(given)
 
-    def _is_key_of(self, given: object, name: str | None) -> bool:
-        """True if an id is the key of a node in another spelling: a number, or an array."""
-        try:
-            return self.name_from_key(given) == name
-        except InvalidValueType:
-            return False
+    def _spelled(self, given: object) -> str | None:
+        """The name of the node with a key in another spelling: a number, or an array."""
+        with suppress(InvalidValueType):
+            return self.name_from_key(given)
+        return None
 
     def name_from_key(self, key: object) -> str:
         """The name of the node that an edge names by its key: text, number, or array of these."""
@@ -419,13 +401,6 @@ class Targets:
 def without_nulls(attributes: JsonObject) -> JsonObject:
     """The attributes that are there."""
     return {name: value for name, value in attributes.items() if value is not None}
-
-
-def wire(value: object) -> Any:
-    """A value for the data of an error: JSON, and never long."""
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    return value if isinstance(value, str) and len(value) < 200 else shown(value)
 
 
 def _undefined(what: str, name: object, known: list[str]) -> TypeMismatch:
