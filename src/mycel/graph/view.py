@@ -11,17 +11,17 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from mycel.errors import InvalidId, NotFound
+from mycel.errors import NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
+from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import check_name, shorten
+from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.database import Store
 from mycel.store.file.connections import FAILURES, translate
 from mycel.store.query.reader import Direction, Reader
-from mycel.store.query.refs import Ref, shown_ref
-from mycel.store.write.ledger import missing
+from mycel.store.query.refs import Ref, missing
 
 FIND_LIMIT_DEFAULT: Final = 100
 
@@ -41,7 +41,9 @@ class GraphView:
     # Elements.
 
     def get(self, ref: Ref, *, tombstoned: bool = False) -> Element:
-        """The element with this id; on request also one that was removed.
+        """The element that a reference names; on request also one that was removed.
+
+        A reference is an id, a URI, (type, name), (subject, predicate, object), or an element.
 
         Raises:
             NotFound: there is none in this state.
@@ -154,7 +156,7 @@ class GraphView:
 
     def traverse(
         self,
-        start: Ref | tuple[str, str],
+        start: Ref,
         *,
         max_cost: float = traversal.MAX_COST_DEFAULT,
         max_nodes: int = traversal.MAX_NODES_DEFAULT,
@@ -164,7 +166,7 @@ class GraphView:
     ) -> traversal.Traversal:
         """What is near an element, nearest first: a link costs its weight, a way their sum.
 
-        The start, an element or (type, name), comes first, at a cost of 0. Budgets are hard: at
+        The start comes first, at a cost of 0. Budgets are hard: at
         most `max_nodes` elements, of about `max_tokens` tokens together; `cut_off` tells what did
         not fit. Links of symmetric predicates are gone either way, whatever the direction.
 
@@ -179,7 +181,7 @@ class GraphView:
             return self.traverse_in(reader, start, bounds)
 
     def traverse_in(
-        self, reader: Reader, start: Ref | tuple[str, str], bounds: traversal.Bounds
+        self, reader: Reader, start: Ref, bounds: traversal.Bounds
     ) -> traversal.Traversal:
         """`traverse`, at the moment that a reader shows."""
         reader.deadline = monotonic() + self._timeout_s
@@ -210,31 +212,13 @@ class GraphView:
             return walk.find(reader, number, follow, types=types, limit=limit, form=form)
 
 
-def _start(reader: Reader, start: Ref | tuple[str, str]) -> int:
-    """The number of the element to start from, which may be named by its type and name.
+def _start(reader: Reader, start: Ref) -> int:
+    """The number of the element to start from.
 
     Raises:
         NotFound: there never was such an element.
     """
-    if not isinstance(start, tuple) or isinstance(start, Concept | Proposition):
-        number = reader.number(start)
-        if not reader.was_ever(number):
-            raise NotFound(
-                f"There is no live element {shown_ref(start)} to start from.",
-                hint="Find it again with SEARCH or FIND: it may have been removed.",
-            )
-        return number
-    if len(start) != 2:
-        raise InvalidId(
-            f"{shorten(repr(start))} names no element.", hint="Pass an id, or (type, name)."
-        )
-    type_name, name = start
-    number = reader.type_number(type_name)
-    check_name(name)
-    found = reader.concept_named(number, name)
-    if found is None:
-        raise NotFound(
-            f"There is no {type_name} named {shorten(name)!r} to start from.",
-            hint="Find it with SEARCH CONCEPT or FIND.",
-        )
-    return found.number
+    number = reader.number(start)
+    if number == ids.NO_PROPOSITION:
+        raise missing(start)
+    return number

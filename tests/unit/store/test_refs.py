@@ -81,6 +81,94 @@ def test_the_number_of_a_link_with_another_predicate_names_nothing_at_any_door(
         door(db, right)  # And the same door takes the id of the link.
 
 
+NATURAL: dict[str, object] = {
+    "a triple": (("Town", "a"), "near", ("Town", "b")),
+    "a triple of URIs": ("town://a", "near", "town://b"),
+}
+
+
+@pytest.mark.parametrize("name", NATURAL)
+def test_every_door_of_python_takes_a_natural_key_of_a_link(db: mycel.Nexus, name: str) -> None:
+    key = NATURAL[name]
+    with db.transaction() as tx:
+        ends = [tx.put_concept("Town", f"town://{each}") for each in "ab"]
+        tx.put_proposition(tx.put_proposition(ends[0], "near", ends[1]), "notes", ("Town", "c"))
+    link = db.get(key).id
+    for door in (
+        lambda ref: db.get(ref).id,
+        lambda ref: db.get(ref, tombstoned=True).id,
+        lambda ref: db.write(lambda tx: tx.get(ref)).id,
+        lambda ref: db.get_edge(ref, "notes", ("Town", "c")).object,
+        lambda ref: [edge.object for edge in db.edges_out(ref)],
+        lambda ref: [memory.id for memory in db.find(ref, mycel.Follow(["notes"])).memories],
+        lambda ref: [node.element.id for node in db.traverse(ref).nodes],
+        lambda ref: [version.seq for version in db.history(ref)],
+        lambda ref: db.prove(ref).key,
+        lambda ref: db.as_of(db.snapshot().entries).get(ref).id,
+        lambda ref: db.add_edge(ref, "feeds", "town://a"),
+        lambda ref: db.write(lambda tx: tx.update(ref, attributes={"k": 1})) in (True, False),
+        lambda ref: db.write(lambda tx: tx.relink(ref, object_=("Town", "c"))) == link,
+    ):
+        # The key comes first: the last of them gives the link another one.
+        assert door(key) == door(link)
+    moved = (key[0], "near", ("Town", "c"))  # type: ignore[index]
+    assert db.write(lambda tx: tx.retire(moved)).propositions == 3
+    assert db.get(moved, tombstoned=True).id == link
+    assert db.purge(moved, "asked for").propositions == 3
+
+
+def test_every_door_of_python_takes_the_type_and_name_or_the_uri_of_a_concept(
+    db: mycel.Nexus,
+) -> None:
+    with db.transaction() as tx:
+        id_ = tx.put_concept("Town", "town://x")
+        tx.put_propositions([mycel.PropositionRow("town://x", "near", ("Town", "a"))])
+        tx.move_concepts([(("Town", "c"), None, "d")])
+    for key in ("town://x", ("Town", "town://x")):
+        for door in (
+            lambda ref: db.get(ref).id,
+            lambda ref: [edge.object for edge in db.edges_out(ref)],
+            lambda ref: [edge.object for edge in db.edges_in(ref)],
+            lambda ref: db.get_edge(ref, "near", ("Town", "a")).id,
+            lambda ref: [memory.id for memory in db.find(ref).memories],
+            lambda ref: [node.element.id for node in db.traverse(ref).nodes],
+            lambda ref: len(db.history(ref)),
+            lambda ref: db.prove(ref).key,
+            lambda ref: db.write(lambda tx: tx.put_proposition(ref, "feeds", ("Town", "b"))),
+            lambda ref: db.remove_edge(ref, "feeds", ("Town", "b")) in (True, False),
+        ):
+            assert door(key) == door(id_), key
+    with pytest.raises(mycel.errors.SelfEdgeError):
+        db.add_edge("town://x", "near", ("Town", "town://x"))
+    assert db.write(lambda tx: tx.move("town://x", name="y")) == id_
+    assert db.purge(("Town", "y"), "asked for").concepts == 1
+
+
+def test_natural_keys_of_nothing_say_what_is_missing(db: mycel.Nexus) -> None:
+    for key, error, words in (
+        (("Town", "z"), NotFound, "There is no live Town named 'z'."),
+        ("town://z", NotFound, "There is no live element 'town://z'."),
+        ((("Town", "a"), "feeds", ("Town", "b")), NotFound, "There is no live element"),
+        ((("Town", "z"), "near", ("Town", "b")), NotFound, "There is no live Town named 'z'."),
+        (("Twon", "a"), mycel.errors.TypeMismatch, "The type 'Twon' is not defined."),
+        ((("Town", "a"), "nera", ("Town", "b")), mycel.errors.TypeMismatch, "'nera'"),
+        ((), mycel.errors.InvalidId, "() names no element."),
+        (("a", "b", "c", "d"), mycel.errors.InvalidId, "names no element."),
+    ):
+        for door in (
+            db.get,
+            lambda ref: list(db.edges_out(ref)),
+            db.find,
+            db.traverse,
+            db.history,
+            lambda ref: db.add_edge(ref, "near", ("Town", "c")),
+            lambda ref: db.write(lambda tx: tx.update(ref, attributes={})),
+        ):
+            with pytest.raises(error) as caught:
+                door(key)
+            assert words in str(caught.value), key
+
+
 def test_a_link_that_moves_to_another_predicate_has_another_id(db: mycel.Nexus) -> None:
     old, new = ids_of(db)
     assert db.write(lambda tx: tx.move(old, predicate="feeds")) == new

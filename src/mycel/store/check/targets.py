@@ -16,10 +16,8 @@ from mycel.store.log.audit import Auditor
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 
-Named = Ref | tuple[str, str]
-"""An element, or the type and name of a concept that may never have been there."""
-Target = Named | tuple[Named, str, Named]
-"""What can be proven: an element, or (type, name), or (source, predicate, target)."""
+Target = Ref
+"""What can be proven: an element, or a natural key that nothing ever had."""
 
 
 def identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes | None]:
@@ -75,7 +73,7 @@ def _concept_ever(reader: Reader, type_name: str, name: str) -> Concept | None:
     return None if number is None else reader.concept_named(number, name, tombstoned=True)
 
 
-def _end(reader: Reader, auditor: Auditor, named: Named) -> tuple[int | None, bytes]:
+def _end(reader: Reader, auditor: Auditor, named: Ref) -> tuple[int | None, bytes]:
     """The number of an end of an edge, None if it never was there, and its natural key."""
     if isinstance(named, tuple) and len(named) == 2:
         found = _concept_ever(reader, *named)

@@ -13,20 +13,20 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import apsw
 
-from mycel.errors import ExecutionTimeout
+from mycel.errors import ExecutionTimeout, InvalidId
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import check_name
+from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import KEPT, Row, every, first, only
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
-from mycel.store.query.refs import Ref, resolve
+from mycel.store.query.refs import Ref, is_natural, missing, resolve
 
 Direction = Literal["out", "in"]
 
@@ -233,7 +233,7 @@ class Reader:
     # Single elements.
 
     def number(self, ref: Ref) -> int:
-        """The number of the element that a caller names, by its id or by the element itself.
+        """The number of the element that a caller names, live or removed (`refs`).
 
         An id is all of its text: the number of one link with the predicate of another names
         nothing (`NO_PROPOSITION`). A link that was removed is named by every id that it ever had:
@@ -241,15 +241,39 @@ class Reader:
         predicate of what was purged.
 
         Raises:
-            InvalidId: it is neither an element nor an id.
+            InvalidId: it is no reference.
+            TypeMismatch: a natural key has a type or predicate that was never defined.
+            NotFound: nothing has this natural key.
         """
+        if is_natural(ref):
+            found = self._with_key(ref)
+            if found is None:
+                raise missing(ref)
+            return found.number
         number = resolve(ref)
         if ref.__class__ is not str or ids.is_concept(number):
             return number
-        found = self.proposition(number, tombstoned=True)
-        if found is None or found.id == ref or (found.tombstoned and self._was_called(number, ref)):
+        link = self.proposition(number, tombstoned=True)
+        if link is None or link.id == ref or (link.tombstoned and self._was_called(number, ref)):
             return number
         return ids.NO_PROPOSITION
+
+    def _with_key(self, key: Any) -> Element | None:
+        """The element with a natural key, live or removed."""
+        match key:
+            case str():
+                return self.concept_named(None, key, tombstoned=True)
+            case (type_name, name):
+                return self.concept_named(self.type_number(type_name), name, tombstoned=True)
+            case (subject, predicate, object_):
+                number = self.predicate_number(predicate)
+                ends = self.number(subject), self.number(object_)
+                return self.link(ends[0], number, ends[1], tombstoned=True)
+            case _:
+                raise InvalidId(
+                    f"{shorten(repr(key))} names no element.",
+                    hint="Pass an id, a URI, (type, name), or (subject, predicate, object).",
+                )
 
     def _was_called(self, number: int, id_: str) -> bool:
         """True if a link has ever had this id."""

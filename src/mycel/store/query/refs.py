@@ -1,13 +1,31 @@
-"""How a caller names an element: by its id, or by the element itself."""
+"""References: the ways in which a caller names an element.
+
+Every method that takes an element takes each of these:
+
+- the id, `C:12` or `P:13:treats`; numbers differ between copies of a graph
+- the element itself, as it was read
+- the natural key: `("City", "Porto")` for a concept, `(subject, predicate, object)` for a
+  proposition, whose ends are references in turn
+- a URI, which is the name of a concept of any type
+"""
 
 from __future__ import annotations
 
-from mycel.errors import SelfEdgeError
+from typing import TypeAlias, TypeGuard
+
+from mycel.errors import NotFound, SelfEdgeError
 from mycel.model.elements import Concept, Proposition
 from mycel.model.ids import parse_id
 from mycel.model.names import shorten
 
-Ref = str | Concept | Proposition
+Ref: TypeAlias = "str | Concept | Proposition | tuple[str, str] | tuple[Ref, str, Ref]"
+
+
+def is_natural(ref: object) -> TypeGuard[str | tuple[object, ...]]:
+    """True if a reference names an element by names, so that it has to be looked up."""
+    if ref.__class__ is str:
+        return "://" in ref and not ref.startswith(("C:", "P:"))
+    return ref.__class__ is tuple
 
 
 def refuse_self_link(subject: Ref, object_: Ref) -> None:
@@ -16,19 +34,29 @@ def refuse_self_link(subject: Ref, object_: Ref) -> None:
     Raises:
         SelfEdgeError: they are.
     """
-    one = subject if isinstance(subject, str) else getattr(subject, "id", None)
-    other = object_ if isinstance(object_, str) else getattr(object_, "id", None)
+    one, other = (getattr(each, "id", each) for each in (subject, object_))
     if one is not None and one == other:
         raise SelfEdgeError(f"{one!r} cannot be linked to itself.")
 
 
 def shown_ref(ref: object) -> str:
-    """The id that a caller used, for a message."""
+    """The reference that a caller used, for a message."""
     return shorten(repr(ref.id if isinstance(ref, (Concept, Proposition)) else ref))
 
 
+def missing(ref: object) -> NotFound:
+    """The error for an element that is not there."""
+    if ref.__class__ is tuple and len(ref) == 2:
+        type_name, name = ref
+        return NotFound(
+            f"There is no live {type_name} named {shorten(repr(name))}.",
+            hint="Find it with SEARCH CONCEPT or FIND.",
+        )
+    return NotFound(f"There is no live element {shown_ref(ref)}.")
+
+
 def resolve(ref: object) -> int:
-    """The inner id of an element, however the caller named it.
+    """The number of an element that is named by its id, or given itself.
 
     Raises:
         InvalidId: it is neither an element nor an id.

@@ -216,10 +216,6 @@ def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
     return parse_object(content(given, what)[0])
 
 
-def _outer(ref: Ref) -> str:
-    return ref if isinstance(ref, str) else ref.id
-
-
 class _Batch:
     """Rows that are written together: all of them, or none."""
 
@@ -332,7 +328,7 @@ class _Batch:
                 raise SelfEdgeError(f"{subject!r} cannot be linked to itself.")
             attributes = given
             if shape is not None:
-                outer = _outer(subject), _outer(object_)
+                outer = ledger.reader.outer_id(source), ledger.reader.outer_id(target)
                 attributes = _shaped(shape, predicate, outer, given, metadata)
             attributes_text, attributes_part = content(attributes, "attributes")
             if metadata is not same:

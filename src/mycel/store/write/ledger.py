@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from mycel.errors import NotFound, VersionConflict
+from mycel.errors import VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
@@ -36,7 +36,7 @@ from mycel.store.log.registry import Names, Registry, undefined
 from mycel.store.log.topological import inside_out
 from mycel.store.log.trees import Changes, StateTrees
 from mycel.store.query.reader import Reader
-from mycel.store.query.refs import Ref, resolve, shown_ref
+from mycel.store.query.refs import Ref, is_natural, missing, resolve
 
 _ENTRIES_HELD_MAX: Final = 1000
 
@@ -262,6 +262,8 @@ class Ledger:
         Raises:
             InvalidId, NotFound: it is no id, or no element that is live.
         """
+        if is_natural(ref):
+            ref = self.reader.outer_id(self.reader.number(ref))
         known = self.memory.ends.get(ref) if isinstance(ref, str) else None
         if known is None:
             number = resolve(ref)
@@ -460,8 +462,3 @@ class Ledger:
         self.flush_entries()
         transaction = self.first_seq, self.actor_number, self.message
         head.append(self.write, transaction, changes, texts)
-
-
-def missing(ref: object) -> NotFound:
-    """The error for an element that is not there."""
-    return NotFound(f"There is no live element {shown_ref(ref)}.")

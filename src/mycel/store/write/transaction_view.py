@@ -11,9 +11,9 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.records import concept_key
 from mycel.store.index.properties import Conflict
 from mycel.store.query.reader import Reader
-from mycel.store.query.refs import Ref, resolve
+from mycel.store.query.refs import Ref, missing
 from mycel.store.write import removal
-from mycel.store.write.ledger import Ledger, missing
+from mycel.store.write.ledger import Ledger
 
 _DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
@@ -93,7 +93,7 @@ class TransactionView:
 
     def links_about(self, ref: Ref) -> list[Proposition]:
         """Every live link that refers to an element, or to such a link, and so on."""
-        return removal.links_about(self.ledger, resolve(ref))
+        return removal.links_about(self.ledger, self.reader.number(ref))
 
     def foresee(self, elements: Iterable[Element]) -> None:
         """Read at once what changing these elements takes; see `Ledger.foresee`."""
@@ -105,8 +105,9 @@ class TransactionView:
         Raises:
             NotFound: there is none.
         """
-        found = self.ledger.reader.element(resolve(ref))
-        if found is None or (isinstance(ref, str) and found.id != ref):
+        reader = self.ledger.reader
+        found = reader.element(reader.number(ref))
+        if found is None:
             raise missing(ref)
         return found
 
