@@ -102,6 +102,7 @@ class Nexus(StateView):
     def close(self) -> None:
         """Close the graph. Closing twice does no harm."""
         self._adjacency.stop()
+        self._recall.close()
         self._store.close()
 
     def __enter__(self) -> Self:

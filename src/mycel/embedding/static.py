@@ -24,7 +24,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +53,17 @@ _WORDS_REMEMBERED_MAX: Final = 50_000
 
 _IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
+
+
+class _WithoutAccents(dict[int, int | None]):
+    """Characters by number, for `str.translate`: None for combining marks, which are dropped."""
+
+    def __missing__(self, code: int) -> int | None:
+        self[code] = kept = None if unicodedata.category(chr(code)) == "Mn" else code
+        return kept
+
+
+_WITHOUT_ACCENTS: Final = _WithoutAccents()
 
 
 class StaticModel:
@@ -95,10 +106,13 @@ class StaticModel:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A vector of length one for each text, in order; zeros for a text that says nothing."""
+        return self.embed_tokens([self.token_ids(text) for text in texts])
+
+    def embed_tokens(self, texts: Sequence[Sequence[int]]) -> Vectors:
+        """The vectors of texts whose pieces are known."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        for at, text in enumerate(texts):
-            numbers = self.token_ids(text)
-            if numbers:
+        for at, numbers in enumerate(texts):
+            if len(numbers):
                 vectors[at] = self._scales[numbers] @ self._rows[numbers].astype(np.float32)
         return _unit(vectors)
 
@@ -106,8 +120,7 @@ class StaticModel:
         """The numbers of the pieces of a text, in order."""
         text = text[:TEXT_CHARACTERS_MAX].lower()
         if not text.isascii():
-            decomposed = unicodedata.normalize("NFD", text)
-            text = "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
+            text = unicodedata.normalize("NFD", text).translate(_WITHOUT_ACCENTS)
         known = self._known
         numbers: list[int] = []
         for word in _WORD.findall(text):
@@ -117,13 +130,37 @@ class StaticModel:
 
     def token_vectors(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
         """The vectors of pieces, each of length one."""
-        return _unit(self._rows[numbers].astype(np.float32))
+        vectors = self._rows[numbers].astype(np.float32)
+        vectors /= self._lengths[numbers][:, None]
+        return vectors
+
+    def likeness(self, numbers: NDArray[np.integer], to: Sequence[int]) -> Vectors:
+        """The cosine of each piece (a row) with each of some others (a column)."""
+        rows = self._rows.take(numbers, axis=0).astype(np.float32)
+        others = self.token_vectors(to).T.copy()
+        cosines = np.empty((len(rows), len(to)), np.float32)
+        # In blocks below the size at which BLAS starts threads, which cost more than they gain.
+        block = max(1, 2**18 // others.size)
+        for at in range(0, len(rows), block):
+            np.matmul(rows[at : at + block], others, out=cosines[at : at + block])
+        cosines /= self._lengths[numbers][:, None]
+        return cosines
 
     def token_weights(self, numbers: Sequence[int] | NDArray[np.integer]) -> Vectors:
         """How much each piece counts in the vector of a text: the length of its own vector."""
-        lengths = np.linalg.norm(self._rows[numbers].astype(np.float32), axis=-1)
-        weights: Vectors = self._scales[numbers] * lengths
+        weights: Vectors = self._scales[numbers] * self._lengths[numbers]
         return weights
+
+    @cached_property
+    def _lengths(self) -> Vectors:
+        """The lengths of the rows, without their scales; of a row of zeros, 1."""
+        squares = [
+            np.einsum("ij,ij->i", *[self._rows[at : at + 4096].astype(np.float32)] * 2)
+            for at in range(0, len(self._rows), 4096)
+        ]
+        lengths: Vectors = np.sqrt(np.concatenate(squares))
+        lengths[lengths == 0] = 1
+        return lengths
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """The longest pieces that make up a word, from left to right; none if one is missing."""

@@ -31,17 +31,28 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     made: list[bytes] = []
     for at in range(0, len(texts), TEXTS_TOGETHER_MAX):
         some = texts[at : at + TEXTS_TOGETHER_MAX]
-        vectors = _bytes(checked(embedder, embedder.embed(some), len(some)))
-        made += [vector.tobytes() for vector in vectors]
+        made += as_bytes(checked_vectors(embedder, some))
     return made
 
 
-def checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
-    """What an embedder has made of so many texts, as one array.
+def checked_vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """The vectors that an embedder makes of texts, as one array.
 
     Raises:
-        InvalidValueType: they are not as many vectors, of as many finite numbers as it said.
+        InvalidValueType: the embedder failed, or they are not as many vectors, of as many finite
+            numbers as it said.
     """
+    try:
+        given = embedder.embed(texts)
+    except Exception as error:  # Somebody else's code, which may fail in any way.
+        raise InvalidValueType(
+            f"The embedder {embedder.name!r} failed: {type(error).__name__}: {error}.",
+            hint='Search with mode "keyword", or mend the embedder.',
+        ) from error
+    return _checked(embedder, given, len(texts))
+
+
+def _checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
     try:
         vectors = np.asarray(given if isinstance(given, np.ndarray) else list(given), np.float32)
     except (TypeError, ValueError):
@@ -58,8 +69,9 @@ def checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
     return vectors
 
 
-def _bytes(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+def as_bytes(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Vectors with one signed byte a dimension."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     largest[largest == 0] = 1
     scaled: NDArray[np.int8] = np.rint(vectors * (127 / largest)).astype(np.int8)
-    return scaled
+    return [vector.tobytes() for vector in scaled]

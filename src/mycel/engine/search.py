@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,6 +28,8 @@ from mycel.errors import (
     DatabaseError,
     DiskFull,
     InternalError,
+    InvalidValueType,
+    MycelError,
     close_names,
     did_you_mean,
 )
@@ -34,7 +37,7 @@ from mycel.kip import ast
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.recall.lazy import LazyRecall
+from mycel.recall.lazy import LazyRecall, NotReadyError
 from mycel.search import ranking
 from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode
 from mycel.search.ranking import Fit, Question
@@ -116,24 +119,29 @@ def search(
     name = None if node.type is None else values.text(node.type, "type of SEARCH")
     kind = None if name is None else _kind(reader, node.kind, name)
     most = min(limit, SEARCH_LIMIT_MAX)
-    hits = find(
-        reader,
-        question,
-        node.kind,
-        kind=kind,
-        limit=most,
-        threshold=threshold,
-        mode=mode,
-        recall=recall,
-    )
-    warnings: tuple[str, ...] = ()
+    found_by = partial(find, reader, question, node.kind, kind=kind)
+    warnings: list[str] = []
+    try:
+        hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall)
+    except (NotReadyError, InvalidValueType, InternalError) as error:
+        hits = found_by(limit=most, threshold=threshold)
+        warnings.append(_by_keywords(error))
     if not hits:
-        found = find(reader, question, node.kind, kind=kind, limit=1) if threshold else []
-        warnings = tuple(_about_miss(reader, question, node.kind, kind, found, threshold))
+        found = found_by(limit=1) if threshold else []
+        warnings += _about_miss(reader, question, node.kind, kind, found, threshold)
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
-        said = f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
-        warnings = (said,)
-    return Outcome([hit.to_dict() for hit in hits], warnings=warnings)
+        warnings.append(
+            f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
+        )
+    return Outcome([hit.to_dict() for hit in hits], warnings=tuple(warnings))
+
+
+def _by_keywords(error: NotReadyError | MycelError) -> str:
+    """The warning of a search that could not go by meaning."""
+    why = "Vectors are still being made."
+    if isinstance(error, MycelError):
+        why = error.message
+    return f"{why} This answer goes by names and words alone."
 
 
 def _about_miss(
@@ -326,9 +334,10 @@ class _Search:
 
     def _ranked(self, scores: Mapping[int, float]) -> list[Hit]:
         fits: list[tuple[Concept, Fit]] = []
+        elements = self._reader.elements(scores)
         for number, score in scores.items():
-            concept = self._reader.concept(number)
-            if concept is not None:
+            concept = elements.get(number)
+            if isinstance(concept, Concept):
                 found = ranking.fit(self._asked, concept.name, concept.attributes, score)
                 if found.score:
                     fits.append((concept, found))

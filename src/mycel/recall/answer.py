@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import log2
 from typing import Final
 
 import numpy as np
 
-from mycel.embedding.vectors import checked
+from mycel.embedding.vectors import checked_vectors
 from mycel.recall.corpus import Floats
 from mycel.recall.index import Recall
 from mycel.recall.stages import Edge, Found, Sources, ranked
@@ -19,8 +20,8 @@ from mycel.store.query import lookup
 from mycel.store.query.candidates import TermIndex
 from mycel.store.query.reader import Reader
 
-LINKS_FOLLOWED: Final = 30
-"""So many links of the graph are followed from a passage, in each direction."""
+LINKS_FOLLOWED: Final = 1_000
+"""So many links of the graph are followed from all seeds together, in each direction."""
 
 _BY_MEANING: Final[tuple[Stage, ...]] = ("words", "named", "link", "shared")
 
@@ -52,19 +53,21 @@ def recalled(
 
 
 def _edges(reader: Reader, numbers: Sequence[int]) -> list[Edge]:
-    found = []
-    for number in numbers:
-        around = lookup.links_around(reader, number, None, LINKS_FOLLOWED)
-        weight = 1 / (1 + log2(max(len(around), 1)))
-        found += [
-            Edge(number, each.other, reader.predicate_name(each.predicate), weight)
-            for each in around
-        ]
-    return found
+    around = lookup.links_around_each(reader, numbers, LINKS_FOLLOWED)
+    degrees = Counter(number for number, _ in around)
+    return [
+        Edge(
+            number,
+            each.other,
+            reader.predicate_name(each.predicate),
+            1 / (1 + log2(degrees[number])),
+        )
+        for number, each in around
+    ]
 
 
 def _vector(embedder: Embedder, text: str) -> Floats:
-    vector = checked(embedder, embedder.embed([text]), 1)[0]
+    vector = checked_vectors(embedder, [text])[0]
     length = float(np.linalg.norm(vector))
     unit: Floats = vector / length if length else vector
     return unit

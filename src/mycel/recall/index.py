@@ -14,17 +14,19 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from threading import Lock
+from math import inf
+from threading import Lock, Thread
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mycel.embedding.static import StaticModel, shipped_model
-from mycel.embedding.vectors import embedded
-from mycel.errors import DatabaseBusy, DatabaseError, DiskFull
+from mycel.embedding.vectors import as_bytes, embedded
+from mycel.errors import DatabaseBusy, DatabaseClosed, DatabaseError, DiskFull, MycelError
 from mycel.model.values import parse_object
 from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Entry, Interner, Shared
+from mycel.recall.lazy import NotReadyError
 from mycel.recall.passages import passage_of
 from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary, capitalised
 from mycel.search.embedding import Embedder
@@ -39,6 +41,9 @@ VERSION: Final = 1
 
 SAVED_TOGETHER_MIN: Final = 256
 """So many derived passages are stored at once."""
+
+DERIVED_AT_ONCE_MAX: Final = 20_000
+"""A search with a deadline derives so many elements itself."""
 
 REBUILT_SHARE: Final = 4
 """If more than one in so many passages has changed, the corpus is built anew."""
@@ -81,6 +86,8 @@ class Recall:
         self._saved: dict[int, Derived] = {}
         self._gone: set[int] = set()
         self._since: int | None = None
+        self._thread: Thread | None = None
+        self._stopped = False
 
     @property
     def model(self) -> StaticModel:
@@ -100,9 +107,14 @@ class Recall:
     def corpus(self, reader: Reader) -> Corpus:
         """The corpus, at least as new as what a reader sees.
 
+        If much is to be derived and the reader has no time for it, a thread does it.
+
         Raises:
-            MycelError: the embedder failed.
+            NotReadyError: a thread is deriving.
+            InvalidValueType: the embedder failed.
         """
+        if reader.deadline < inf and self._is_busy(reader):
+            raise NotReadyError
         with self._lock:
             seq = passages.last_entry(reader)
             if self._corpus is None:
@@ -110,6 +122,34 @@ class Recall:
             elif self._corpus.seq < seq:
                 self._corpus = self._follow(reader, self._corpus, seq)
             return self._corpus
+
+    def close(self) -> None:
+        """Stop deriving."""
+        self._stopped = True
+        if self._thread is not None:
+            self._thread.join()
+
+    def _is_busy(self, reader: Reader) -> bool:
+        """True if a thread is deriving; one is started if there is much to derive."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = None
+            if self._corpus is None and self._pending(reader) > DERIVED_AT_ONCE_MAX:
+                self._thread = Thread(target=self._derive_all, name="mycel-recall", daemon=True)
+                self._thread.start()
+        return self._thread is not None
+
+    def _pending(self, reader: Reader) -> int:
+        """The number of concepts that are to be derived, at most."""
+        since = passages.mark(reader, self._mark())
+        if since is None:
+            return passages.count_sources(reader)
+        return len(passages.changed_since(reader, since))
+
+    def _derive_all(self) -> None:
+        with suppress(MycelError):  # The next search meets the same error, and tells it.
+            with self._store.reading() as reader:
+                self.corpus(reader)
+            self.save()
 
     def save(self) -> None:
         """Store what was derived if enough has gathered; to be called when nothing is being read.
@@ -239,11 +279,16 @@ class Recall:
             return []
         made, texts = [], []
         for each in found:
-            reader.check_deadline()
+            if self._stopped:
+                raise DatabaseClosed("The graph was closed while a search was being prepared.")
             row, phrases, said = self._passage(each, reader.type_name(each.type))
             made.append((row, phrases))
             texts.append(said)
-        vectors = embedded(self.embedder, texts)
+        if self.embedder is self.model:
+            tokens = [_pieces(row).tolist() for row, _ in made]
+            vectors = as_bytes(self.model.embed_tokens(tokens))
+        else:
+            vectors = embedded(self.embedder, texts)
         return [
             Derived(row, vector, phrases)
             for (row, phrases), vector in zip(made, vectors, strict=True)

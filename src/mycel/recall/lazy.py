@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from mycel.recall.index import Recall
 
 
+class NotReadyError(Exception):
+    """A thread is still deriving what a search by meaning needs."""
+
+
 class LazyRecall:
     """Makes a `Recall` once. An `embedder` of None is the one inside the package."""
 
@@ -26,6 +30,11 @@ class LazyRecall:
 
             self._made = Recall(self._store, self._embedder)
         return self._made
+
+    def close(self) -> None:
+        """Stop what runs in the background."""
+        if self._made is not None:
+            self._made.close()
 
     def save(self) -> None:
         """Store what searches have derived, if enough has gathered (`Recall.save`)."""

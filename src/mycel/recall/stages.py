@@ -301,20 +301,14 @@ class _Asked:
         texts = self._sources.pieces(self._corpus.numbers[places].tolist())
         texts = [text if len(text) else np.zeros(1, np.uint16) for text in texts]
         starts = np.cumsum([0, *map(len, texts[:-1])])
-        distinct, back = np.unique(np.concatenate(texts), return_inverse=True)
-        wanted = self._model.token_vectors(asked)
-        # In blocks below the size at which BLAS starts threads, which cost more than they gain.
-        block = max(1, 2**18 // wanted.size)
-        near = np.concatenate(
-            [
-                wanted @ self._model.token_vectors(distinct[at : at + block]).T
-                for at in range(0, len(distinct), block)
-            ],
-            axis=1,
-        )
+        row = np.concatenate(texts)
+        is_there = np.zeros(len(self._model.pieces), bool)
+        is_there[row] = True
+        near = self._model.likeness(np.flatnonzero(is_there), asked)
+        near = near.take((np.cumsum(is_there) - 1)[row], axis=0)
         weights = self._model.token_weights(asked)
-        likeness = np.maximum(np.maximum.reduceat(near[:, back], starts, axis=1), 0)
-        likeness *= (weights / weights.sum())[:, None]
+        likeness = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
+        likeness = likeness * (weights / weights.sum())[:, None]
         return likeness, likeness.sum(axis=0)
 
     # Links.
@@ -322,6 +316,8 @@ class _Asked:
     def _links(self, seeds: Positions, strength: Floats) -> tuple[_Links, _Links]:
         """Links to what seeds mention or are joined with, and to what mentions the same."""
         corpus = self._corpus
+        if {"link", "shared"} <= set(self._without):
+            return _none(), _none()
         mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
         owner = np.repeat(np.arange(len(seeds)), [len(each) for each in mentions])
         hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
@@ -413,14 +409,16 @@ class _Asked:
         scores = score(total, titled)
         fits = self._fits(evidence)
         order = np.lexsort((corpus.numbers[places], -scores))
-        found = []
-        for at in order[fits[order]][:limit].tolist():
-            own = {key: float(part[at]) for key, part in parts.items() if part[at] > 0}
-            via = None
-            if any(WEIGHTS[key].stage in ("link", "shared") for key in own):
-                via = self._via(places[at], links, shared, seeds)
-            found.append(Found(int(corpus.numbers[places[at]]), float(scores[at]), own, via))
-        return found
+        ways = self._ways(seeds, shared) | self._ways(seeds, links)
+        return [
+            Found(
+                int(corpus.numbers[places[at]]),
+                float(scores[at]),
+                {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
+                ways.get(int(places[at])),
+            )
+            for at in order[fits[order]][:limit].tolist()
+        ]
 
     def _fits(self, evidence: dict[str, Floats]) -> NDArray[np.bool_]:
         """True for passages that have more in common with the question than chance would give."""
@@ -433,15 +431,13 @@ class _Asked:
         fits: NDArray[np.bool_] = common | (evidence["meaning"] >= closeness)
         return fits
 
-    def _via(
-        self, place: int, links: _Links, shared: _Links, seeds: Positions
-    ) -> tuple[int, str] | None:
-        for ways in (links, shared):
-            mine = np.flatnonzero(ways.place == place)
-            if len(mine):
-                best = mine[np.argmax(ways.weight[mine])]
-                return int(self._corpus.numbers[seeds[ways.seed[best]]]), ways.predicate[best]
-        return None
+    def _ways(self, seeds: Positions, links: _Links) -> dict[int, tuple[int, str]]:
+        """For each passage that is linked: where its strongest link begins, and the predicate."""
+        order = np.argsort(links.weight, kind="stable")
+        origins = self._corpus.numbers[seeds[links.seed[order]]].tolist()
+        predicates = [links.predicate[at] for at in order.tolist()]
+        begins = zip(origins, predicates, strict=True)
+        return dict(zip(links.place[order].tolist(), begins, strict=True))
 
     # The question.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mycel
+from mycel.errors import InvalidValueType
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -161,3 +164,81 @@ def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> 
         mill = int(corpus.places(corpus.numbers[:1])[0])
         (_, called) = corpus.called(corpus.mentions_of(mill))
         assert db.get_concept("Place", "quiet brothers").number in corpus.numbers[called]
+
+
+class Failing:
+    """An embedder that makes whatever it is told to make."""
+
+    name = "failing"
+    dimensions = 2
+
+    def __init__(self, made: object) -> None:
+        self.made = made
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if isinstance(self.made, Exception):
+            raise self.made
+        return [self.made for _ in texts]
+
+
+def test_an_embedder_that_fails_leaves_an_answer_by_keywords_and_says_so() -> None:
+    made: tuple[object, ...] = (OSError("no route"), [1.0], [float("nan"), 1.0], "vector", None)
+    for each in made:
+        with mycel.open(embedder=Failing(each)) as db:
+            fill(db)
+            answer = db.execute('SEARCH CONCEPT "glacier"')
+            assert [hit["name"] for hit in answer.value] == ["Mount Corvin"]
+            assert "failing" in answer.warnings[0]
+            assert "by names and words alone" in answer.warnings[0]
+            with pytest.raises(InvalidValueType):
+                db.search("glacier")
+            assert names(db, "glacier", mode="keyword") == ["Mount Corvin"]
+            assert db.verify().problems == ()
+
+
+def test_vectors_of_another_model_are_made_anew_and_those_of_the_first_stay(path: Path) -> None:
+    with mycel.open(path) as db:
+        fill(db)
+        first = answers(db)
+    with mycel.open(path, embedder=Failing([0.6, 0.8])) as db:
+        assert "Mount Corvin" in names(db, "glacier")
+        assert len(stored(db, "SELECT 1 FROM recall_vector WHERE length(vector) = 2")) == 14
+    with mycel.open(path) as db:
+        assert answers(db) == first
+
+
+def test_many_pending_elements_are_derived_by_a_thread_while_keywords_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(index, "DERIVED_AT_ONCE_MAX", 3)
+    with mycel.open() as db:
+        fill(db)
+        answer = db.execute('SEARCH CONCEPT "glacier"')
+        assert [hit["name"] for hit in answer.value] == ["Mount Corvin"]
+        assert answer.warnings == (
+            "Vectors are still being made. This answer goes by names and words alone.",
+        )
+        thread = db._recall.get()._thread
+        assert thread is not None
+        thread.join()
+        answer = db.execute('SEARCH CONCEPT "ship departures"')
+        assert answer.value[0]["name"] == "ferry timetable"
+        assert answer.warnings == ()
+
+
+def test_questions_that_say_nothing_or_too_much_are_answered() -> None:
+    with mycel.open() as db:
+        fill(db)
+        for question in (
+            "the of and",
+            "🦦🦦",
+            "\0",
+            '" OR NEAR( *',
+            "水 mill Мир",
+            "mill " * 200_000,
+            "?" * 50,
+            "a\ud800b",
+        ):
+            for mode in ("hybrid", "semantic", "keyword"):
+                found = db.search(question, mode=mode)
+                assert all(0 <= score <= 1 for _, score in found)

@@ -190,6 +190,22 @@ class Around(NamedTuple):
     """Its other end."""
 
 
+def links_around_each(
+    reader: Reader, numbers: Collection[int], limit: int
+) -> list[tuple[int, Around]]:
+    """Links that leave or reach one of these elements, at most `limit` in each direction."""
+    listed = orjson.dumps(list(numbers)).decode()
+    return [
+        (number, Around(*row))
+        for near, far in (("subject", "object"), ("object", "subject"))
+        for number, *row in reader.every(
+            f"SELECT given.value, p.id, p.predicate, p.{far} FROM json_each(?) given"
+            f" CROSS JOIN proposition p ON p.{near} = given.value LIMIT ?",
+            (listed, limit),
+        )
+    ]
+
+
 def links_around(reader: Reader, number: int, predicate: int | None, limit: int) -> list[Around]:
     """Some links that leave or reach an element, perhaps of one predicate only."""
     kind = "" if predicate is None else "AND predicate = ?3"

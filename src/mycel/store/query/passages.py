@@ -38,6 +38,11 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
     return {number for (number,) in reader.every(query, (seq,))}
 
 
+def count_sources(reader: Reader) -> int:
+    """The number of live concepts."""
+    return int(reader.only("SELECT count(*) FROM concept")[0])
+
+
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Source]:
     """Live concepts that are no definitions, or those among them with these numbers."""
     query = "SELECT id, seq, type, name, attributes FROM concept WHERE type NOT IN (1, 2)"
