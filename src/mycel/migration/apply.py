@@ -19,7 +19,7 @@ rows in between satisfy neither schema.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +32,7 @@ from mycel.migration.data_violations import Findings
 from mycel.migration.definition_writer import Definitions, existing, number_of, place_of
 from mycel.migration.lock import schema_apply_lock
 from mycel.migration.restore import Restored
-from mycel.migration.row_rewrite import DROPPED, Counts, Rewrite
+from mycel.migration.row_rewrite import DROPPED, Counts
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     EdgeType,
@@ -232,41 +232,43 @@ class _Apply:
             if place_of(declared) in FOUNDATION:
                 message = "it is part of the foundation, which no schema declares"
                 self._findings.refuse(declared, message)
-        if not self._findings:
-            self._run()
-
-    def _run(self) -> None:
+        if self._findings:
+            return
         self._drop_types()
         for declared in self._catalog.types:
             if not self._is_as_it_was(declared):
                 self._define(declared)
         self._move_instances()
         self._revived = restore.restore(self._tx, self._restored)
+        new = {*self._adopted, *self._remembered}
         changed: list[InstanceType] = [
             each
             for each in self._catalog.types
-            if not isinstance(each, Interface) and self._is_changed(each)
+            if not isinstance(each, Interface)
+            and (each.identity in new or self._before(each) != each)
         ]
         for each in changed:
-            rewrite = self._rewrite(each)
+            before = self._before(each)
+            rewrite = row_rewrite.rewrite_of(
+                None if isinstance(before, Interface) else before,
+                each,
+                restored=self._past.get(each.identity, {}),
+                is_checked=each.identity in self._looked_at,
+                adopts=each.identity in self._adopted,
+            )
             if rewrite.is_needed:
                 number = number_of(self._tx, each)
                 counts = row_rewrite.run(self._tx, rewrite, number, self._findings)
                 self._counts[each.identity] = counts
                 self._remember_again(each, counts)
         for each in changed:
-            self._index(each)
+            self._index(each, list(index_slots(each).items()))
         self._check(changed)
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
         """Its declaration in the schema in force, or when it was hidden."""
         identity = declared.identity
         return self._accepted.get(identity) or self._remembered.get(identity)
-
-    def _is_changed(self, declared: InstanceType) -> bool:
-        identity = declared.identity
-        is_new_here = identity in self._adopted or identity in self._remembered
-        return is_new_here or self._before(declared) != declared
 
     def _is_as_it_was(self, declared: SchemaType) -> bool:
         """True if its definition needs no change, the names of its ends included."""
@@ -277,7 +279,7 @@ class _Apply:
         ends = (self._catalog.nodes[name] for name in (declared.from_type, declared.to_type))
         return all(self._accepted.get(each.identity) == each for each in ends)
 
-    # 1. What is no longer declared.
+    # 1. Types that are no longer declared.
 
     def _drop_types(self) -> None:
         kept = {each.identity for each in self._catalog.types}
@@ -286,9 +288,7 @@ class _Apply:
         for declared in sorted(gone, key=lambda each: not isinstance(each, EdgeType)):
             if not isinstance(declared, Interface):
                 self._retire_instances(declared)
-                link = isinstance(declared, EdgeType)
-                owner = number_of(self._tx, declared)
-                self._tx.define_indexes(owner, link=link, wanted=())
+                self._index(declared, ())
             if place_of(declared) not in taken:
                 self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
 
@@ -375,9 +375,7 @@ class _Apply:
             if not isinstance(declared, Interface) and not isinstance(before, Interface):
                 self._adopt(declared)
                 is_done = self._move(before, declared)
-                link = isinstance(declared, EdgeType)
-                owner = number_of(self._tx, before)
-                self._tx.define_indexes(owner, link=link, wanted=())
+                self._index(before, ())
             if not isinstance(declared, EdgeType):
                 renamed[before.kip_name] = declared.kip_name
             if is_done:
@@ -419,26 +417,13 @@ class _Apply:
         subject, object_ = map(self._tx.reader.outer_id, (each.subject, each.object))
         return self._tx.get_edge(subject, declared.kip_name, object_) is not None
 
-    # 5. Rows.
+    def _index(
+        self, declared: InstanceType, wanted: Sequence[tuple[tuple[str, ...], bool]]
+    ) -> None:
+        owner, link = number_of(self._tx, declared), isinstance(declared, EdgeType)
+        self._tx.define_indexes(owner, link=link, wanted=wanted)
 
-    def _rewrite(self, declared: InstanceType) -> Rewrite:
-        before = self._before(declared)
-        return row_rewrite.rewrite_of(
-            before if isinstance(before, (NodeType, EdgeType)) else None,
-            declared,
-            restored=self._past.get(declared.identity, {}),
-            is_checked=declared.identity in self._looked_at,
-            adopts=declared.identity in self._adopted,
-        )
-
-    # 6. Indexes.
-
-    def _index(self, declared: InstanceType) -> None:
-        owner = number_of(self._tx, declared)
-        link = isinstance(declared, EdgeType)
-        self._tx.define_indexes(owner, link=link, wanted=list(index_slots(declared).items()))
-
-    # 7. What only the whole can tell.
+    # 7. Rules about several rows.
 
     def _check(self, changed: list[InstanceType]) -> None:
         tx, findings = self._tx, self._findings
@@ -456,8 +441,6 @@ class _Apply:
                 data_violations.check_ends(tx, each, self._catalog, findings)
             if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
                 data_violations.check_cardinality(tx, each, findings)
-
-    # What happened, in numbers.
 
     def counted(self) -> Plan:
         """The plan, with the numbers of rows that its steps touched."""

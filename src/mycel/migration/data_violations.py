@@ -36,7 +36,8 @@ class Findings:
     def __init__(self) -> None:
         self._listed: Final[dict[str, list[dict[str, Any]]]] = {}
         self._counts: Final[dict[str, int]] = {}
-        self._uncounted: Final[set[str]] = set()
+        self.uncounted: Final[set[str]] = set()
+        """Types with more violations than were counted."""
 
     def add(self, tx: Transaction, declared: SchemaType, error: MycelError, number: int) -> None:
         """Note that an instance does not satisfy a type."""
@@ -54,10 +55,6 @@ class Findings:
         self._counts[place] = 1
         self._listed[place] = [{"instance": declared.name, "message": message}]
 
-    def add_uncounted(self, declared: SchemaType) -> None:
-        """Note that there are more of a type than were counted."""
-        self._uncounted.add(_place(declared))
-
     def __bool__(self) -> bool:
         return bool(self._counts)
 
@@ -66,7 +63,7 @@ class Findings:
         return [self._step(place, count) for place, count in self._counts.items()]
 
     def _step(self, place: str, count: int) -> UnsupportedChange:
-        listed, has_more = self._listed[place], place in self._uncounted
+        listed, has_more = self._listed[place], place in self.uncounted
         others = f"more than {count - 1} others" if has_more else f"{count - 1} more"
         others = f" (and {others})" if count > 1 else ""
         first = f"{listed[0]['instance']}: {listed[0]['message']}"
@@ -123,14 +120,11 @@ def check_unique(
         slot = conflict.slot
         declared = owners.get((slot.is_link, slot.owner))
         holders = [each for each in conflict.elements if not is_actor(tx, each)]
-        if declared is None or _is_key(declared, slot.columns) or len(holders) < 2:
+        key = declared.key if isinstance(declared, NodeType) else ()
+        if declared is None or set(key) == set(slot.columns) or len(holders) < 2:
             continue
         if at == CONFLICTS_MAX:
-            findings.add_uncounted(declared)
+            findings.uncounted.add(_place(declared))
             return
         error = unique_violation(tx, declared.name, conflict, holders)
         findings.add(tx, declared, error, holders[0])
-
-
-def _is_key(declared: InstanceType, columns: tuple[str, ...]) -> bool:
-    return isinstance(declared, NodeType) and set(declared.key) == set(columns)

@@ -6,7 +6,7 @@ A live definition remembers hidden properties, the tombstone of a definition its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -83,17 +83,10 @@ def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
         if was is None:
             rows = instances.count_retired(reader, table, number, time_us, DROPPED)
         else:
-            rows = instances.count_hidden(
-                reader,
-                table,
-                number,
-                (dropped.attribute, was.name),
-                dropped.seq,
-                besides=DROPPED,
-            )
+            names, seq = (dropped.attribute, was.name), dropped.seq
+            rows = instances.count_hidden(reader, table, number, names, seq, besides=DROPPED)
     declaration = format_declared(owner) if was is None else f"{was.name}: {was.type}"
-    name = None if was is None else was.name
-    return Hidden(dropped.kind, owner.name, name, declaration, rows, dropped.seq, time_us)
+    return Hidden(*dropped.place(), declaration, rows, dropped.seq, time_us)
 
 
 def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
@@ -113,11 +106,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
         if each.declared is not None:
             catalog = _with_type(catalog, each.declared)
     # Of several properties that had one name, the last one is declared again.
-    properties = {
-        (each.kind, each.type_name, each.property.name): each
-        for each in chosen
-        if each.property is not None
-    }
+    properties = {each.place(): each for each in chosen if each.property is not None}
     for each in properties.values():
         catalog = _with_property(catalog, each)
     try:
@@ -190,21 +179,20 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
             hint=f"Restore {owner.name} first, or discard all of it.",
         )
     said = dict(found.attributes[PG])
-    entries = [each for each in said.pop("dropped", ()) if not _is_entry(each, dropped)]
+    identity = dropped.property and dropped.property.prop_id, dropped.seq
+    entries = [
+        each
+        for each in said.pop("dropped", ())
+        if (each["property"]["prop_id"], each["seq"]) != identity
+    ]
     tx.update(found, attributes={PG: said | ({"dropped": entries} if entries else {})})
-
-
-def _is_entry(entry: Mapping[str, Any], dropped: Dropped) -> bool:
-    was, said = dropped.property, entry["property"]
-    return was is not None and (said["prop_id"], entry["seq"]) == (was.prop_id, dropped.seq)
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
     """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`."""
     known: dict[str, list[Dropped]] = {}
     for each in dropped:
-        property_name = None if each.property is None else each.property.name
-        full = entity(each.kind, each.type_name, property_name)
+        full = entity(*each.place())
         for name in (full, full.partition(":")[2]):
             known.setdefault(name, []).append(each)
     chosen: list[Dropped] = []

@@ -20,6 +20,7 @@ from mycel.errors import NotFound, did_you_mean
 from mycel.migration import schema_in_force
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.canonical_text import tidy
+from mycel.schema.definitions import AttributeRule, ConceptDefinition, concept_definition
 from mycel.schema.model import ENDS, PropertyType, Scalar
 from mycel.schema.property_values import BadValue, canonical, moment_in_name
 from mycel.schema.stored_declaration import PG
@@ -115,12 +116,11 @@ def _is(scalar: Scalar, text: str) -> bool:
 class _Seen:
     """The instances of one type or predicate."""
 
-    kip_name: str
-    definition: Mapping[str, Any]
+    definition: ConceptDefinition
     rows: int = 0
     values: dict[str, _Values] = field(default_factory=dict)
     named_by: set[str] | None = None
-    """Attributes that, in every instance so far, say what its name says."""
+    """Attributes that equal the name in every instance so far."""
 
     def see(self, name: str, attributes: Mapping[str, Any]) -> None:
         self.rows += 1
@@ -178,7 +178,7 @@ class _Inference:
         }
 
     def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _Seen:
-        seen = _Seen(name, said)
+        seen = _Seen(concept_definition(name, said))
         found = instances.numbers(self._reader, table, number)
         for chunk in instances.chunks(self._reader, table, found):
             for each in chunk:
@@ -243,15 +243,11 @@ def _unknown(name: str, known: list[str]) -> NotFound:
 
 def _declaration(opening: str, name: str, seen: _Seen, reserved: Collection[str]) -> str:
     properties, left_out = _properties(seen, reserved)
-    annotations = []
-    description = seen.definition.get("description")
-    if isinstance(description, str) and description.strip():
-        annotations.append(f"@description({_quoted(description)})")
-    if name != seen.kip_name:
-        annotations.append(f"@kip({_quoted(seen.kip_name)})")
+    head = opening + _described(seen.definition.description)
+    if name != seen.definition.name:
+        head += f" @kip({_quoted(seen.definition.name)})"
     if left_out:
-        annotations.append("@open")
-    head = " ".join((opening, *annotations))
+        head += " @open"
     if not properties and not left_out:
         return f"{head} {{}}" if opening.startswith("node") else head
     return "\n".join((f"{head} {{", *(f"    {line}" for line in (*properties, *left_out)), "}"))
@@ -261,47 +257,31 @@ def _properties(seen: _Seen, reserved: Collection[str]) -> tuple[list[str], list
     """The properties that can be declared, and comments about the attributes that cannot."""
     declared, left_out = [], []
     key = min(seen.named_by or (), default=None)
-    for name in sorted(seen.values):
-        values = seen.values[name]
-        type_ = values.type(_enum(seen, name), required=values.count == seen.rows)
+    rules = {each.name: each for each in seen.definition.rules}
+    for name, values in sorted(seen.values.items()):
+        rule = rules.get(name, AttributeRule(name))
+        type_ = values.type(_enum(rule.enum), required=values.count == seen.rows)
         if type_ is None:
-            left_out.append(f"// {_shown(name)}: values of several kinds, or objects")
+            left_out.append(f"// {json.dumps(name)}: values of several kinds, or objects")
         elif not _PROPERTY_NAME.fullmatch(name) or name in reserved:
-            left_out.append(f"// {_shown(name)}: no name that a property can have")
+            left_out.append(f"// {json.dumps(name)}: no name that a property can have")
         else:
             is_key = name == key and str(type_) == "String"
-            declared.append(f"{name}: {type_}{' @key' if is_key else ''}{_about(seen, name)}")
+            key_text, described = " @key" if is_key else "", _described(rule.description)
+            declared.append(f"{name}: {type_}{key_text}{described}")
     return declared, left_out
 
 
-def _enum(seen: _Seen, name: str) -> tuple[str, ...] | None:
+def _enum(listed: tuple[Any, ...]) -> tuple[str, ...] | None:
     """The values that the definition lists, if an enum can have them."""
-    entry = _entry(seen, name)
-    listed = entry.get("enum")
-    if not isinstance(listed, list) or not listed:
-        return None
     if not all(isinstance(each, str) and _ENUM_VALUE.fullmatch(each) for each in listed):
         return None
-    return tuple(sorted(set(listed)))
+    return tuple(sorted(set(listed))) or None
 
 
-def _about(seen: _Seen, name: str) -> str:
-    description = _entry(seen, name).get("description")
-    if not isinstance(description, str) or not description.strip():
-        return ""
-    return f" @description({_quoted(description)})"
-
-
-def _entry(seen: _Seen, name: str) -> Mapping[str, Any]:
-    schema = seen.definition.get("instance_schema")
-    entry = schema.get(name) if isinstance(schema, dict) else None
-    return entry if isinstance(entry, dict) else {}
+def _described(description: str) -> str:
+    return f" @description({_quoted(description)})" if description.strip() else ""
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _shown(name: str) -> str:
-    """A name in a comment of one line."""
-    return json.dumps(name)

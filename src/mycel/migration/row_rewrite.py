@@ -158,7 +158,7 @@ class _Run:
             try:
                 self._row(row, past)
             except MycelError as error:
-                self._note(row.number, error)
+                self._findings.add(self._tx, self._rewrite.declared, error, row.number)
 
     def _past(self, chunk: list[Instance]) -> _Past:
         numbers = [row.number for row in chunk]
@@ -182,8 +182,9 @@ class _Run:
             if after.get(key) is None:
                 after[key] = value
         name = row.name if isinstance(self._rewrite.declared, NodeType) else None
-        if self._rewrite.rekeys and self._says_key(after):
-            name = None  # The row is to be named by what it says, not the other way round.
+        columns = _key(self._rewrite.declared)
+        if self._rewrite.rekeys and all(after.get(each) is not None for each in columns):
+            name = None  # The key gives the name, not the other way round.
         after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
         missing = self._rules.missing(after)
         if missing:
@@ -199,9 +200,6 @@ class _Run:
             self._tx.update(outer, attributes=given, drop_attributes=gone)
         if self._rewrite.rekeys:
             self._named(row, after)
-
-    def _says_key(self, attributes: JsonObject) -> bool:
-        return all(attributes.get(each) is not None for each in _key(self._rewrite.declared))
 
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
         """Give a row its hidden values back, as far as they fit; an error if one is required."""
@@ -276,6 +274,3 @@ class _Run:
             )
         if name != row.name:
             self._names[row.number] = name
-
-    def _note(self, number: int, error: MycelError) -> None:
-        self._findings.add(self._tx, self._rewrite.declared, error, number)

@@ -16,7 +16,7 @@ from mycel.model import times
 from mycel.model.names import kind_of
 from mycel.model.state import State
 from mycel.schema import load
-from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.catalog import Catalog
 from mycel.schema.model import SchemaType
 from mycel.schema.planner import Plan, plan
 from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, Step
@@ -179,7 +179,7 @@ class Schema:
 
 def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
     """The steps that led from one schema to the next. What is not remembered was dropped."""
-    remembered = {_hidden_place(each) for each in after.dropped}
+    remembered = {each.place() for each in after.dropped}
     changes = plan(
         before, schema_in_force.with_renames(before, after), is_empty=lambda _: True
     ).changes
@@ -198,10 +198,6 @@ def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...
 
 def _place(declared: SchemaType, property_name: str | None = None) -> tuple[str, str, str | None]:
     return declared.kind, declared.name, property_name
-
-
-def _hidden_place(each: Dropped) -> tuple[str, str, str | None]:
-    return each.kind, each.type_name, None if each.property is None else each.property.name
 
 
 def _catalog(desired: str | Catalog) -> Catalog:

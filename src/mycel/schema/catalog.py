@@ -31,6 +31,10 @@ class Dropped:
     attribute: str = ""
     """The name of a property then, under which its values are in history."""
 
+    def place(self) -> tuple[TypeKind, str, str | None]:
+        """Kind and name of the type, and the name of the property."""
+        return self.kind, self.type_name, None if self.property is None else self.property.name
+
 
 # No slots: cached properties are kept in the instance.
 @dataclass(frozen=True)
