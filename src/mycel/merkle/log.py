@@ -21,9 +21,8 @@ is therefore the head, size *and* root together.
 """
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Protocol, Self
-
-from mycel.model.digests import short_sha256
 
 HASH_SIZE = 32
 LEVEL_STEP = 4
@@ -32,7 +31,7 @@ SIZE_MAX = 2**64 - 1
 """The largest log: RFC 9162 counts entries in an unsigned 64-bit integer."""
 PATH_LENGTH_MAX = 65
 """No honest proof is longer: 64 siblings, and for consistency the node they start from."""
-EMPTY_ROOT = short_sha256(b"").digest()
+EMPTY_ROOT = sha256(b"").digest()
 
 _GROUP = 1 << LEVEL_STEP
 _SIZE_BYTES = 8
@@ -55,12 +54,12 @@ class LogNodes(Protocol):
 
 def leaf_hash(entry: bytes) -> bytes:
     """The hash of one entry. The prefix keeps an entry from posing as an inner node."""
-    return short_sha256(b"\x00" + entry).digest()
+    return sha256(b"\x00" + entry).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
     """The hash of an inner node over its two children."""
-    return short_sha256(b"\x01" + left + right).digest()
+    return sha256(b"\x01" + left + right).digest()
 
 
 class Frontier:
@@ -115,7 +114,7 @@ class Frontier:
                 node, index, level = leaf, size, 0
                 size += 1
                 while index & 1:
-                    node = short_sha256(b"\x01" + peaks.pop() + node).digest()
+                    node = sha256(b"\x01" + peaks.pop() + node).digest()
                     index >>= 1
                     level += 1
                     if not level % LEVEL_STEP:
@@ -391,7 +390,7 @@ def _read(nodes: LogNodes, level: int, start: int, stop: int) -> list[bytes]:
 def _pair_up(row: list[bytes]) -> list[bytes]:
     """The next level of a tree: neighbours hashed together, an odd last one promoted as it is."""
     pairs = zip(row[::2], row[1::2], strict=False)
-    parents = [short_sha256(b"\x01" + left + right).digest() for left, right in pairs]
+    parents = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
     if len(row) & 1:
         parents.append(row[-1])
     return parents

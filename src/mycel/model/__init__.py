@@ -11,7 +11,6 @@ Modules, in the order in which data passes through them:
 - `times`     microseconds since the epoch, inside and out
 - `state`     the live state, or one of the past
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
-- `digests`   SHA-256 of what is short, which most of it is
 - `cbor`      canonical CBOR, and the fast path for our own records
 - `records`   the canonical record of each element, its natural key and their hashes
 """

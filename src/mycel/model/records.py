@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from hashlib import sha256
 from math import inf
 from struct import Struct
 from typing import Any, NamedTuple, TypeVar
@@ -30,7 +31,6 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.model import cbor
-from mycel.model.digests import sha256_of, short_sha256
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of
@@ -57,14 +57,14 @@ class Tombstone(NamedTuple):
 
 def concept_key(type_name: str, name: str) -> bytes:
     """The natural key of a concept."""
-    return short_sha256(b"\x82" + cbor.text(type_name) + cbor.text(name)).digest()
+    return sha256(b"\x82" + cbor.text(type_name) + cbor.text(name)).digest()
 
 
 def proposition_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
     """The natural key of a proposition, and its place."""
     head = b"\x83\x58\x20" + natural_key(subject_key) + cbor.text(predicate)
     hashed = head + b"\x58\x20" + natural_key(object_key)
-    return short_sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
+    return sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
 
 
 def natural_key(key: bytes) -> bytes:
@@ -80,7 +80,7 @@ def tree_key(key: bytes) -> bytes:
 
 def record_hash(record: bytes) -> bytes:
     """What a state tree holds of a record."""
-    return sha256_of(record)
+    return sha256(record).digest()
 
 
 def concept_record(
@@ -212,7 +212,7 @@ class Recorder:
             fields += 1
             tail += b"\x0f" + cbor.uint(number)
         return (
-            short_sha256(b"\x82" + type_text + name_text).digest(),
+            sha256(b"\x82" + type_text + name_text).digest(),
             b"".join(
                 (_MAP_HEADS[fields], b"\x01", type_text, b"\x02", name_text, self._stamp, tail)
             ),
@@ -241,7 +241,7 @@ class Recorder:
             attributes,
             metadata,
         )
-        key = short_sha256(b"".join(hashed)).digest() + subject_key[:_PLACE_BYTES]
+        key = sha256(b"".join(hashed)).digest() + subject_key[:_PLACE_BYTES]
         return key, b"".join(record)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from hashlib import sha256
 from struct import Struct
 from typing import Final, Protocol, Self
 
@@ -26,7 +27,6 @@ from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
-from mycel.model.digests import short_sha256
 from mycel.model.records import record_hash
 from mycel.store.file.layout import NEWEST_HEAD
 from mycel.store.file.rows import KEPT, Row, every, first, only
@@ -79,7 +79,7 @@ def entry_bytes(kind: int, element: int, before_hash: bytes, after_hash: bytes) 
 
 def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
     """The leaf hash of an entry."""
-    return short_sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
+    return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
 
 
 def tx_bytes(
