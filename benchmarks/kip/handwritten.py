@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,7 +23,6 @@ import apsw
 import orjson
 
 from mycel.store.file.connections import Location
-from mycel.store.file.rows import KEPT
 
 LIMIT: Final = 20
 YEAR: Final = 1990
@@ -53,9 +51,9 @@ class Base:
         self.connection.close()
 
     def on_one_cursor(self) -> Base:
-        """The same, but every statement is kept and runs on one cursor, as the engine's own do."""
+        """The same, but every statement runs on one cursor."""
         other = copy(self)
-        other.execute = partial(self.connection.cursor().execute, prepare_flags=KEPT)
+        other.execute = self.connection.cursor().execute
         return other
 
 

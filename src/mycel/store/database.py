@@ -264,7 +264,7 @@ class Store:
             trees.follow(head, head.seq)
             trees.write(head)
             text.fold(connection)
-            head.settle(connection.execute)
+            head.settle(connection)
 
         return self._writer.maintain(work, wait=wait)
 

@@ -26,7 +26,6 @@ from mycel.errors import (
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store.file import layout
 from mycel.store.file.connections import Durability, Location, MemoryUse, stamp_of, translated
-from mycel.store.file.cursors import Cursors
 from mycel.store.file.format import check_format
 from mycel.store.file.locks import locked
 from mycel.store.file.rows import first, only
@@ -218,7 +217,7 @@ def _genesis(registry: Registry, connection: apsw.Connection, now_us: int, messa
         ((number, name) for name, number in layout.BUILT_IN_PREDICATES.items()),
     )
     ledger = Ledger(
-        Cursors(connection),
+        connection,
         registry,
         StateTrees(connection),
         Head.before_genesis(),

@@ -105,7 +105,7 @@ def forge(path: Path, seq: int, message: str | None = None) -> None:
         if message is not None:
             (actor,) = connection.execute("SELECT actor FROM tx ORDER BY seq LIMIT 1").fetchone()
             head.seq = head.folded_seq = head.seq + 1
-            head.append(connection.execute, (head.seq, actor, message), b"", b"")
+            head.append(connection, (head.seq, actor, message), b"", b"")
         nodes = JournalNodes(connection, Registry())
         frontier = log.Frontier()
         connection.execute("DELETE FROM log_node")

@@ -125,7 +125,7 @@ class _Replay:
             seq, first, time_us, actor, message, *roots = row
             since, head.seq = head.seq, seq
             pending = self._trees.apply(head, since, self._changes)
-            head.append(self._connection.execute, (first, actor, message), pending, b"")
+            head.append(self._connection, (first, actor, message), pending, b"")
             self._changes = {name: Changes() for name in NAMESPACES}
             name = reader.registry.actors.name(source, actor)
             head.frontier.append(log.leaf_hash(tx_bytes(first, time_us, name, message, *roots)))

@@ -6,6 +6,5 @@
 - `locks`        a lock of the operating system on a file of its own
 - `rows`         typed rows of a query
 - `cache_file`   a cache beside a graph, in a file of its own
-- `cursors`      cursors that a writer uses again
 - `checkpoints`  moving the write-ahead log into the database, in the background
 """

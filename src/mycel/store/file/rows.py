@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import apsw
 
@@ -10,18 +10,10 @@ from mycel.errors import DatabaseCorrupt
 
 Row = tuple[Any, ...]
 
-KEPT: Final = apsw.SQLITE_PREPARE_PERSISTENT
-"""How statements are prepared that are run again and again.
-
-A connection keeps its statements, and each would hold on to a dozen of the hundred small pieces of
-memory that SQLite has at hand for quick use. Ten statements take them all; what comes after them
-then has to ask the system for every piece, which costs a quarter where texts are put together.
-"""
-
 
 def first(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row | None:
     """The first row of a query, or None."""
-    cursor = connection.execute(query, bindings, prepare_flags=KEPT)
+    cursor = connection.execute(query, bindings)
     row: Row | None = cursor.fetchone()
     return row
 
@@ -40,5 +32,5 @@ def only(connection: apsw.Connection, query: str, bindings: Row = ()) -> Row:
 
 def every(connection: apsw.Connection, query: str, bindings: Row = ()) -> list[Row]:
     """All rows of a query."""
-    rows: list[Row] = connection.execute(query, bindings, prepare_flags=KEPT).fetchall()
+    rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from struct import Struct
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 import apsw
 
@@ -29,7 +29,7 @@ from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.model.records import record_hash
 from mycel.store.file.layout import NEWEST_HEAD
-from mycel.store.file.rows import KEPT, Row, every, first, only
+from mycel.store.file.rows import Row, every, first, only
 from mycel.store.log.registry import Registry
 
 _ENTRY = Struct(">Bq32s32s")
@@ -99,12 +99,6 @@ def tx_bytes(
     )
 
 
-class Execute(Protocol):
-    """Runs a statement."""
-
-    def __call__(self, statement: str, values: Row, /, *, prepare_flags: int) -> object: ...
-
-
 @dataclass(slots=True)
 class Head:
     """Where everything stands: what a writer reads first and writes last."""
@@ -144,7 +138,7 @@ class Head:
 
     def append(
         self,
-        execute: Execute,
+        connection: apsw.Connection,
         transaction: tuple[int, int, str],
         changes: bytes,
         texts: bytes,
@@ -154,7 +148,7 @@ class Head:
         The transaction is its first entry, the number of its actor, and its message.
         """
         first_seq, actor, message = transaction
-        execute(
+        connection.execute(
             "INSERT INTO tx VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self.seq,
@@ -173,15 +167,14 @@ class Head:
                 changes,
                 texts,
             ),
-            prepare_flags=KEPT,
         )
         if self.folded_seq == self.seq:
-            execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
+            connection.execute(_FORGET_FOLDED, (self.seq,))
 
-    def settle(self, execute: Execute) -> None:
+    def settle(self, connection: apsw.Connection) -> None:
         """Note in the newest row that all changes have been folded."""
-        execute(_SETTLE, (self.seq,), prepare_flags=KEPT)
-        execute(_FORGET_FOLDED, (self.seq,), prepare_flags=KEPT)
+        connection.execute(_SETTLE, (self.seq,))
+        connection.execute(_FORGET_FOLDED, (self.seq,))
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

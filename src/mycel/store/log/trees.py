@@ -23,7 +23,7 @@ from mycel.merkle import pages, sparse
 from mycel.merkle.pages import STORED_BRANCH_BYTES, Branch, Page
 from mycel.merkle.proofs import Namespace
 from mycel.model.records import tree_key
-from mycel.store.file.rows import KEPT, every, only
+from mycel.store.file.rows import every, only
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
@@ -126,8 +126,7 @@ class _Pages:
 
     def __init__(self, connection: apsw.Connection, table: str) -> None:
         self._connection = connection
-        self._execute = connection.cursor().execute
-        """On a cursor that is used again (see `cursors`)."""
+        self._execute = connection.execute
         self._table = table
         self._select = f"SELECT body FROM {table} WHERE page = ?"
         self._select_branches = (
@@ -153,10 +152,7 @@ class _Pages:
             return branch
         if page in self._buckets:
             return self._buckets[page]
-        stored = (
-            self._ahead.pop(page, None)
-            or self._execute(self._select, (page,), prepare_flags=KEPT).get
-        )
+        stored = self._ahead.pop(page, None) or self._execute(self._select, (page,)).get
         if stored is None:
             return None
         try:
@@ -202,9 +198,9 @@ class _Pages:
         for page in sorted(changed | self._buckets.keys()):
             body = self.branches[page] if page in changed else self._buckets[page]
             if body is None:
-                self._execute(self._delete, (page,), prepare_flags=KEPT)
+                self._execute(self._delete, (page,))
             else:
-                self._execute(self._upsert, (page, bytes(body)), prepare_flags=KEPT)
+                self._execute(self._upsert, (page, bytes(body)))
             if page >= _KEPT_PAGE_MAX:
                 self.branches.pop(page, None)
             self._ahead.pop(page, None)

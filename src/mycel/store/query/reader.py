@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, Final, Literal
@@ -23,7 +22,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
 from mycel.model.state import LIVE, State
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
-from mycel.store.file.rows import KEPT, Row, every, first, only
+from mycel.store.file.rows import Row, every, first, only
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, missing, resolve
@@ -73,13 +72,7 @@ class Reader:
         """The reader of the live state on the same connection."""
         self.connection: Final = connection
         self.registry: Final = registry
-        self.execute: Final = partial(connection.execute, prepare_flags=KEPT)
-        """Runs a statement, and keeps it for the next time."""
-        self.cursor = connection.cursor()
-        """A cursor to use again and again: to make one takes as long as a small statement.
-
-        Whoever stops before the last row says so with `abandon`.
-        """
+        self.execute: Final = connection.execute
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing
         """What a writer does before a planned statement reads: its indexes must be complete."""
@@ -131,11 +124,6 @@ class Reader:
         finally:
             if self.connection.in_transaction:  # A statement that fails may have ended it.
                 self.execute("COMMIT")
-
-    def abandon(self) -> None:
-        """Read no more rows of the last statement on `cursor`."""
-        self.cursor.close()
-        self.cursor = self.connection.cursor()
 
     @property
     def deadline(self) -> float:

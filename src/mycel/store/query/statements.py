@@ -13,7 +13,7 @@ from mycel.errors import InternalError, ResourceExhausted
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
 from mycel.store.file.connections import FAILURES, translate
-from mycel.store.file.rows import KEPT, Row, every
+from mycel.store.file.rows import Row, every
 from mycel.store.query.reader import Reader
 
 _CELL: Final = itemgetter(0)
@@ -41,13 +41,14 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     size = (SMALL_CELLS if statement.is_small else CELLS) // width or 1
     if limit is not None and limit < size:
         size = limit + 2  # One more than can come.
+    cursor = reader.connection.cursor()
     try:
-        cursor = reader.cursor.execute(statement.text, bindings, prepare_flags=KEPT)
+        cursor.execute(statement.text, bindings)
         coming = map(_CELL, cursor) if width == 1 else cursor
         batch = list(islice(coming, size))
         return batch if len(batch) < size else _with_more(batch, coming, statement, limit)
     except BaseException as error:  # Whatever it was, the statement must not stay open.
-        reader.abandon()
+        cursor.close()
         if isinstance(error, apsw.SQLError) and "integer overflow" in str(error):
             raise SumOverflowError(str(error)) from error
         if isinstance(error, FAILURES):

@@ -25,7 +25,6 @@ from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
 from mycel.search.analysis import Document, concept_document, link_document
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import KEPT
 from mycel.store.index import text
 from mycel.store.index.properties import NewElement
 from mycel.store.index.slots import NO_ENDS, Slots
@@ -364,7 +363,7 @@ class _Batch:
                 return False
         before = connection.total_changes()
         insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
-        self._ledger.write_many(insert, self._live, prepare_flags=KEPT)
+        self._ledger.write_many(insert, self._live)
         complete = connection.total_changes() - before == len(self._live)
         if not complete:
             span = self._live[0][0], self._live[-1][0]
@@ -387,7 +386,6 @@ class _Batch:
         ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",
             zip(seqs, repeat(kind), self.numbers, self._records, strict=False),
-            prepare_flags=KEPT,
         )
         ledger.head.seq += len(self.numbers)
         ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))

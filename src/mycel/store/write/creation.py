@@ -12,7 +12,7 @@ from typing import Any, Final
 from mycel.model import ids
 from mycel.model.names import META_TYPES, check_identifier
 from mycel.model.records import canonical_weight
-from mycel.store.file.rows import KEPT, Row
+from mycel.store.file.rows import Row
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
@@ -69,7 +69,6 @@ def create_concept(
     ledger.write(
         INSERT_CONCEPT,
         (number, type_number, name, attributes_text, metadata_text, seq, now, by, now),
-        prepare_flags=KEPT,
     )
     slots = memory.slots
     if slots is None or slots.types:
@@ -140,7 +139,6 @@ def create_proposition(
             by,
             now,
         ),
-        prepare_flags=KEPT,
     )
     slots = memory.slots
     if slots is None or slots.predicates:

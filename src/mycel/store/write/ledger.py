@@ -8,7 +8,10 @@ that the version before it is kept, and that state trees and indexes learn of it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
+
+import apsw
 
 from mycel.errors import VersionConflict
 from mycel.merkle import log
@@ -18,7 +21,6 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
-from mycel.store.file.cursors import Cursors
 from mycel.store.file.layout import (
     CONCEPT_COLUMNS,
     CONCEPT_TYPE_NUMBER,
@@ -26,7 +28,7 @@ from mycel.store.file.layout import (
     PROPOSITION_COLUMNS,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import KEPT, Row
+from mycel.store.file.rows import Row, first
 from mycel.store.index import link_ends, text
 from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
@@ -70,7 +72,7 @@ class Ledger:
 
     def __init__(
         self,
-        cursors: Cursors,
+        connection: apsw.Connection,
         registry: Registry,
         trees: StateTrees,
         head: Head,
@@ -80,7 +82,7 @@ class Ledger:
         now_us: int,
         memory: Memory | None = None,
     ) -> None:
-        self.connection: Final = cursors.connection
+        self.connection: Final = connection
         self.registry: Final = registry
         self._actor_number = registry.actors.numbers.get(actor) if actor.__class__ is str else None
         # Those who are known were checked when they came.
@@ -89,10 +91,9 @@ class Ledger:
         self.message: Final = (
             "" if message == "" else check_text(message, "message", MESSAGE_BYTES_MAX)
         )
-        self.write: Final = cursors.write
-        """Runs a statement that gives no rows."""
-        self.write_many: Final = cursors.write_many
-        self.row: Final = cursors.row
+        self.write: Final = connection.execute
+        self.write_many: Final = connection.executemany
+        self.row: Final = partial(first, connection)
         """The first row of a query, or None."""
         self._reader: Reader | None = None
         self.head: Final = head
@@ -336,11 +337,7 @@ class Ledger:
         """Write the entries that are still held back: together they cost a third."""
         if self._leaves:
             self.append_leaves(self._leaves)
-            self.write_many(
-                "INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)",
-                self._entries,
-                prepare_flags=KEPT,
-            )
+            self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
             self._leaves.clear()
             self._entries.clear()
         if len(self.fresh) > TRANSACTION_SAVED_ELEMENTS_MAX:
@@ -376,13 +373,13 @@ class Ledger:
         """Let the log grow by these."""
         nodes = self.head.frontier.extend(leaves)
         if nodes:
-            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes, prepare_flags=KEPT)
+            self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
 
     # The past.
 
     def supersede(self, table: str, number: int, seq: int) -> None:
         """Copy a live row to the past: it was true up to `seq`."""
-        self.write(_SUPERSEDE[table], (number, seq), prepare_flags=KEPT)
+        self.write(_SUPERSEDE[table], (number, seq))
 
     def entomb(self, kind: Kind, element: Element, record: bytes, key: bytes, reason: str) -> None:
         """Move a live row to the past, and leave a tombstone in force behind it."""
@@ -393,11 +390,7 @@ class Ledger:
         before = self.record_at(element.seq)
         seq = self.append(kind, number, before, record, namespace, key)
         self.supersede(table, number, seq)
-        self.write(
-            _ENTOMB[table],
-            (number, seq, self.time_us, self.actor_number, reason),
-            prepare_flags=KEPT,
-        )
+        self.write(_ENTOMB[table], (number, seq, self.time_us, self.actor_number, reason))
         self.write_over(element, f"DELETE FROM {table} WHERE id = ? AND seq = ?")
         self.properties.note(number, self.state_of(element), None)
         self.memory.forget_element(number)
@@ -411,7 +404,7 @@ class Ledger:
         Raises:
             VersionConflict: it has changed, or gone.
         """
-        self.write(statement, (*values, element.number, element.seq), prepare_flags=KEPT)
+        self.write(statement, (*values, element.number, element.seq))
         if self.connection.changes() != 1:
             raise VersionConflict(
                 f"{element.id} has changed, or gone, since it was read.",
@@ -424,7 +417,6 @@ class Ledger:
         self.write(
             f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
             (seq, number),
-            prepare_flags=KEPT,
         )
 
     def state_of(self, element: Element) -> IndexedState:
@@ -461,4 +453,4 @@ class Ledger:
         self._leaves.append(log.leaf_hash(entry))
         self.flush_entries()
         transaction = self.first_seq, self.actor_number, self.message
-        head.append(self.write, transaction, changes, texts)
+        head.append(self.connection, transaction, changes, texts)

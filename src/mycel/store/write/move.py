@@ -23,7 +23,6 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES, check_name, shorten
 from mycel.model.records import Tombstone, concept_key, record_of
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import KEPT
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bitset import LinkMarks
@@ -190,7 +189,7 @@ def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
     )
     seq = _append(ledger, dead._replace(name=name), concept_key(dead.type, name), tombstone)
     ledger.end_tombstone("concept", dead.number, seq)
-    ledger.write(_SET_ASIDE, (dead.number, seq, name), prepare_flags=KEPT)
+    ledger.write(_SET_ASIDE, (dead.number, seq, name))
 
 
 def _append(ledger: Ledger, concept: Concept, key: bytes, tombstone: Tombstone | None) -> int:

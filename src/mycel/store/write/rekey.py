@@ -24,7 +24,7 @@ from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.records import concept_key, proposition_key, with_ends
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import KEPT, every, only
+from mycel.store.file.rows import every, only
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import inside_out
 from mycel.store.write.bitset import LinkMarks
@@ -131,12 +131,10 @@ def _settle(ledger: Ledger, link: _Link) -> None:
     seq = ledger.append(Kind.RELINK_EDGE, number, before, record, "edges", key)
     if link.is_live:
         ledger.supersede("proposition", number, seq)
-        ledger.write(
-            "UPDATE proposition SET seq = ? WHERE id = ?", (seq, number), prepare_flags=KEPT
-        )
+        ledger.write("UPDATE proposition SET seq = ? WHERE id = ?", (seq, number))
     else:
         ledger.end_tombstone("proposition", number, seq)
-        ledger.write(_SAME_TOMBSTONE, (number, seq), prepare_flags=KEPT)
+        ledger.write(_SAME_TOMBSTONE, (number, seq))
 
 
 def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:

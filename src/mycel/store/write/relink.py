@@ -20,7 +20,6 @@ from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.records import Tombstone, proposition_key, record_of_link
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import KEPT
 from mycel.store.log.journal import Kind
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, present_key, settle, uproot
@@ -100,9 +99,7 @@ def _write_tombstone(ledger: Ledger, link: Proposition, place: Place) -> None:
     seq = _append(ledger, link, place, tombstone)
     ledger.end_tombstone("proposition", link.number, seq)
     ledger.write(
-        _MOVE_TOMBSTONE,
-        (link.number, seq, *place, ledger.time_us, ledger.actor_number, REASON),
-        prepare_flags=KEPT,
+        _MOVE_TOMBSTONE, (link.number, seq, *place, ledger.time_us, ledger.actor_number, REASON)
     )
 
 

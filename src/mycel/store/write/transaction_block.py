@@ -13,10 +13,10 @@ _WRITE_ANEW: Final = "Begin another one, with `db.transaction()`."
 
 
 class Block:
-    """A context manager over a generator of two steps, made 12 µs faster than `contextlib` does.
+    """A context manager over a generator of two steps that may be entered once.
 
-    An error is not thrown into the generator but left where it looks, so that it need not be told
-    from what the generator raises itself.
+    That of `contextlib` would commit when it is entered again. An error of the block is not thrown
+    into the generator but put into `raised`, apart from what the generator raises itself.
     """
 
     __slots__ = ("_is_entered", "_raised", "_steps")

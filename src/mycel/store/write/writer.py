@@ -37,9 +37,7 @@ from mycel.errors import (
 )
 from mycel.store.file.checkpoints import Checkpointer
 from mycel.store.file.connections import FAILURES, Location, abandon, translate, translated
-from mycel.store.file.cursors import Cursors
 from mycel.store.file.format import check_format
-from mycel.store.file.rows import KEPT
 from mycel.store.index.write_cache import Memory
 from mycel.store.log.journal import Head, current_head
 from mycel.store.log.registry import Registry
@@ -72,7 +70,6 @@ class _Tools(NamedTuple):
     """The tools for writing, all of one connection."""
 
     connection: apsw.Connection
-    cursors: Cursors
     trees: StateTrees
 
 
@@ -364,17 +361,17 @@ class Writer:
 
     def _one_more(self, work: Callable[[Transaction], Result], actor: str, message: str) -> Result:
         tools = self._at_hand()
-        connection, cursors, _ = tools
+        connection = tools.connection
         self._is_half_done = True
         with translated():
-            cursors.write("SAVEPOINT member", prepare_flags=KEPT)
+            connection.execute("SAVEPOINT member")
         try:
             result = self._work(tools, work, actor, message)
         except BaseException:
             self._undo_member(connection)
             raise
         try:
-            cursors.write("RELEASE member", prepare_flags=KEPT)
+            connection.execute("RELEASE member")
         except apsw.Error as error:
             self._give_up_group(connection, translate(error))
             raise translate(error) from error
@@ -490,10 +487,10 @@ class Writer:
 
     def _tools_on(self, connection: apsw.Connection) -> _Tools:
         self._checkpointer.watch(connection)
-        return _Tools(connection, Cursors(connection), StateTrees(connection))
+        return _Tools(connection, StateTrees(connection))
 
     def _transaction(self, tools: _Tools, actor: str, message: str) -> Transaction:
-        connection, cursors, trees = tools
+        connection, trees = tools
         try:
             head = self._head
             if head is None or not self._is_alone:
@@ -502,7 +499,7 @@ class Writer:
                 self._memory.forget()  # Somebody else has written.
             self._head = None  # The transaction changes it; at its end it is worth something again.
             ledger = Ledger(
-                cursors,
+                connection,
                 self._registry,
                 trees,
                 head,
@@ -522,18 +519,18 @@ class Writer:
             # wait for others then, and the log could not start over.
             self._drop(tools.connection)
             tools = self._at_hand()
-        connection, cursors, _ = tools
+        connection = tools.connection
         try:
             if not patient:
                 connection.set_busy_handler(None)
-            cursors.write("BEGIN IMMEDIATE", prepare_flags=KEPT)
+            connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translate(error) from error
         finally:
             if not patient:
                 self._location.be_patient(connection)
         self._refuse_newer(connection)
-        if cursors.has_moved():
+        if self._location.identity() != self._identity:
             self._roll_back(connection)
             raise self._gone()
         return tools
@@ -564,7 +561,7 @@ class Writer:
     def _commit(self, tools: _Tools) -> None:
         connection = tools.connection
         try:
-            tools.cursors.write("COMMIT", prepare_flags=KEPT)
+            connection.execute("COMMIT")
         except (apsw.BusyError, apsw.FullError) as error:
             self._roll_back(connection)
             raise translate(error) from error
