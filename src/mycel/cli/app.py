@@ -18,7 +18,7 @@ from mycel.errors import InternalError
 
 
 class Outline(click.RichCommand):
-    """What help and completion say of a command whose module is not loaded."""
+    """A command whose module is not loaded, as help and completion show it."""
 
     def __init__(self, name: str, module: str, says: str) -> None:
         super().__init__(name=name, short_help=says, add_help_option=False)
@@ -35,7 +35,7 @@ class Outline(click.RichCommand):
 
 
 class Root(Group):
-    """The root command: it knows all others by their outlines, and loads the one that is asked for.
+    """The root command: it has outlines of all commands, and loads the one that is called.
 
     Loading all of them would take as long as help itself. A test holds each outline against its
     command.
@@ -50,7 +50,7 @@ class Root(Group):
 
 _PANELS: dict[str, tuple[Outline, ...]] = {
     "Database": (
-        Outline("init", "databases", "Create the database; one that is there stays as it is."),
+        Outline("init", "databases", "Create the database; an existing one is kept."),
         Outline(
             "doctor",
             "databases",

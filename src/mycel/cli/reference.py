@@ -176,7 +176,7 @@ def _value(param: click.Parameter) -> Iterator[str]:
 
 
 def help_of(param: click.Parameter) -> str:
-    """What an option or argument says about itself."""
+    """The help text of an option or argument."""
     return getattr(param, "help", None) or ""
 
 

@@ -1,7 +1,7 @@
-"""The routes, and doors of other layers beside them.
+"""The routes of the server, and applications of other layers.
 
-Doors come from outside (`Door`), because `http` knows nothing of MCP and MCP nothing of `http`;
-`mycel serve` brings them together. The whole stands behind one `Guard`.
+Other layers add applications as a `Door`: `http` does not know MCP, and `mycel serve` brings them
+together. One `Guard` is in front of all.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _HEALTH_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """An application of another layer, at one path: it sees that path, and its lifespan runs."""
+    """An application of another layer at one path, with its lifespan."""
 
     path: str
     name: str
     app: Starlette
     body_bytes_max: int
-    """How large the body of a request to it may be."""
+    """The largest body of a request to it."""
 
 
 def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] = ()) -> Guard:
@@ -62,13 +62,13 @@ def build_app(db: Nexus, policy: Policy | None = None, *, doors: Sequence[Door] 
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
         lifespan=pages.lifespan,
     )
-    # A path with a slash too many is another path, and not a reason to redirect a POST.
+    # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
     return Guard(app, policy, {door.path: door.body_bytes_max for door in doors})
 
 
 class _Pages:
-    """What stands behind each route."""
+    """The handlers of the routes."""
 
     def __init__(self, db: Nexus, policy: Policy, doors: Sequence[Door]) -> None:
         self._db = db
@@ -116,16 +116,17 @@ class _Pages:
         return answer(told)
 
     def _methods(self) -> list[str]:
-        """What is worth calling: where nothing may be written, the reading one says so."""
+        """The methods that can succeed: a read-only server leaves out `execute_kip`."""
         return [each for each in METHODS if not (self._policy.readonly and each == "execute_kip")]
 
     async def kip(self, request: Request) -> Response:
         """`POST /kip`."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        # Browsers send other types without asking beforehand, from any page.
+        # Browsers send other types from any page, without a preflight request.
         if kind != JSON and not (kind.startswith("application/") and kind.endswith("+json")):
             error = InvalidSyntax(
-                "The body has to be JSON and to say so.", hint=f"Send `Content-Type: {JSON}`."
+                "The body must be JSON, with its content type.",
+                hint=f"Send `Content-Type: {JSON}`.",
             )
             return refusal(error, 415)
         body = await request.body()
@@ -145,7 +146,7 @@ class _Pages:
         except MycelError as error:
             if self._policy.token is None:
                 return refusal(error, GONE_STATUS)
-            # Who asks may have no token, and need not learn where the file is.
+            # The caller may have no token: the path of the file is left out.
             told = DatabaseError(
                 "The graph cannot be read: its file is gone, or was replaced, or is busy.",
                 hint="GET / says more to those who bring the token.",
@@ -158,7 +159,7 @@ class _Pages:
         return answer(self._description)
 
     async def refuse(self, request: Request, error: Exception) -> Response:
-        """What the router has to say: no such path, or not with this method."""
+        """The response for an unknown path, or a method that a path does not have."""
         if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
             raise error
         if error.status_code == 404:
@@ -173,11 +174,11 @@ class _Pages:
         return refusal(told, error.status_code, error.headers)
 
     async def fail(self, _request: Request, _error: Exception) -> Response:
-        """What nobody has foreseen. The guard gets the error as well, and logs it."""
+        """The response to an unexpected error, which the guard logs."""
         return refusal(InternalError("The request failed for a reason inside the server."))
 
     async def _look(self) -> Snapshot:
-        """The roots of the graph, read now; not in a worker, since all of them may be busy."""
+        """The roots of the graph, read outside of the worker pool, which may be busy."""
         self._presence.check()
         try:
             async with asyncio.timeout(_HEALTH_TIMEOUT_S):

@@ -1,8 +1,7 @@
-"""Bytes to requests: what comes too slowly, or is no HTTP at all.
+"""Connections: limits on slow clients, on their number, and on bytes that are not HTTP.
 
-uvicorn parses requests and leaves three things open that matter to a server that others can reach:
-a client that never finishes its headers, more connections than there are files to open, and what
-is said about bytes that are no request.
+uvicorn parses requests. Three things are added: a deadline for the headers, a limit on connections,
+and an error in our form for bytes that are not a request.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        # Called while the error of the parser is handled, which knows the status.
+        # Called while the parser's error, which has the status, is handled.
         status = getattr(sys.exception(), "error_status_hint", 400)
         if status == 431:
             error: ResourceExhausted | InvalidSyntax = ResourceExhausted(
@@ -69,7 +68,7 @@ class _Connection(H11Protocol):
             )
         else:
             status = 400
-            error = InvalidSyntax("This is no valid request of HTTP/1.1.", hint=msg)
+            error = InvalidSyntax("This is not a valid HTTP/1.1 request.", hint=msg)
         self._leave(raw_refusal(error, status))
 
     def _await_head(self) -> None:
@@ -83,16 +82,16 @@ class _Connection(H11Protocol):
 
     def _too_slow(self) -> None:
         slow = ExecutionTimeout(
-            f"No whole request has come within {self.head_timeout_s:g} s.",
+            f"No complete request arrived within {self.head_timeout_s:g} s.",
             hint="Send the headers at once.",
         )
         self._leave(raw_refusal(slow, 408))
 
-    def _leave(self, last_words: bytes) -> None:
-        """Say something and close.
+    def _leave(self, response: bytes) -> None:
+        """Send a response and close.
 
-        What still comes is thrown away for a moment: to close while bytes are unread would take
-        back the last words, too.
+        Bytes that still arrive are dropped for a moment: closing while bytes are unread would
+        discard the response.
         """
         if self._left or self.transport.is_closing():
             return
@@ -100,13 +99,13 @@ class _Connection(H11Protocol):
         self._stop_waiting()
         cycle = self._open_cycle()
         if cycle is not None:
-            # Whoever works on the request finds that its client has gone.
+            # The handler of the request sees that its client has gone.
             cycle.disconnected = True
             cycle.message_event.set()
             if cycle.response_started:
                 self.transport.close()
                 return
-        self.transport.write(last_words)
+        self.transport.write(response)
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()

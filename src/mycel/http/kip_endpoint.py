@@ -1,11 +1,11 @@
-"""From the body of a request to its answer.
+"""`POST /kip`: from the body of a request to the response.
 
 A body is the request of KIP §6.1 itself, or names a method and holds the request as its `params`:
 
     {"method": "execute_kip" | "execute_kip_readonly" | "list_logs", "params": {…}}
 
-An `id` beside them comes back with the answer. Everything here runs in one of the worker threads,
-the parsing of JSON included: four megabytes of it take a while.
+An `id` beside them is returned with the response. All of this runs in a worker thread, parsing JSON
+included.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mycel.service.file_presence import Presence
 METHODS: Final = ("execute_kip", "execute_kip_readonly", "list_logs")
 
 GONE_STATUS: Final = HTTPStatus.SERVICE_UNAVAILABLE
-"""While the file of the graph is gone. The request may be right, and succeed when it is back."""
+"""The status while the file of the graph is gone; the request can succeed later."""
 
 _ENVELOPE: Final = frozenset(("method", "params", "id", "jsonrpc"))
 _SHAPE_HINT: Final = (
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 def respond(
     db: Nexus, presence: Presence, body: bytes, *, readonly: bool = False
 ) -> tuple[int, bytes]:
-    """Status and body of the answer to a request, whatever it is.
+    """Status and body of the response to any request.
 
     With `readonly`, every method refuses commands that write.
     """
@@ -64,7 +64,7 @@ def respond(
     except MycelError as known:
         told["error"] = known.to_dict()
     except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
-        _log.exception("A request failed in a way that nobody has foreseen.")
+        _log.exception("A request failed with an unexpected error.")
         told["error"] = InternalError(
             "The request failed for a reason inside the server."
         ).to_dict()
@@ -76,7 +76,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     try:
         message = read_json(body)
     except ValueError as error:
-        raise InvalidSyntax(f"The body is no JSON: {error}.", hint=_SHAPE_HINT) from None
+        raise InvalidSyntax(f"The body is not JSON: {error}.", hint=_SHAPE_HINT) from None
     if not isinstance(message, dict):
         raise InvalidSyntax(
             f"The body is an object, not {json_kind(message)}.",
@@ -97,7 +97,7 @@ def _dispatch(
 
 
 class _GoneError(Exception):
-    """The file of the graph is not in its place: nothing is wrong with the request."""
+    """The file of the graph is gone or replaced."""
 
     def __init__(self, error: MycelError) -> None:
         super().__init__()
@@ -107,10 +107,10 @@ class _GoneError(Exception):
 def _asked(
     db: Nexus, message: dict[str, Any], *, readonly: bool
 ) -> tuple[Callable[[dict[str, Any]], dict[str, Any]], dict[str, Any]]:
-    """What is to be run, and with what.
+    """The function that a message asks for, and its parameters.
 
     Raises:
-        InvalidSyntax: the message asks for nothing that there is.
+        InvalidSyntax: the message names no method.
     """
     if "method" not in message:
         return partial(db.request, readonly=readonly), message
@@ -124,8 +124,8 @@ def _asked(
     unknown = sorted(message.keys() - _ENVELOPE)
     if unknown:
         raise InvalidSyntax(
-            f"The key {shorten(unknown[0])!r} cannot stand beside `method`.",
-            hint='What belongs to the request goes into "params".',
+            f"The key {shorten(unknown[0])!r} is not allowed beside `method`.",
+            hint='Put the keys of the request into "params".',
         )
     params = message.get("params", {} if method == "list_logs" else None)
     if not isinstance(params, dict):
@@ -152,7 +152,7 @@ def list_logs(db: Nexus, params: Mapping[str, Any]) -> dict[str, Any]:
             hint='It takes "limit" and "cursor".',
         )
     limit = _limit(params.get("limit"))
-    # One more than is asked for tells whether there is another page.
+    # One more than the limit shows that there is another page.
     found = list(db.log(limit=limit + 1, before=_before(params.get("cursor"))))
     told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
     if len(found) > limit:
@@ -177,6 +177,7 @@ def _before(cursor: object) -> int | None:
     found = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if found is None or int(found[1]) > INTEGER_MAX:
         raise InvalidSyntax(
-            "This is no cursor of list_logs.", hint="Pass the `next_cursor` of an answer as it is."
+            "This is not a cursor of list_logs.",
+            hint="Pass the `next_cursor` of an answer as it is.",
         )
     return int(found[1])

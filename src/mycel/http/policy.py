@@ -1,9 +1,9 @@
-"""Who may ask, from where, and how much at once.
+"""The policy of a server: hosts, origins, token and limits.
 
-Three questions are asked of every request, and each closes another way in. `Host`: a page that a
-browser has loaded may have a name that now leads to this machine (DNS rebinding); such a request
-carries that name. `Origin`: a page from elsewhere may try to reach this server from inside a
-browser. The token: everybody else who can reach the address.
+Three checks of every request each close another way in. `Host`: the name of a page in a browser may
+resolve to this machine (DNS rebinding), and the request carries that name. `Origin`: a page of
+another site may call this server from a browser. The token: any other program that can reach the
+address.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ BODIES_BYTES_MAX: Final = 128 << 20
 HEAD_BYTES_MAX: Final = 16 << 10
 """The first line of a request with all its headers."""
 HEAD_TIMEOUT_S: Final = 10.0
-"""How long these may take to arrive."""
+"""The time for these to arrive."""
 DISCARDED_BYTES_MAX: Final = 64 << 20
-"""How much of a body that is refused is read, so that its sender comes to read the refusal."""
+"""The part of a refused body that is read, so that its sender reads the refusal."""
 DISCARDING_TIMEOUT_S: Final = 5.0
 LINGERING_S: Final = 2.0
-"""How long a connection on which there was no request stays for its last words to arrive."""
+"""The time that a refused connection stays open for the refusal to arrive."""
 CONNECTIONS_MAX: Final = 512
 KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
-"""How many requests may be in progress, unless `mycel serve` is told otherwise."""
+"""The default number of requests in progress."""
 TIMEOUT_S: Final = 30.0
-"""How long a command may run, and how long a body may take to arrive."""
+"""The default time for a command to run, and for a body to arrive."""
 ANSWER_MARGIN_S: Final = 1.0
-"""How much longer an answer is waited for: the engine's own error says more than ours."""
+"""The time by which the server waits longer: the engine's own error says more."""
 GRACE_S: Final = 10.0
-"""How long requests that are in progress get to end when the server stops."""
+"""The time for requests in progress to end when the server stops."""
 WORKERS: Final = 8
 """Threads that run commands. Writers share commits, so they gain from being several."""
 LOG_PAGE: Final = 100
@@ -49,13 +49,13 @@ LOG_PAGE_MAX: Final = 1000
 TOKEN_CHARACTERS_MIN: Final = 16
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
-"""What may stand behind `Bearer` (RFC 6750)."""
+"""The form of a token after `Bearer` (RFC 6750)."""
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{0,5})?")
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 class Token:
-    """A secret that a request has to bring. Only its hash is kept, and nothing shows it."""
+    """The secret of a server. Only its hash is kept."""
 
     __slots__ = ("_digest",)
 
@@ -63,7 +63,7 @@ class Token:
         """Take the secret.
 
         Raises:
-            ConstraintViolation: it is too short to be one, or no header could carry it.
+            ConstraintViolation: it is too short, or a header cannot carry it.
         """
         if len(secret) < TOKEN_CHARACTERS_MIN or not _TOKEN.fullmatch(secret):
             raise ConstraintViolation(
@@ -74,7 +74,7 @@ class Token:
         self._digest = _digest(secret)
 
     def opens(self, authorization: str | None) -> bool:
-        """Whether the header of a request brings it. How long this takes tells nothing."""
+        """True if the header of a request holds the token. Compares in constant time."""
         scheme, _, sent = (authorization or "").partition(" ")
         same = hmac.compare_digest(_digest(sent.strip()), self._digest)
         return same and scheme.lower() == "bearer"
@@ -82,7 +82,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What one server allows."""
+    """The rules of one server."""
 
     hosts: frozenset[str] = _LOOPBACK
     """Names, in lower case, under which it may be asked; the address that was reached is one."""
@@ -90,7 +90,7 @@ class Policy:
     """Origins beside its own whose pages may ask."""
     token: Token | None = None
     readonly: bool = False
-    """Whether nothing may be written."""
+    """True if nothing may be written."""
     body_bytes_max: int = BODY_BYTES_MAX
     requests_max: int = REQUESTS_MAX
     timeout_s: float = TIMEOUT_S
@@ -104,9 +104,9 @@ class Policy:
         return self.timeout_s + ANSWER_MARGIN_S
 
     def knows_host(self, header: str | None, reached: str | None) -> bool:
-        """Whether a request may name this host; `reached` is the address it came to.
+        """True if a request may name this host; `reached` is the address it was sent to.
 
-        The port is not looked at: a tunnel may have another one.
+        The port is ignored: a tunnel may have another one.
         """
         name = host_name(header or "")
         if name is None:
@@ -114,7 +114,7 @@ class Policy:
         return name in self.hosts or (reached is not None and name == _address(reached))
 
     def knows_origin(self, origin: str, host_header: str) -> bool:
-        """Whether pages of this origin may ask: our own, and those that were allowed."""
+        """True if pages of this origin may call: our own, and allowed ones."""
         if origin in self.origins:
             return True
         scheme, separator, place = origin.partition("://")
@@ -136,7 +136,8 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
         name = host_name(given)
         if name is None:
             raise ConstraintViolation(
-                f"{given!r} is no name of a host.", hint="Give a name such as graph.example.org."
+                f"{given!r} is not the name of a host.",
+                hint="Give a name such as graph.example.org.",
             )
         names.add(name)
     return frozenset(names)

@@ -1,8 +1,7 @@
-"""Asks the policy before anything else sees a request, and reads its body.
+"""Checks every request against the policy, and reads its body.
 
-The body is read here, as a whole and within limits of size and time, and handed on: so no door
-behind has to think of that, and a body that is too large gets the same answer everywhere. An error
-is answered only after the body was read, or enough of it was thrown away: a client that is still
+The body is read here as a whole, within limits of size and time, and passed to the application. A
+refusal is sent only after the body was read or enough of it was dropped: a client that is still
 sending would see a broken connection instead.
 """
 
@@ -48,7 +47,7 @@ _failures = logging.getLogger(__name__)
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer.
-    """A request that gets this answer and no other."""
+    """Ends the handling of a request with this response."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
@@ -56,7 +55,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer.
 
 
 class Guard:
-    """The application, behind its policy."""
+    """The application behind its policy."""
 
     def __init__(
         self, app: ASGIApp, policy: Policy, body_limits: Mapping[str, int] | None = None
@@ -72,11 +71,11 @@ class Guard:
 
     @property
     def in_progress(self) -> int:
-        """How many requests are being answered."""
+        """The number of requests in progress."""
         return self._in_progress
 
     def stop(self) -> None:
-        """End what would never end by itself: open streams, and bodies that are still coming."""
+        """End open streams, and bodies that are still arriving."""
         self._stopping = True
         for scope in list(self._interruptible):
             scope.cancel()
@@ -85,9 +84,9 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _Sending(send, scope, self._policy))
+            await self._answer(scope, receive, _Reply(send, scope, self._policy))
 
-    async def _answer(self, scope: Scope, receive: Receive, send: _Sending) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
         offered = "expect" in send.headers
         body = _Body(receive, self._bodies, limit, self._policy.timeout_s, is_offered=offered)
@@ -106,7 +105,7 @@ class Guard:
             if not send.started:
                 await _stopped_response()(scope, receive, send)
         except Exception:  # noqa: BLE001 - The edge: whatever it is, the caller gets an answer.
-            _failures.exception("A request failed in a way that nobody has foreseen.")
+            _failures.exception("A request failed with an unexpected error.")
             if not send.started:
                 error = InternalError("The request failed for a reason inside the server.")
                 await refusal(error)(scope, receive, send)
@@ -122,15 +121,15 @@ class Guard:
         host = headers.get("host")
         if not self._policy.knows_host(host, reached):
             raise _refused(
-                "This server does not answer to the host that the request names.",
-                "Ask it by its address, or start it with --allow-host NAME.",
+                "The request names a host that is not a name of this server.",
+                "Use its address, or start it with --allow-host NAME.",
                 status=421,
             )
         origin = headers.get("origin")
         if origin is not None and not self._policy.knows_origin(origin, host or ""):
             raise _refused(
-                "Pages of this origin may not ask this server.",
-                "Start it with --allow-origin ORIGIN if they should.",
+                "Pages of this origin may not call this server.",
+                "Start it with --allow-origin ORIGIN to allow them.",
             )
         if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             raise Refused(Response(status_code=204, headers=_preflight(headers)))
@@ -139,7 +138,7 @@ class Guard:
             return
         if not token.opens(headers.get("authorization")):
             raise _refused(
-                "This server wants a token, and the request brings none or another one.",
+                "This server needs a token, and the request has none or a wrong one.",
                 "Send the header `Authorization: Bearer TOKEN`.",
                 status=401,
                 headers={"www-authenticate": 'Bearer realm="mycel"'},
@@ -149,7 +148,7 @@ class Guard:
 
     @contextmanager
     def _counted(self, scope: Scope) -> Iterator[None]:
-        """Requests that make work are counted; those that only look are not."""
+        """Count a request with a body as in progress."""
         if scope["method"] in _WITHOUT_BODY:
             yield
             return
@@ -157,7 +156,7 @@ class Guard:
             raise Refused(_stopped_response())
         if self._in_progress >= self._policy.requests_max:
             error = ResourceExhausted(
-                f"{self._in_progress} requests are in progress, which is all that may be.",
+                f"{self._in_progress} requests are in progress, which is the limit.",
                 hint="Retry in a moment; send several commands in one request.",
             )
             raise Refused(refusal(error, 503, {"retry-after": "1"}))
@@ -175,7 +174,7 @@ class Guard:
         if reading.cancelled_caught:
             raise Refused(_stopped_response())
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: _Sending) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: _Reply) -> None:
         if scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
@@ -195,7 +194,7 @@ class Guard:
 
 
 class _Bodies:
-    """What the bodies of all requests take together."""
+    """The size of the bodies of all requests in progress."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -234,7 +233,7 @@ class _Body:
                     self._count(len(parts[-1]))
         except TimeoutError:
             error = ExecutionTimeout(
-                f"The body of the request has not come within {self._timeout_s:g} s;"
+                f"The body of the request did not arrive within {self._timeout_s:g} s;"
                 " nothing was done.",
                 hint="Send it at once, or in smaller requests.",
             )
@@ -248,27 +247,27 @@ class _Body:
             raise self._too_large()
         if self._all.size > BODIES_BYTES_MAX:
             error = ResourceExhausted(
-                "The server holds as much of others' requests as it may; nothing was done.",
+                "The bodies of all requests have reached the server's limit; nothing was done.",
                 hint="Retry in a moment, or send less at once.",
             )
             raise Refused(refusal(error, 503, {"retry-after": "1"}))
 
     def release(self) -> None:
-        """Give back the room that it took."""
+        """Subtract it from the size of all bodies."""
         self._all.size -= self._size
         self._size = 0
 
     async def replay(self) -> Message:
-        """What the application receives: the whole body, then whatever comes from the client."""
+        """The messages for the application: the whole body, then those of the client."""
         if self._parts is None:
             return await self._receive()
         whole, self._parts = b"".join(self._parts), None
         return {"type": "http.request", "body": whole, "more_body": False}
 
     async def discard(self, headers: Headers) -> bool:
-        """Throw away what still comes; False if there is more than that is worth.
+        """Read and drop the rest of the body; False if it is too large or too slow.
 
-        Who asks before sending a body need not send it at all.
+        A client that waits for `100 Continue` has not sent it.
         """
         if not _announces_body(headers):
             return True
@@ -288,8 +287,10 @@ class _Body:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self._ended = True
-            # Nobody will read this; but half a body must not be taken for a whole one.
-            raise Refused(refusal(InvalidSyntax("The body has ended before its end."), 400))
+            # A partial body must not pass for a whole one.
+            raise Refused(
+                refusal(InvalidSyntax("The connection closed before the whole body arrived."), 400)
+            )
         self._ended = not message.get("more_body", False)
         part: bytes = message.get("body", b"")
         return part
@@ -302,8 +303,8 @@ class _Body:
         return Refused(refusal(error, 413))
 
 
-class _Sending:
-    """The way back: adds the headers that every answer has, and notes what was answered."""
+class _Reply:
+    """The response: adds common headers, and records the status for the log."""
 
     def __init__(self, send: Send, scope: Scope, policy: Policy) -> None:
         self.headers = Headers(scope=scope)
@@ -338,7 +339,7 @@ class _Sending:
             headers.add_vary_header("origin")
 
     async def finish(self) -> None:
-        """End a stream that was broken off, so that its reader sees an end."""
+        """End a stream that was cut off, so that its reader sees the end."""
         if self.started and not self._ended:
             await self({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -350,7 +351,7 @@ class _Sending:
 
 
 def _check_head(headers: Headers) -> None:
-    """The parser stops at what is too large only while it waits for more."""
+    """Check the size of the headers; the parser does so only for incomplete ones."""
     if sum(len(name) + len(value) for name, value in headers.raw) > HEAD_BYTES_MAX:
         error = ResourceExhausted(
             f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
@@ -363,7 +364,7 @@ def _announces_body(headers: Headers) -> bool:
 
 
 def _preflight(headers: Headers) -> dict[str, str]:
-    """The answer to a browser that asks beforehand. The origin was looked at already."""
+    """The headers of the response to a preflight request, whose origin was checked."""
     told = {
         "access-control-allow-methods": _METHODS,
         "access-control-max-age": str(_CORS_MAX_AGE_S),
@@ -385,7 +386,7 @@ def _refused(
 
 def _stopped_response() -> Response:
     error = ResourceExhausted(
-        "The server is being stopped.",
-        hint="Retry when it is back. An identical write changes nothing, should it have happened.",
+        "The server is stopping.",
+        hint="Retry when it is back. Repeating an identical write changes nothing.",
     )
     return refusal(error, 503, {"retry-after": "5", "connection": "close"})

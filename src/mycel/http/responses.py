@@ -1,4 +1,4 @@
-"""What is sent back: JSON, and errors in the one form that they have everywhere.
+"""Responses: JSON, and errors in their wire form.
 
 The status of an error follows from its category, or is given where HTTP has a closer one.
 """
@@ -21,8 +21,8 @@ JSON = "application/json"
 def encode(value: Any) -> bytes:
     """A value as JSON.
 
-    Errors quote what was sent, and that may hold what only the slower way can write: integers of
-    any size, and halves of characters.
+    Errors quote the request, which may hold values that only the slower encoder can write: large
+    integers and lone surrogates.
     """
     try:
         return orjson.dumps(value)
@@ -50,7 +50,7 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 
 def raw_refusal(error: MycelError, status: int) -> bytes:
-    """A whole response, for a connection on which no request has come about."""
+    """A whole response as bytes, for a connection without a valid request."""
     body = encode({"error": error.to_dict()})
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"

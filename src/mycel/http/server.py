@@ -1,9 +1,8 @@
-"""Sockets, the server around the application, and how it stops.
+"""Sockets, the server around the application, and stopping it.
 
-To stop is: take no new connections; end streams and bodies that are still coming; let requests that
-are in progress be answered, for as long as the grace lasts; then wait for what the threads have
-begun, whether or not somebody still waits for it. So what was acknowledged is durable, and what was
-begun is either done or has never happened.
+Stopping: accept no connections; end streams and bodies that are still arriving; answer requests in
+progress within the grace period; then wait for the threads to finish. So what was acknowledged is
+durable, and a command is either done or never happened.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def resolve(host: str, port: int) -> list[Address]:
 
 
 def is_loopback(addresses: Sequence[Address]) -> bool:
-    """Whether nobody but this machine can reach them."""
+    """True if only this machine can reach them."""
     return all(
         ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback
         for _, address in addresses
@@ -69,7 +68,7 @@ def is_loopback(addresses: Sequence[Address]) -> bool:
 
 
 def bind(addresses: Sequence[Address]) -> list[socket.socket]:
-    """A socket for each address, all of them with one port. Nobody is answered yet.
+    """A socket for each address, all with one port, not yet listening.
 
     Raises:
         ResourceExhausted: the port is taken.
@@ -131,9 +130,9 @@ def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
 
 
 def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
-    """Where clients find the server: from other machines, under the first name that is allowed.
+    """The URL of the server: for other machines, with the first allowed name.
 
-    A name that is allowed on this machine alone is a proxy's, whose port nobody knows here.
+    On loopback an allowed name is that of a proxy, whose port is unknown.
     """
     address, port = bound.getsockname()[:2]
     listens = ipaddress.ip_address(address)
@@ -181,7 +180,7 @@ def run(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says what it does and leaves quietly when it is told to stop."""
+    """uvicorn's server with callbacks, which ends without raising the signal again."""
 
     def __init__(
         self,
@@ -210,8 +209,8 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Listen to signals while serving.
 
-        Unlike uvicorn's own, this does not raise them again afterwards: to be told to stop, and to
-        stop, is no failure.
+        Unlike uvicorn's own, this does not raise them again afterwards: stopping on request is
+        no failure.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -225,5 +224,5 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, _frame: FrameType | None) -> None:
         if self.should_exit and sig == signal.SIGINT:
-            self.force_exit = True  # Asked twice: answers are not waited for, writes are.
+            self.force_exit = True  # A second Ctrl-C: do not wait for answers, but for writes.
         self.should_exit = True

@@ -1,7 +1,7 @@
-"""Threads for the engine, which is synchronous, and deadlines for those who wait.
+"""Threads that run the synchronous engine, with deadlines for callers.
 
-What has begun is carried out, whether or not somebody still waits for it; what has not begun when
-its deadline passes never does.
+Work that has begun is finished even if its caller has gone; work that has not begun at its deadline
+is dropped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """A few threads that take turns at what is asked of them."""
+    """A pool of threads."""
 
     def __init__(self, threads: int = WORKERS) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mycel-http")
         self._leftovers = Leftovers()
 
     async def run(self, work: Callable[[], Result], *, timeout_s: float) -> Result:
-        """Run a function in a thread and wait for what it returns.
+        """Run a function in a thread and return its result.
 
         Raises:
             ExecutionTimeout: it took longer.
@@ -43,12 +43,11 @@ class Workers:
                     hint="Retry later.",
                 ) from None
             raise ExecutionTimeout(
-                f"There is no answer after {timeout_s:g} s. What was begun is carried out all the"
-                " same.",
-                hint="Look whether it has happened, or send it again: an identical write changes"
+                f"There is no answer after {timeout_s:g} s. The command continues and may succeed.",
+                hint="Check whether it has happened, or send it again: an identical write changes"
                 " nothing. If it reads, ask for less.",
             ) from None
 
     async def close(self) -> None:
-        """Wait until all that was begun is done."""
+        """Wait for all work to end."""
         await asyncio.to_thread(self._pool.shutdown, wait=True)

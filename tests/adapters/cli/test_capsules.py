@@ -37,7 +37,7 @@ def test_a_new_graph_has_all_that_is_shipped(run: Run) -> None:
     listed = run("capsule", "list")
     assert [line.split()[0] for line in listed.lines] == ["name", *NAMES]
     assert applied(run) == dict.fromkeys(NAMES, "yes")
-    assert run("capsule", "apply", "core").stdout == "core: all of it was there.\n"
+    assert run("capsule", "apply", "core").stdout == "core: nothing is new.\n"
     entry = run("capsule", "list", "--json").objects[0]
     assert entry.keys() == {"name", "title", "version", "description", "applied"}
 
@@ -110,7 +110,7 @@ def test_files_are_applied_in_order_and_standard_input_is_one(run: Run, tmp_path
 @pytest.mark.usefixtures("garden")
 def test_a_rehearsal_of_a_file_writes_nothing(run: Run) -> None:
     words = ("capsule", "apply", "-", "--param", "name=Moss", "--dry-run")
-    assert "-: Valid. It would have done this: 1 block" in run(*words, input=MOSS).stdout
+    assert "-: Valid. It would do this: 1 block" in run(*words, input=MOSS).stdout
     assert run(*words, "--json", input=MOSS).object["blocks"] == 1
     assert run("kip", PLANTS, "--json").object["result"] == ["Fern", "Oak"]
 

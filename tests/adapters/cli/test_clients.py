@@ -137,7 +137,7 @@ def test_what_the_user_added_to_our_entry_stays(run: Run, project: Path) -> None
     old = {"type": "http", "url": "http://old/mcp", "env": {"MYCEL_ACTOR": "me"}}
     path.write_text(json.dumps({"mcpServers": {"mycel": old}}))
     done = run("init", "--client", "claude-code", "--replace")
-    assert "led to http://old/mcp before" in done.stdout
+    assert "was for http://old/mcp before" in done.stdout
     entry = entry_in(path)
     assert entry["env"] == {"MYCEL_ACTOR": "me"}
     assert entry.keys() == {"command", "args", "env"}
@@ -275,7 +275,7 @@ def test_what_leads_elsewhere_is_said_and_replaced_on_request(
     assert f"is for {where}" in run("init", "--client", "cursor").stderr
     assert entry_in(path) == entry
     done = run("init", "--client", "cursor", "--replace")
-    assert f"led to {where} before" in done.stdout
+    assert f"was for {where} before" in done.stdout
     assert entry_in(path)["args"][-1] == str(project)
 
 
@@ -497,19 +497,19 @@ def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:
     ]
     assert [status for status, _ in findings] == ["ok", "warn"]
     assert "mycel-one, starts" in findings[0][1]
-    assert "second, leads to" in findings[1][1]
+    assert "second, is for" in findings[1][1]
 
 
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ({"command": "/not/there/mycel"}, "which is not there"),
+        ({"command": "/not/there/mycel"}, "which does not exist"),
         ({"command": sys.executable, "args": ["mcp", "--workspace", "nobody"]}, "(yet)"),
         ({"command": sys.executable, "args": ["mcp", "--db", "/nowhere/x.db"]}, "(yet)"),
         ({"command": sys.executable, "args": ["mcp", "--workspace", "a b"]}, "names no database"),
         (
             {"command": sys.executable, "args": ["mcp", "--root", "/nowhere"]},
-            "reads files below /nowhere, which is not there",
+            "reads files below /nowhere, which does not exist",
         ),
         ({"command": 3}, "has no command"),
         (None, "cannot be parsed"),

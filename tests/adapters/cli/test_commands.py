@@ -19,7 +19,7 @@ def test_the_steps_from_nothing_to_an_edge_work_one_after_the_other(
 ) -> None:
     db = ("--db", tmp_path / "new.db")
     assert run(*db, "init").stdout == f"Created {tmp_path / 'new.db'}\n"
-    assert run(*db, "init").stdout.startswith("There is a database already")
+    assert run(*db, "init").stdout.startswith("The database exists already")
     assert run(*db, "define", "type", "Fungus", "--description", "Not a plant").status == 0
     assert run(*db, "define", "type", "Tree").status == 0
     assert run(*db, "define", "predicate", "joins").status == 0
@@ -221,7 +221,7 @@ def test_search_finds_words_that_were_just_written(run: Run) -> None:
     assert best["name"] == "Codeine"
     assert best["score"] > 0
     assert "Ibuprofen" in run("search", "food", "--limit", "1").stdout
-    assert run("search", "zebra").stderr == "No element has these words.\n"
+    assert run("search", "zebra").stderr == "Nothing was found.\n"
 
 
 def test_search_finds_edges_by_the_text_they_carry(run: Run) -> None:

@@ -224,7 +224,7 @@ def test_explaining_a_write_without_analyze_writes_nothing(run: Run) -> None:
 def test_a_search_shows_scores(run: Run) -> None:
     done = run("kip", 'SEARCH CONCEPT "oak"')
     assert done.lines[1].startswith('1.00   Plant "Oak" (C:')
-    assert run("kip", 'SEARCH CONCEPT "zebra"').stderr == "No element has these words.\n"
+    assert run("kip", 'SEARCH CONCEPT "zebra"').stderr == "Nothing was found.\n"
 
 
 def test_a_link_that_was_searched_for_names_what_it_joins(run: Run) -> None:
@@ -329,12 +329,12 @@ def test_output_in_a_narrow_encoding_is_escaped(spawn: Run) -> None:
 def test_a_rehearsal_writes_nothing(run: Run) -> None:
     before = run("snapshot", "--json").object
     assert run("kip", RENAME, "--dry-run").stdout == (
-        "Valid. It would have done this: updated: 1, matched: 1\n"
+        "Valid. It would do this: updated: 1, matched: 1\n"
     )
     as_json = run("kip", RENAME, "--dry-run", "--json").object
     assert as_json["result"] == {"valid": True, "would": {"updated": 1, "matched": 1}}
     upsert = 'UPSERT { CONCEPT { {type: "Plant", name: "Ivy"} } }'
-    assert run("kip", upsert, "--dry-run").stdout.startswith("Valid. It would have done this: 1 b")
+    assert run("kip", upsert, "--dry-run").stdout.startswith("Valid. It would do this: 1 b")
     assert run("kip", NAMES, "--dry-run").stdout == "Valid.\n"
     assert run("kip", "FIND(?p) WHERE { ?p {type: 'Plant'} }", "--dry-run").status == 2
     assert run("snapshot", "--json").object == before

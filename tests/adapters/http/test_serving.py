@@ -327,7 +327,7 @@ def test_after_the_grace_a_client_is_told_and_the_write_is_finished(
             server.process.send_signal(signal.SIGTERM)
             answer = read_all(made)
         assert answer.startswith(b"HTTP/1.1 503")
-        assert b"is being stopped" in answer
+        assert b"is stopping" in answer
     assert server.event()["event"] == "stopping"
     assert server.event() == {"event": "stopped"}
     with mycel.open(graph) as db:

@@ -1,4 +1,4 @@
-"""`mycel capsule`: knowledge as files, brought in and taken out."""
+"""`mycel capsule`: applying and exporting capsules."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def apply(
     shipped = [name for name in capsules if name in (*NAMES, CORE)]
     texts = {path: _text(path) for path in capsules if path not in shipped}
     values = gathered(param, params)
-    would = "Valid. It would have done this: " if dry_run else ""
+    would = "Valid. It would do this: " if dry_run else ""
     with session.open() as db:
         if shipped:
             applied = _apply_shipped(db, shipped, dry_run=dry_run)
@@ -86,7 +86,7 @@ def apply(
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Say in an error which of the files it is about."""
+    """Name the file in errors about it."""
     try:
         yield
     except MycelError as error:
@@ -94,8 +94,8 @@ def _naming(path: str) -> Iterator[None]:
         raise
 
 
-class _RehearsedError(Exception):
-    """Ends a transaction that was only a rehearsal."""
+class _DryRunError(Exception):
+    """Ends the transaction of a dry run."""
 
 
 def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
@@ -106,12 +106,12 @@ def _apply_shipped(db: Nexus, names: list[str], *, dry_run: bool) -> Applied:
 
     applied = Applied()
     with (
-        suppress(_RehearsedError),
+        suppress(_DryRunError),
         db.transaction(actor=SYSTEM_ACTOR, message="bootstrap") as tx,
     ):
         applied = apply_shipped(tx, names)
         if dry_run:
-            raise _RehearsedError
+            raise _DryRunError
     return applied
 
 
@@ -131,7 +131,7 @@ def _changes(applied: Applied) -> str:
         (applied.links_created, "new link"),
     )
     said = ", ".join(count(number, noun) for number, noun in parts if number)
-    return said or "all of it was there"
+    return said or "nothing is new"
 
 
 @capsule.command("list")
@@ -174,7 +174,7 @@ def _listed(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
 
 
 def presence(db: Nexus, name: str) -> str:
-    """Whether the concepts that a shipped capsule says are there: yes, partly or no."""
+    """The share of a shipped capsule's concepts in the graph: yes, partly or no."""
     # Late: see the package's docstring.
     from mycel.capsules import read
     from mycel.kip import ast, parse
@@ -194,7 +194,7 @@ def _is_there(db: Nexus, matcher: Any) -> bool:
         found = db.get_concept(matcher.type.value, matcher.name.value)
     except MycelError:  # Its type is not defined.
         return False
-    # The store itself defines a few predicates, and says nothing about them.
+    # The store itself defines a few predicates, without attributes.
     return found is not None and bool(found.attributes)
 
 
@@ -272,7 +272,7 @@ def _write(session: Session, pages: Iterator[dict[str, Any]], output: str) -> No
 
 
 class _Totals:
-    """What all pages together hold and name."""
+    """Totals of all pages of an export."""
 
     def __init__(self) -> None:
         self._sizes = dict.fromkeys(("concepts", "propositions"), 0)
@@ -316,7 +316,7 @@ def _warn(session: Session, page: Mapping[str, Any]) -> None:
 
 
 def _of_types(types: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """Types are values: nothing in their names can change the command."""
+    """An export of all instances of some types. Types are bound as parameters."""
     first, *others = (f"{{ ?it {{type: :type_{at}}} }}" for at in range(len(types)))
     unions = " ".join(f"UNION {other}" for other in others)
     values = {f"type_{at}": name for at, name in enumerate(types)}
@@ -350,7 +350,7 @@ def _pages(
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
-    """A file that takes its place when it is written in full, and not before."""
+    """A file that replaces `path` once it is complete."""
     made = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with made.open("x", encoding="utf-8") as file:

@@ -188,7 +188,7 @@ def search(
             ("id", "score", "type", "text"),
             lambda pair: (pair[0].id, f"{pair[1]:.2f}", _kind(pair[0]), _text(pair[0], label)),
             lambda pair: wire(pair[0]) | {"score": pair[1]},
-            empty="No element has these words.",
+            empty="Nothing was found.",
         )
 
 

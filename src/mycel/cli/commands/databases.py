@@ -1,6 +1,6 @@
-"""`mycel init` and `mycel doctor`: a new database; is all here that it needs, and is it well?
+"""`mycel init` and `mycel doctor`: creating a database, and checking the installation and it.
 
-`init` also tells clients about the database, and the doctor looks whether that still holds.
+`init` also writes the configuration of MCP clients, and the doctor checks it.
 
 The doctor looks below the engine, because it has to say something useful about a database that the
 engine refuses to open. `mycel verify` is the thorough check.
@@ -60,13 +60,13 @@ def _entry_name(text: str) -> str:
 
 
 @click.command(cls=Command)
-@click.option("--bare", is_flag=True, help="Without the core capsules: no types, nobody, nothing")
+@click.option("--bare", is_flag=True, help="Create an empty graph without the core capsules")
 @click.option(
     "--client",
     "client_names",
     multiple=True,
     type=click.Choice(programs.CLIENTS),
-    help="Tell this program about the database, so that it starts `mycel mcp`; may be repeated",
+    help="Configure this program to start `mycel mcp` for the database; may be repeated",
 )
 @click.option(
     "--name",
@@ -96,14 +96,14 @@ def init(
     replace: bool,
     only_print: bool,
 ) -> None:
-    """Create the database; one that is there stays as it is.
+    """Create the database; an existing one is kept.
 
-    A new graph knows the core capsules: types such as Person and Event, predicates, domains, and
-    who it is itself. `mycel capsule list` shows them.
+    A new graph has the core capsules: types such as Person and Event, predicates, domains, and
+    the agent itself. `mycel capsule list` shows them.
 
-    With --client, a program that speaks MCP is told to use it. Its file keeps all its other
-    entries, and a copy of how it was before is left beside it. Options that our entry has had
-    stay, unless you say otherwise.
+    With --client, a program that speaks MCP is configured to use it. Other entries of its file are
+    kept, and a backup is left beside it. Options of an existing entry are kept, unless you give
+    others.
     """
     about = {"--name": name, "--compat": compat, "--replace": replace, "--print": only_print}
     needy = [option for option, given in about.items() if given]
@@ -117,11 +117,11 @@ def init(
         for client in named:
             _print(session, client, server)
         return
-    # First, so that where one of them has to be refused nothing has happened yet.
+    # First: if one of them is refused, nothing is written.
     drafts = [config_files.draft(client, server, replace=replace) for client in named]
     _create(session, place, bare=bare)
     for draft in drafts:
-        _say_told(session, draft.client, config_files.write(draft))
+        _report_client(session, draft.client, config_files.write(draft))
 
 
 def _create(session: Session, place: Location, *, bare: bool) -> None:
@@ -129,7 +129,7 @@ def _create(session: Session, place: Location, *, bare: bool) -> None:
     import mycel
 
     if place.is_default:
-        # What an agent remembers is nobody else's business.
+        # Readable by the user alone: it is what an agent remembers.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     existed = place.path.exists() and place.path.stat().st_size > 0
     candidates = "" if existed else session.candidates(namesakes=True)
@@ -140,20 +140,20 @@ def _create(session: Session, place: Location, *, bare: bool) -> None:
         session.out.note(candidates)
     path = str(place.path.absolute())
     session.out.say(
-        f"There is a database already: {path}" if existed else f"Created {path}",
+        f"The database exists already: {path}" if existed else f"Created {path}",
         {"path": path, "workspace": place.workspace, "created": not existed, "entries": entries},
     )
 
 
-def _say_told(session: Session, client: programs.Client, told: config_files.Outcome) -> None:
+def _report_client(session: Session, client: programs.Client, told: config_files.Outcome) -> None:
     if told.changed:
-        done = f"{client.title} knows it as {told.name}: {told.path}. {client.afterwards}"
+        done = f"{client.title} is configured, as {told.name}: {told.path}. {client.afterwards}"
     else:
-        done = f"{client.title} knows it already, as {told.name}: {told.path}"
+        done = f"{client.title} is configured already, as {told.name}: {told.path}"
     if told.replaced is not None:
-        done += f" That entry led to {told.replaced} before."
+        done += f" That entry was for {told.replaced} before."
     if told.backup is not None:
-        done += f" What was there before is in {told.backup.name}."
+        done += f" The file before is kept as {told.backup.name}."
     wire = {
         "client": client.name,
         "path": str(told.path),
@@ -189,7 +189,7 @@ def doctor(session: Session) -> int:
 
 
 def examine(place: Location, folder: Path) -> Iterator[Finding]:
-    """Everything there is to say, most basic first; `folder` is the project's."""
+    """All findings, the most basic first; `folder` is that of the project."""
     yield from _installation()
     try:
         # Late: see the package's docstring; and an installation without it is what we look for.
@@ -238,7 +238,6 @@ def _extras() -> Finding:
     there = ", ".join(name for name in EXTRAS if name not in lacking) or "none"
     if not lacking:
         return Finding("ok", "extras", there)
-    # Nobody needs them to be well.
     names = ",".join(lacking)
     return Finding("ok", "extras", f"{there}; {install_command(names)} adds {names}")
 
@@ -251,7 +250,7 @@ def _port() -> Finding:
 
     with socket.socket() as attempt:
         if os.name == "posix":
-            # Connections that ended a moment ago are nobody's.
+            # Connections that ended a moment ago do not count.
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             attempt.bind((HOST, PORT))
@@ -262,7 +261,7 @@ def _port() -> Finding:
 
 
 def _clients(folder: Path) -> Iterator[Finding]:
-    """Whether those that were told of us could start us."""
+    """Entries of ours in clients' files, and whether they work."""
     known = [
         each
         for client in programs.known_clients(folder)
@@ -275,23 +274,27 @@ def _clients(folder: Path) -> Iterator[Finding]:
         status: Status = "ok" if trouble is None else "warn"
         yield Finding(status, each.client.title, f"{entry} {trouble or well}")
     if not known:
-        yield Finding("ok", "clients", "none knows of it; `mycel init --client NAME` tells one")
+        yield Finding(
+            "ok", "clients", "none is configured; `mycel init --client NAME` configures one"
+        )
 
 
 def _startable(command: tuple[str, ...]) -> str | None:
-    """Why a client could not start us, if it could not."""
+    """The reason why a client cannot start the command; None if it can."""
     if shutil.which(command[0]) is None:
-        return f"starts {command[0]}, which is not there; `mycel init --client` mends it"
+        return f"starts {command[0]}, which does not exist; `mycel init --client` repairs it"
     try:
         place = programs.location_of(command)
     except InvalidIdentifier as error:
         return f"names no database: {error.message}"
     roots = [value[0] for name, value in programs.options_of(command) if name == "--root" and value]
     if roots and not Path(roots[-1]).is_dir():
-        return f"reads files below {roots[-1]}, which is not there; `mycel init --client` mends it"
+        return (
+            f"reads files below {roots[-1]}, which does not exist; `mycel init --client` repairs it"
+        )
     if place is None or place.path.exists():
         return None
-    return f"leads to {place.path}, which is not there (yet)"
+    return f"is for {place.path}, which does not exist (yet)"
 
 
 def _location(place: Location) -> Iterator[Finding]:
@@ -302,10 +305,10 @@ def _location(place: Location) -> Iterator[Finding]:
         yield (
             Finding("ok", "writable", "yes")
             if writable
-            else Finding("warn", "writable", "no: it can be read only")
+            else Finding("warn", "writable", "no: it is read-only")
         )
         return
-    yield Finding("warn", "database", f"not there yet; `{place.creation}` creates it")
+    yield Finding("warn", "database", f"does not exist yet; `{place.creation}` creates it")
     near = next(folder for folder in place.path.absolute().parents if folder.exists())
     if not place.is_default and near != place.path.absolute().parent:
         yield Finding("fail", "writable", f"there is no directory {str(place.path.parent)!r}")
@@ -333,7 +336,7 @@ def _database(path: Path) -> Iterator[Finding]:
 def _size(path: Path) -> str:
     log = path.with_name(f"{path.name}-wal")
     log_size = log.stat().st_size if log.exists() else 0
-    more = f", and {_bytes(log_size)} not yet moved in from the log" if log_size else ""
+    more = f", and {_bytes(log_size)} in the write-ahead log" if log_size else ""
     return _bytes(path.stat().st_size) + more
 
 
@@ -367,13 +370,13 @@ def _core(db: Nexus) -> Finding:
     # Late: see the package's docstring.
     from mycel.capsules import NAMES
 
-    # A graph may do without them, so that is nothing to warn of; half of them is.
+    # None of them is fine; some of them deserves a warning.
     lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
     if not lacking:
         return Finding("ok", "core capsules", "applied")
     if set(lacking) == set(NAMES) and set(lacking.values()) == {"no"}:
         return Finding("ok", "core capsules", "none; `mycel capsule apply core` adds them")
-    detail = f"{', '.join(lacking)} not in full; `mycel capsule apply core` completes them"
+    detail = f"{', '.join(lacking)} incomplete; `mycel capsule apply core` completes them"
     return Finding("warn", "core capsules", detail)
 
 

@@ -251,7 +251,7 @@ def _read_proof(path: str) -> Proof:
 
 
 def says(proof: Proof, named: str = "") -> str:
-    """What a proof proves, in a sentence; `named` is what its reader calls it."""
+    """The statement of a proof in a sentence; `named` is the name of its element."""
     # Late: see the package's docstring.
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 

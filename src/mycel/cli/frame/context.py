@@ -1,8 +1,7 @@
-"""Options that stand before or after any command, and the database they lead to.
+"""Options of every command, and the database that they choose.
 
-`--db`, `--workspace`, `--actor` and `--json` belong to every command and to every group of them, so
-they may stand anywhere; the one nearest to the end counts. Environment variables count only where
-the command line says nothing.
+Every command and group has `--db`, `--workspace`, `--actor` and `--json`, so they may stand
+anywhere; the last one counts. Environment variables apply where the command line has no option.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ _NAMED = ("--workspace", "MYCEL_WORKSPACE")
 
 @dataclass(slots=True)
 class Session:
-    """One call of the command: what its options said."""
+    """One call of `mycel`: the values of its shared options."""
 
     given: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     as_json: bool = False
     directory: Path | None = None
-    """The folder that a command is about, if that is not the current one."""
+    """The folder of the command, if it is not the current one."""
 
     @property
     def out(self) -> Output:
@@ -64,13 +63,13 @@ class Session:
         return self._own_place(above=True)
 
     def own_place(self) -> Location:
-        """The same for a command that makes a database: one of a folder above does not count."""
+        """The location for a command that creates a database: folders above do not count."""
         place = self.place()
         is_above = place.folder is not None and place.chosen_by not in _NAMED
         return self._own_place(above=False) if is_above else place
 
     def _own_place(self, *, above: bool) -> Location:
-        """The database of the folder that the command is about, or else a new one for it."""
+        """The database of the command's folder, or the location of a new one."""
         folder = self.directory or _current_directory()
         home = _home()
         owner = workspaces.found_from(home, folder, above=above)
@@ -109,9 +108,9 @@ class Session:
         return workspace_named(place.workspace)
 
     def claim(self, place: Location) -> None:
-        """Let a database at home that was made just now belong to its folder.
+        """Record that a new workspace belongs to its folder.
 
-        So does one that was named, if the folder that it belonged to is gone: it was moved here.
+        A workspace that was named is claimed too if its folder is gone: it was moved here.
         """
         if place.workspace is None:
             return
@@ -125,9 +124,9 @@ class Session:
             workspaces.claim(home, workspaces.Owner(place.workspace, folder))
 
     def candidates(self, *, namesakes: bool = False) -> str:
-        """A sentence that names databases whose folder is gone; empty if there is none.
+        """A sentence about workspaces whose folder is gone; empty if there is none.
 
-        With `namesakes`, only those of a folder that had the name of this one.
+        With `namesakes`, only those whose folder had the name of this one.
         """
         if self.place().folder is None:
             return ""
@@ -142,11 +141,11 @@ class Session:
         return f"If the folder was moved here: {'; '.join(named)}." if named else ""
 
     def open(self, *, reading: bool = False, **how: Any) -> Nexus:
-        """The database, which has to be there; for `reading`, one that may not be written will do.
+        """Open the existing database; with `reading`, a file without write permission too.
 
-        Where it may be written it is opened so, for reading too: then the last one to close it puts
-        the log's content where it belongs, and no files lie about beside it. A graph that was made
-        without the core capsules stays without. `how` goes to `mycel.open`.
+        A writable file is opened for writing even for `reading`: then closing it moves the log into
+        the database and leaves no files beside it. The core capsules are not added. `how` goes to
+        `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -252,7 +251,7 @@ def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
 
 
 class Context(click.RichContext):
-    """What is known of one call; it makes help."""
+    """The context of one call, which renders help."""
 
     def make_formatter(self, error_mode: bool = False) -> click.RichHelpFormatter:
         _introduce_click()
@@ -260,10 +259,10 @@ class Context(click.RichContext):
 
 
 def _introduce_click() -> None:
-    """Let rich-click know which click it works with.
+    """Set the version of click, which rich-click asks for.
 
-    It asks click itself, which loads all that can be known of installed packages to answer: a sixth
-    of the time that `mycel --help` takes. The name of a folder tells as much.
+    click would load `importlib.metadata` to answer: a sixth of the time of `mycel --help`. The name
+    of the folder of its metadata says the same.
     """
     if "__version__" in vars(bare_click):
         return
@@ -303,7 +302,7 @@ class Group(click.RichGroup):
         )
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """In the order of their definition, which is the order in which people need them."""
+        """Commands in the order of their definition."""
         return list(self.commands)
 
 

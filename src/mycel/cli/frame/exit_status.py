@@ -68,7 +68,7 @@ def _operating_system_message(error: OSError) -> str:
 
 
 def _told(error: MycelError) -> str:
-    """What happened on one line; below it the place in a text, if it is about one."""
+    """The error on one line, followed by its place in the text if it has one."""
     excerpt = error.data.get("excerpt")
     if not isinstance(excerpt, str):
         return _one_line(error.message)

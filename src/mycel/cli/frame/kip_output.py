@@ -1,7 +1,7 @@
-"""How people read what a KIP command gave back; programs get the response of KIP §6 as it is.
+"""Results of KIP commands for people; programs get the response of KIP §6.
 
-A FIND is a table with a column for each expression, EXPORT is the capsule itself, so that it can go
-into a file, EXPLAIN tells its stages one below the other, and what was written is a single line.
+FIND is a table with a column for each expression, EXPORT the capsule itself, EXPLAIN its stages one
+below the other, and a command that writes a single line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
 
 _NO_COLUMNS = ("result",)
-"""What stands for the columns of a command that is no FIND: all of theirs are variables."""
+"""The columns of every command but FIND."""
 
 _IDS_SHOWN = 12
 _INLINE_CHARACTERS = 88
@@ -50,9 +50,9 @@ def answer(
     *,
     changed: bool = True,
 ) -> bool:
-    """Show the result of a command; `label` says what an id is called.
+    """Print the result of a command; `label` gives the name of an id.
 
-    Returns whether elements were shown in short, with more to see of them as JSON.
+    Returns True if elements were abbreviated, so that JSON shows more.
     """
     if out.as_json:
         out.line(_wire(result))
@@ -107,7 +107,7 @@ def _show(
             for line in map(text, value) if names else outline(value):
                 out.line(line)
         case _, {"valid": True, "would": would}:
-            out.line(f"Valid. It would have done this: {written(would)}")
+            out.line(f"Valid. It would do this: {written(would)}")
         case _:
             out.line(written(value, changed=changed))
 
@@ -125,7 +125,7 @@ def _search(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[st
     if rows:
         out.table(["score", "element"], rows)
     else:
-        out.note("No element has these words.")
+        out.note("Nothing was found.")
 
 
 def _traverse(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
@@ -145,7 +145,7 @@ def _export(out: Output, exported: Mapping[str, Any]) -> None:
 
 
 def sizes(exported: Mapping[str, Any]) -> str:
-    """How much is in a capsule."""
+    """The numbers of concepts and links in a capsule."""
     concepts, links = exported["concepts"], exported["propositions"]
     return f"{count(concepts, 'concept')}, {count(links, 'link')}"
 
@@ -190,9 +190,9 @@ def statement_lines(sql: str) -> list[str]:
 
 
 def written(value: Any, *, changed: bool = True) -> str:
-    """What a command that writes has done, on one line.
+    """The effect of a command that writes, on one line.
 
-    An UPSERT tells what it is about, whether or not all of that was so already.
+    An UPSERT names its elements, changed or not.
 
     >>> written({"updated": 1, "matched": 2})
     'updated: 1, matched: 2'
@@ -211,7 +211,7 @@ def written(value: Any, *, changed: bool = True) -> str:
 def text(value: Any, label: Callable[[str], str] = str) -> str:
     """A value in a table: strings as they are, elements in short, everything else as JSON.
 
-    `label` says what the ends of a link are called.
+    `label` gives the names of a link's ends.
 
     >>> text("ten"), text(10), text(None), text([1, "a"])
     ('ten', '10', 'null', '[1,"a"]')
@@ -259,7 +259,7 @@ def outline(value: Any) -> Iterator[str]:
 
 
 def _flat(value: Any) -> str | None:
-    """What fits on the line of its key; None if it needs lines of its own."""
+    """The value on one line; None if it needs several."""
     if not value or not isinstance(value, (Mapping, list)):
         return text(value)
     if isinstance(value, list) and not any(isinstance(each, (Mapping, list)) for each in value):

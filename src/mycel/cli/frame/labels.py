@@ -1,4 +1,4 @@
-"""What people call an element, whose id alone says nothing to them, and what they see of it."""
+"""Names of elements for people, beside their ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     AnyElement = TypeVar("AnyElement", bound=Element)
 
 NAMES_MAX = 1000
-"""How many elements of one answer are looked up; those after them keep their ids."""
+"""The number of elements of one answer that are looked up; the rest keep their ids."""
 
 
 def labels(view: GraphView) -> Callable[[str], str]:

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, one JSON object per line for programs.
+"""The output of commands: tables for people, one JSON object per line for programs.
 
 Everything on standard output goes through `Output.write`, so a pipe that its reader closed
 (`mycel log | head`) is noticed in one place. Names and texts were written by others: on the way to
@@ -31,7 +31,7 @@ _GAP = "  "
 
 
 class PipeClosed(Exception):  # noqa: N818 - nothing went wrong: the reader has seen enough.
-    """Whoever reads standard output has closed it."""
+    """The reader of standard output has closed it."""
 
 
 class Output:
@@ -57,7 +57,7 @@ class Output:
                 self.object(wire(item))
             return
         rows = [[cell(value) for value in row(item)] for item in items]
-        # A column in which nothing stands would only take room.
+        # Empty columns are left out.
         used = [at for at in range(len(columns)) if any(row[at] for row in rows)]
         columns = [columns[at] for at in used]
         rows = [[row[at] for at in used] for row in rows]
@@ -78,7 +78,7 @@ class Output:
             self.line(f"{label}{_GAP}{value.replace(chr(10), chr(10) + ' ' * (width + 2))}")
 
     def say(self, text: str, wire: Mapping[str, Any]) -> None:
-        """What a command did: a sentence, or one line of JSON."""
+        """Print a result: a sentence, or one line of JSON."""
         if self.as_json:
             self.object(wire)
         else:
@@ -130,13 +130,13 @@ class Output:
             raise PipeClosed from None
 
     def note(self, text: str) -> None:
-        """A remark that is not part of the result; to standard error."""
+        """Print a remark that is not part of the result, to standard error."""
         if self.as_json:
             text = json_line({"note": text}, sys.stderr.encoding)
         click.echo(text, err=True)
 
     def warn(self, texts: Iterable[str]) -> None:
-        """What the reader should know although all went well; to standard error."""
+        """Print warnings to standard error."""
         if self.as_json:
             for text in texts:
                 self.note(text)
@@ -153,7 +153,7 @@ class Output:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """A spinner on standard error while something takes its time; nothing in a script."""
+        """A spinner on standard error during the block, if that is a terminal."""
         if self.as_json or not sys.stderr.isatty():
             yield
             return
@@ -229,12 +229,12 @@ def json_line(wire: Mapping[str, Any], encoding: str | None) -> str:
 
 
 def is_terminal() -> bool:
-    """Whether a person looks at standard output."""
+    """True if standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def has_colour() -> bool:
-    """Whether a terminal that is there wants colours (https://no-color.org)."""
+    """True if colours are wanted on a terminal (https://no-color.org)."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

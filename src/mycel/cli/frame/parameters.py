@@ -1,4 +1,4 @@
-"""What people type: JSON, moments, hashes, and elements as ids, `Type:name`, URIs or paths."""
+"""Types of arguments: JSON, moments, hashes, and elements as ids, `Type:name`, URIs or paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mycel.model.elements import Concept
 
 ELEMENT = "ID|TYPE:NAME|URI|PATH"
-"""How help shows an argument that `resolve` understands."""
+"""The form of an argument for `resolve`, as help shows it."""
 
 _ID = re.compile(r"C:[0-9]+|P:[0-9]+:.+", re.ASCII)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://", re.ASCII)
@@ -37,7 +37,7 @@ def json_object(text: str) -> dict[str, Any]:
     except InvalidSyntax as error:
         raise click.BadParameter(f"{error.message} {error.hint}") from None
     except ValueError as error:
-        raise click.BadParameter(f"it is no JSON: {error}.") from None
+        raise click.BadParameter(f"it is not JSON: {error}.") from None
     if not isinstance(parsed, dict):
         raise click.BadParameter('it must be an object, such as {"key": "value"}.')
     return parsed
@@ -82,7 +82,7 @@ def read_text(path: str) -> str:
 
 
 class HasConcepts(Protocol):
-    """Where names are looked up: the graph, a state of its past, or a transaction."""
+    """A graph, a state of its past, or a transaction, in which names are looked up."""
 
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False
@@ -90,7 +90,7 @@ class HasConcepts(Protocol):
 
 
 def is_uri(text: str) -> bool:
-    """Whether a text looks like a URI, as the names of nodes do.
+    """True if a text has the form of a URI.
 
     >>> is_uri("concept://shop/cart"), is_uri("Drug:Aspirin")
     (True, False)
@@ -99,7 +99,7 @@ def is_uri(text: str) -> bool:
 
 
 def resolve(graph: HasConcepts, text: str) -> str:
-    """The id of the element that somebody typed.
+    """The id of an element, as the user typed it.
 
     Raises:
         InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
@@ -192,7 +192,7 @@ def type_and_name(text: str) -> tuple[str, str] | None:
 
 
 def confirmed(session: Session, question: str) -> bool:
-    """Ask a person to agree to what cannot be undone; True if they do.
+    """Ask for consent to a step that cannot be undone; True if it is given.
 
     Raises:
         click.UsageError: there is nobody to ask.

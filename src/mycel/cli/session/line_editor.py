@@ -1,4 +1,4 @@
-"""What is being typed: is it whole, what may come next, what is what? Knows no terminal.
+"""The text being typed: completeness, completion, kinds of its parts. Knows no terminal.
 
 A command on one line is whole when it can be parsed, or when more could not mend it. One on several
 lines may always go on (`LIMIT 5`, another UPSERT), so it is whole when its writer says so, with an
@@ -48,7 +48,7 @@ class Offer(NamedTuple):
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter should run the command rather than begin another line."""
+    """True if Enter runs the command, False if it begins another line."""
     lines = text.split("\n")
     tokens = _tokens(text)
     if not tokens.texts or text.lstrip().startswith(".") or tokens.texts[-1] == ";":
@@ -113,7 +113,7 @@ def indent_of_closing(before: str) -> str | None:
 
 
 def offers(before: str, after: str, known: Known) -> list[Offer]:
-    """What may be typed between two texts."""
+    """Completions between the text before and after the cursor."""
     if before.startswith("."):
         return _matching(before, known.dot_commands)
     tokens = _tokens(before)
@@ -189,7 +189,7 @@ def _depth(tokens: Iterable[str]) -> int:
 
 
 def _fails_at_end(text: str, end: int) -> bool:
-    """Whether all that is wrong with a command is that something is missing at its end."""
+    """True if the only error of a command is that its end is missing."""
     try:
         parse(text)
     except MycelError as error:

@@ -1,7 +1,7 @@
-"""A session of `mycel kip` on a terminal: commands are typed, run and answered until it is left.
+"""The session of `mycel kip` on a terminal.
 
-prompt_toolkit is what edits: several lines as one text, a history of whole commands, completion,
-text that is pasted. Nothing that goes wrong ends the session.
+prompt_toolkit edits the text: several lines as one, a history of whole commands, completion. No
+error ends the session.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ typed before, Ctrl-C drops what you are typing, Ctrl-D leaves.
 """
 
 WITHOUT_DOT = {"help": ".help", "exit": ".exit", "quit": ".exit"}
-"""What people type who do not know of the dot; no command of KIP is one word."""
+"""Words that work without the dot; no command of KIP is a single word."""
 
 SCHEMAS = 'FIND(?t.name, ?t.attributes.instance_schema) WHERE { ?t {type: "$ConceptType"} }'
 
@@ -275,7 +275,7 @@ class _Colours(Lexer):
 
 
 def _history() -> History:
-    """What was typed in earlier sessions: a file of one's own, or none if there can be none."""
+    """The history of earlier sessions: a private file, or memory if it cannot be written."""
     named = os.environ.get("MYCEL_HISTORY")
     if named == "":
         return InMemoryHistory()
@@ -283,7 +283,7 @@ def _history() -> History:
         path = Path(named) if named else Path.home() / HOME_FOLDER / "kip_history"
         if not named:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Nobody else's business, as the graph itself.
+        # Readable by the user alone, like the graph.
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
     except (OSError, RuntimeError):
         return InMemoryHistory()
