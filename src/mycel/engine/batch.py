@@ -11,7 +11,8 @@ transaction that is lost anyway: the put that fails first is the one to report.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError, UnknownReference
 from mycel.kip import ast
@@ -44,37 +45,35 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
 Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
 
 
-class BlockPlace:
+class BlockPlace(NamedTuple):
     """The position of a block in its capsule, for errors."""
 
-    __slots__ = ("_at", "_block", "_ordinal", "_statement")
-
-    def __init__(self, statement: ast.Upsert, ordinal: int | None, at: int, block: Block) -> None:
-        self._statement = statement
-        self._ordinal = ordinal
-        self._at = at
-        self._block = block
+    statement: ast.Upsert
+    ordinal: int | None
+    """The number of the statement, if there are several."""
+    at: int
+    block: Block
 
     def named(self, error: MycelError) -> MycelError:
         """The error, saying which block it is about."""
-        kind = "CONCEPT" if isinstance(self._block, ast.ConceptBlock) else "PROPOSITION"
-        handle = "" if self._block.handle is None else f" (?{self._block.handle.name})"
-        statement = "" if self._ordinal is None else f"UPSERT {self._ordinal}: "
-        error.message = f"{statement}Block {self._at}, {kind}{handle}: {error.message}"
+        kind = "CONCEPT" if isinstance(self.block, ast.ConceptBlock) else "PROPOSITION"
+        handle = "" if self.block.handle is None else f" (?{self.block.handle.name})"
+        statement = "" if self.ordinal is None else f"UPSERT {self.ordinal}: "
+        error.message = f"{statement}Block {self.at}, {kind}{handle}: {error.message}"
         error.args = (error.message,)
-        error.data["block"] = self._at
-        if self._ordinal is not None:
-            error.data["upsert"] = self._ordinal
-        return located(error, self._block.span)
+        error.data["block"] = self.at
+        if self.ordinal is not None:
+            error.data["upsert"] = self.ordinal
+        return located(error, self.block.span)
 
     def undefined(self, name: str) -> UnknownReference:
         """The error for a handle that no block before this one defines."""
         later = [
             at
-            for at, block in enumerate(self._statement.blocks, 1)
+            for at, block in enumerate(self.statement.blocks, 1)
             if block.handle is not None and block.handle.name == name
         ]
-        if later and later[0] == self._at:
+        if later and later[0] == self.at:
             hint = "A block cannot refer to its own handle."
         elif later:
             hint = f"Block {later[0]} defines it; move that block before this one."
@@ -86,46 +85,32 @@ class BlockPlace:
         )
 
 
+@dataclass(slots=True, eq=False)
 class ConceptPut:
     """A concept to create or to merge keys into. It has an id once it exists."""
 
-    __slots__ = ("attributes", "id", "metadata", "name", "place", "type")
-
-    def __init__(
-        self, type_: str, name: str, attributes: _Keys, metadata: _Keys, place: BlockPlace
-    ) -> None:
-        self.type: Final = type_
-        self.name: Final = name
-        self.attributes: Final = attributes
-        self.metadata: Final = metadata
-        self.place: Final = place
-        self.id: str | None = None
+    type: str
+    name: str
+    attributes: _Keys
+    metadata: _Keys
+    place: BlockPlace
+    id: str | None = None
 
     def put(self, tx: Transaction) -> None:
         self.id = tx.put_concept(self.type, self.name, self.attributes, self.metadata)
 
 
+@dataclass(slots=True, eq=False)
 class LinkPut:
     """A link to create or to merge keys into. It has an id once it is written."""
 
-    __slots__ = ("attributes", "id", "metadata", "object", "place", "predicate", "subject")
-
-    def __init__(
-        self,
-        subject: str | ConceptPut,
-        predicate: str,
-        object_: str | ConceptPut,
-        attributes: _Keys,
-        metadata: _Keys,
-        place: BlockPlace,
-    ) -> None:
-        self.subject: Final = subject
-        self.predicate: Final = predicate
-        self.object: Final = object_
-        self.attributes: Final = attributes
-        self.metadata: Final = metadata
-        self.place: Final = place
-        self.id: str | None = None
+    subject: str | ConceptPut
+    predicate: str
+    object: str | ConceptPut
+    attributes: _Keys
+    metadata: _Keys
+    place: BlockPlace
+    id: str | None = None
 
     def ends(self) -> tuple[str, str]:
         """The ids of both ends, which are written by now."""

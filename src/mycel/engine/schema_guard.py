@@ -39,7 +39,7 @@ from mycel.schema.row_rules import RowRules
 from mycel.schema.stored_declaration import declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.index.properties import Conflict
-from mycel.store.query import instances, lookup
+from mycel.store.query import lookup
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
@@ -53,8 +53,6 @@ KINDS_MAX: Final = 1 << 17
 """The most subjects, and objects, whose types are kept."""
 AHEAD_MAX: Final = 1024
 """The most of them that are looked up at once."""
-PROBED_MAX: Final = 100_000
-"""Sources whose edges are counted one by one; beyond, all edges are counted in one pass."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 
 
@@ -305,22 +303,11 @@ class SchemaGuard:
             typed = self._predicates.read(tx, predicate)
             if typed is None or typed.card is None:
                 continue
-            gained, lost = scope.sources.get(predicate, {}), scope.losers.get(predicate, {})
-            if len(gained) > PROBED_MAX:
-                yield from self._counted_together(tx, typed)
-                gained = {}
-            for source in gained | lost:
+            for source in scope.sources.get(predicate, {}) | scope.losers.get(predicate, {}):
                 number = ids.parse_id(source)
                 count = _count(tx, typed, number)
                 if not _fits(typed.card, count) and tx.is_live(number):
                     yield card_violation(tx, typed.name, typed.card, number, count)
-
-    def _counted_together(self, tx: Transaction, typed: _Typed) -> Iterator[MycelError]:
-        card = typed.card or Cardinality()
-        number = tx.reader.predicate_number(typed.kip_name)
-        beyond = instances.sources_beyond(tx.reader, number, card.minimum, card.maximum)
-        for source, count in beyond:
-            yield card_violation(tx, typed.name, card, source, count)
 
     # At the commit.
 

@@ -193,14 +193,6 @@ def _fitting(number: _Number) -> _Number:
     return number
 
 
-def _add(a: _Number, b: _Number) -> _Number:
-    return _fitting(a + b)
-
-
-def _multiply(a: _Number, b: _Number) -> _Number:
-    return _fitting(a * b)
-
-
 def _clamp(number: _Number, low: _Number, high: _Number) -> _Number:
     if low > high:
         raise _NotANumberError
@@ -208,7 +200,7 @@ def _clamp(number: _Number, low: _Number, high: _Number) -> _Number:
 
 
 _COMBINE: Final[dict[ast.ArithmeticName, Callable[..., _Number]]] = {
-    "ADD": _add,
-    "MUL": _multiply,
+    "ADD": lambda a, b: _fitting(a + b),
+    "MUL": lambda a, b: _fitting(a * b),
     "CLAMP": _clamp,
 }

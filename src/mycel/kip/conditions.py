@@ -133,26 +133,23 @@ def _test(tokens: Tokens) -> ast.Condition:
     """A function that is true or false, where the next tokens are its name and `(`."""
     first = tokens.at
     name = tokens.tokens[first]
-    if name in _TEXT_TESTS:
-        tokens.at = first + 2
-        subject = operand(tokens)
-        _comma(tokens, name)
-        argument = operand(tokens)
-        _close(tokens, name)
-        return ast.TextTest(name, subject, argument, tokens.span(first))  # type: ignore[arg-type]
+    if name not in TESTS:
+        others = ("IN", "IS_NULL", "IS_NOT_NULL")
+        raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), *others)
+    tokens.at = first + 2
+    subject = operand(tokens)
     if name in {"IS_NULL", "IS_NOT_NULL"}:
-        tokens.at = first + 2
-        subject = operand(tokens)
-        _close(tokens, name)
+        expect(tokens, ")", hint=f"{name} takes one argument.")
         return ast.NullTest(subject, name == "IS_NOT_NULL", tokens.span(first))
+    hint = f"{name} takes two arguments."
+    expect(tokens, ",", hint=hint)
     if name == "IN":
-        tokens.at = first + 2
-        subject = operand(tokens)
-        _comma(tokens, name)
         choices = _choices(tokens)
-        _close(tokens, name)
+        expect(tokens, ")", hint=hint)
         return ast.Membership(subject, choices, tokens.span(first))
-    raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), "IN", "IS_NULL", "IS_NOT_NULL")
+    argument = operand(tokens)
+    expect(tokens, ")", hint=hint)
+    return ast.TextTest(name, subject, argument, tokens.span(first))  # type: ignore[arg-type]
 
 
 def _choices(tokens: Tokens) -> ast.Value:
@@ -162,14 +159,3 @@ def _choices(tokens: Tokens) -> ast.Value:
             tokens, "`[` or a placeholder", hint='IN takes a list: IN(?x.name, ["a", "b"]).'
         )
     return values.value(tokens)
-
-
-def _comma(tokens: Tokens, name: str) -> None:
-    expect(tokens, ",", hint=f"{name} takes two arguments.")
-
-
-def _close(tokens: Tokens, name: str) -> None:
-    if tokens.tokens[tokens.at] != ")":
-        count = "one argument" if name.startswith("IS_") else "two arguments"
-        raise unexpected(tokens, ")", hint=f"{name} takes {count}.")
-    tokens.at += 1

@@ -18,6 +18,8 @@ DIRECTIONS = ("out", "in", "both")
 
 _TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
+_MODES = 'The modes are "keyword", "semantic" and "hybrid".'
+_DIRECTIONS = 'It is "out" (along the links), "in" (against them) or "both".'
 _START = 'TRAVERSE FROM {type: "…", name: "…"}'
 
 
@@ -92,23 +94,20 @@ def _option(tokens: Tokens, option: str) -> Any:
     if option == "THRESHOLD":
         return values.number(tokens, "after THRESHOLD")
     if option == "MODE":
-        return _mode(tokens)
+        return _choice(tokens, "search mode", SEARCH_MODES, _MODES)
     expect(tokens, "TYPE", hint='Narrow a search with WITH TYPE "…".')
     return values.text(tokens, "the type")
 
 
-def _mode(tokens: Tokens) -> ast.Text:
+def _choice(tokens: Tokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
+    """One of the known texts, or a placeholder."""
     at = tokens.at
-    mode = values.text(tokens, "the mode")
-    if isinstance(mode, ast.Literal) and mode.value not in SEARCH_MODES:
-        raise fail(
-            tokens,
-            f'There is no search mode "{shorten(mode.value)}".',
-            f'The modes are "keyword", "semantic" and "hybrid". '
-            f"{did_you_mean(mode.value, list(SEARCH_MODES))}".rstrip(),
-            at=at,
-        )
-    return mode
+    found = values.text(tokens, f"the {what}")
+    if isinstance(found, ast.Literal) and found.value not in known:
+        message = f'There is no {what} "{shorten(found.value)}".'
+        close = did_you_mean(found.value, known)
+        raise fail(tokens, message, f"{hint} {close}".rstrip(), at=at)
+    return found
 
 
 def export(tokens: Tokens) -> ast.Export:
@@ -188,7 +187,7 @@ def _traverse_option(tokens: Tokens, option: str) -> Any:
         case "ALONG":
             return _along(tokens)
         case "DIRECTION":
-            return _direction(tokens)
+            return _choice(tokens, "direction", DIRECTIONS, _DIRECTIONS)
         case "MAX_TOKENS":
             return values.integer(tokens, "MAX_TOKENS", 1)
         case _:
@@ -209,16 +208,3 @@ def _along(tokens: Tokens) -> tuple[ast.Text, ...]:
             "Leave the braces out, and write MAX_COST 2 for two links of weight 1.",
         )
     return tuple(names)
-
-
-def _direction(tokens: Tokens) -> ast.Text:
-    at = tokens.at
-    direction = values.text(tokens, "the direction")
-    if isinstance(direction, ast.Literal) and direction.value not in DIRECTIONS:
-        raise fail(
-            tokens,
-            f'There is no direction "{shorten(direction.value)}".',
-            'It is "out" (along the links), "in" (against them) or "both".',
-            at=at,
-        )
-    return direction

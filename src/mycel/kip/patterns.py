@@ -12,6 +12,7 @@ from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import HOP_BOUND_MAX, NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 
+_KEYS = ("type", "name", "id")
 _MATCHERS = '`{id: "…"}`, `{type: "…"}`, `{name: "…"}` or `{type: "…", name: "…"}`'
 _EXACT_MATCHERS = '`{type: "…", name: "…"}` or `{id: "…"}`'
 _PATTERN = '`(subject, "predicate", object)` or `(id: "P:…")`'
@@ -30,31 +31,20 @@ def matcher(tokens: Tokens, *, exact: bool = False) -> ast.ConceptMatcher:
     texts = tokens.tokens
     opened = tokens.at
     tokens.at = opened + 1
-    kind: ast.Text | None = None
-    name: ast.Text | None = None
-    identity: ast.Text | None = None
+    fields: dict[str, ast.Text] = {}
     while (token := texts[tokens.at]) != "}":
-        if texts[tokens.at + 1] != ":":
+        if texts[tokens.at + 1] != ":" or token not in _KEYS or token in fields:
             raise _no_matcher_key(tokens, token, opened, exact=exact)
-        if token == "type" and kind is None:
-            tokens.at += 2
-            kind = values.text(tokens, "the type")
-        elif token == "name" and name is None:
-            tokens.at += 2
-            name = values.text(tokens, "the name")
-        elif token == "id" and identity is None:
-            tokens.at += 2
-            identity = values.text(tokens, "the id")
-        else:
-            raise _no_matcher_key(tokens, token, opened, exact=exact)
+        tokens.at += 2
+        fields[token] = values.text(tokens, f"the {token}")
         token = texts[tokens.at]
         if token == ",":
             tokens.at += 1
         elif token != "}":
             raise unexpected(tokens, ",", "}")
     tokens.at += 1
-    found = ast.ConceptMatcher(kind, name, identity, tokens.span(opened))
-    if kind is None or name is None or identity is not None:
+    found = ast.ConceptMatcher(**fields, span=tokens.span(opened))
+    if fields.keys() != {"type", "name"}:
         _check_matcher(tokens, found, opened, exact=exact)
     return found
 
@@ -81,12 +71,12 @@ def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, ex
 
 def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> Exception:
     forms = _EXACT_MATCHERS if exact else _MATCHERS
-    if token in {"type", "name", "id"}:
+    if token in _KEYS:
         if tokens.tokens[tokens.at + 1] != ":":
             tokens.at += 1
             return unexpected(tokens, ":", hint=f"A matcher is {forms}.")
         return fail(tokens, f"`{token}` stands here twice.", "Keep one of the two.")
-    if token[0] == '"' and token[1:-1] in {"type", "name", "id"}:
+    if token[0] == '"' and token[1:-1] in _KEYS:
         return fail(tokens, "Keys of a matcher have no quotes.", f"Write `{token[1:-1]}:`.")
     if token[0].isalpha() or (token[0] in '"_' and len(token) > 1):
         key = shorten(token.strip('"'))

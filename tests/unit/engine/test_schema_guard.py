@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.engine import schema_guard
 from mycel.errors import (
     ConstraintViolation,
     ImmutableTarget,
@@ -314,10 +313,7 @@ def test_a_bulk_put_is_counted_as_a_whole(db: mycel.Nexus) -> None:
     assert db.write(lambda tx: tx.put_propositions(fine)) == 4
 
 
-def test_very_many_sources_are_counted_in_one_pass(
-    db: mycel.Nexus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schema_guard, "PROBED_MAX", 1)
+def test_edges_of_several_bulk_puts_are_counted_together(db: mycel.Nexus) -> None:
     ada, bob = db.write(lambda tx: (person(tx), person(tx, BOB)))
     places = cities(db)
     rows = [mycel.PropositionRow(who, "Likes", p) for p in places[:2] for who in (ada, bob)]
