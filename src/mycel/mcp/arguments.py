@@ -1,12 +1,11 @@
-"""The arguments of a tool call, checked against the tool's schema.
+"""Checks the arguments of a tool call against the schema of the tool.
 
-The caller is a model that will try again, so what is wrong is said with the name of the argument
-and what would be right. What is plainly meant is taken: one text where a list of texts is wanted,
-an object or a list that was written as JSON in a text, a number written as a text, 5.0 for 5.
+The caller is a model that will try again: errors name the argument and what is right. Obvious slips
+are accepted: one text for a list of texts, an object or list as JSON in a text, a number in a text,
+5.0 for 5.
 
-Only what the schemas here use is known: types, `enum`, `minimum`, `maximum`, `items`, `properties`,
-`required`; a `default` is for the reader. Objects without `properties` are free, and so are items
-without a `type`; other objects take no keys but their own.
+Only the keywords that the schemas here use are supported: types, `enum`, `minimum`, `maximum`,
+`items`, `properties`, `required`. Objects without `properties` and items without a `type` are free.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from mycel.model.values import JsonObject
 Schema = Mapping[str, Any]
 
 NUMBER_CHARACTERS_MAX: Final = 40
-"""A longer text is no number that somebody meant."""
+"""Longer texts are not read as numbers."""
 
 _NOUNS: Final = {
     "string": "a text",
@@ -41,24 +40,32 @@ _NOUNS: Final = {
     "array": "a list",
     "object": "an object",
 }
+_CLASSES: Final[dict[str, Any]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def check(
     tool: str, schema: Schema, given: Mapping[str, Any], *, exact: bool = False
 ) -> JsonObject:
-    """The arguments as the tool takes them; `exact`, only those that are of the schema's types.
+    """The arguments as the tool takes them; `exact` accepts no slips.
 
     Raises:
         InvalidSyntax: one is missing or unknown.
-        InvalidValueType, ConstraintViolation: one is of the wrong type, or out of bounds.
-        ResourceExhausted: there is too much of it.
+        InvalidValueType, ConstraintViolation: one has the wrong type, or is out of bounds.
+        ResourceExhausted: they are too large.
     """
     _check_size(tool, given)
     return _object(schema, given, _Call(tool, exact), "")
 
 
 class _Call(NamedTuple):
-    """The tool that is called, and whether its arguments have to be of the schema's types."""
+    """The called tool, and whether slips are refused."""
 
     tool: str
     is_exact: bool
@@ -68,14 +75,14 @@ def _check_size(tool: str, given: Mapping[str, Any]) -> None:
     try:
         size = len(orjson.dumps(given))
     except (TypeError, ValueError):
-        # A number or a nesting that has no place in JSON; the graph will say which.
+        # No JSON; the graph tells which value.
         size = 0
     if size > TOOL_ARGUMENT_BYTES_MAX:
         raise ResourceExhausted(
             f"The arguments of {tool} have {size / 1_000_000:.1f} MB; at most"
             f" {TOOL_ARGUMENT_BYTES_MAX / 1_000_000:.1f} MB are taken.",
-            hint="Send it in several calls. What large files say belongs into the files: link a"
-            " concept to file://workspace/path instead.",
+            hint="Send them in several calls. For large files, relate a concept to"
+            " file://workspace/path instead.",
         )
 
 
@@ -152,36 +159,24 @@ def _as_meant(schema: Schema, given: Any) -> Any:
 
 
 def _number(wanted: str, given: str) -> Any:
-    """The number that a text is, or else the text."""
+    """The number in a text, or the text."""
     try:
         read = read_json(given)
     except ValueError:
         return given
-    read = (
-        int(read) if wanted == "integer" and isinstance(read, float) and read.is_integer() else read
-    )
+    if wanted == "integer" and isinstance(read, float) and read.is_integer():
+        read = int(read)
     return read if _is_of(wanted, read) else given
 
 
 def _is_of(wanted: str | None, value: Any) -> bool:
-    match wanted:
-        case "string":
-            return isinstance(value, str)
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "boolean":
-            return isinstance(value, bool)
-        case "array":
-            return isinstance(value, list)
-        case "object":
-            return isinstance(value, dict)
-    return True
+    if isinstance(value, bool):
+        return wanted in (None, "boolean")
+    return wanted is None or isinstance(value, _CLASSES[wanted])
 
 
 def _wanted(schema: Schema, place: str) -> str:
-    """The hint that says what an argument has to be."""
+    """The hint about the right value of an argument."""
     if "enum" in schema:
         return f"It is one of {', '.join(schema['enum'])}."
     bounds = schema.get("minimum"), schema.get("maximum")

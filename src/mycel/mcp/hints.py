@@ -1,8 +1,7 @@
-"""Hints in the words of MCP.
+"""Hints that name tools.
 
-The engine's hints speak of Python, of KIP and of the command line. What reads them here is a model
-that has tools and nothing else, and on a server that only reads not even all of those: it would try
-what it is told, and fail again.
+The hints of the engine are about Python, KIP and the command line; a model here has only tools, and
+on a read-only server not all of them.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ Names = Literal["type", "relation type"]
 Error = TypeVar("Error", bound=MycelError)
 
 NAMES_COMPARED: Final = 1_000
-"""With how many names one that is unknown is compared."""
+"""Names that an unknown one is compared with."""
 
 _LISTED: Final = {"type": "DESCRIBE CONCEPT TYPES", "relation type": "DESCRIBE PROPOSITION TYPES"}
 _TOPIC: Final = {"type": "types", "relation type": "relation_types"}
-_DOOR: Final = read_only("").hint
-"""What the engine says about a command that writes, sent through a door for reading."""
+_REFUSED: Final = read_only("").hint
+"""The hint of the engine for a writing command that was sent to be read."""
 
 
 def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None]) -> Error:
-    """The error for types or relation types of which one is not defined, with the closest."""
+    """The error for an undefined type or relation type, with the closest name."""
     known = db.execute(f"{_LISTED[what]} LIMIT {NAMES_COMPARED}").value
     unknown = next((each for each in names if each not in known), None)
-    hint = f"describe_graph with topic {_TOPIC[what]} lists what there is; case matters."
+    hint = f"describe_graph with topic {_TOPIC[what]} lists the names; case matters."
     if unknown is not None:
         error.message = f"There is no {what} {shorten(repr(unknown))}."
         hint = f"{did_you_mean(shorten(unknown), known)} {hint}".strip()
@@ -41,7 +40,7 @@ def undefined(db: Nexus, error: Error, what: Names, names: Collection[str | None
 
 
 def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
-    """An error whose hint names tools: for a node that is not there, those that find and add it."""
+    """An error whose hint names tools: for a missing node, those that find and add one."""
     if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
         meant = f"Did you mean {' or '.join(close)}? " if close else ""
@@ -50,13 +49,12 @@ def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
     return error
 
 
-def at_the_door(response: JsonObject, *, readonly: bool) -> JsonObject:
-    """A response of KIP; commands that were refused here are sent to a door that there is."""
+def for_refused_writes(response: JsonObject, *, readonly: bool) -> JsonObject:
+    """A response of KIP in which the errors of refused writes name a tool that writes, if any."""
     hint = (
-        "This server only reads: it has no tool that writes. Ask instead of telling, or have it"
-        " started without --readonly."
+        "This server is read-only: no tool writes. It has to be started without --readonly."
         if readonly
-        else "This tool only reads. Send it through execute_kip."
+        else "This tool only reads. Send the command with execute_kip."
     )
     told: JsonObject = _hinted(response, hint)
     results = told.get("result")
@@ -67,6 +65,6 @@ def at_the_door(response: JsonObject, *, readonly: bool) -> JsonObject:
 
 def _hinted(response: Any, hint: str) -> Any:
     error = response.get("error") if isinstance(response, dict) else None
-    if not isinstance(error, dict) or error.get("hint") != _DOOR:
+    if not isinstance(error, dict) or error.get("hint") != _REFUSED:
         return response
     return response | {"error": error | {"hint": hint}}

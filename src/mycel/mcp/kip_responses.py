@@ -1,8 +1,7 @@
-"""Responses of KIP within the bounds of an answer.
+"""Responses of KIP, cut to the size of an answer.
 
-A response is sent twice, as text and as data, so each may take a little less than half. One that is
-larger loses rows from its end: those of all columns alike, so that they still belong together. Its
-cursor goes as well, because it would lead past rows that were never shown.
+A response is sent twice, as text and as data, so each takes less than half of an answer. A larger
+one loses its last rows in all columns, and its cursor, which would skip the rows that were cut.
 """
 
 from __future__ import annotations
@@ -17,15 +16,13 @@ from mycel.model.limits import TOOL_RESULT_TOKENS_MAX
 from mycel.model.values import JsonObject
 
 TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 9 // 20
-_SMALL: Final = 4_000
-"""So many characters are never too many; nobody counts them."""
 
 
 def answer(request: Mapping[str, Any], response: Mapping[str, Any]) -> Answer:
-    """A response as an answer: as it is, or with fewer rows and a warning that says so."""
+    """A response as an answer; one with fewer rows has a warning."""
     told = dict(response)
     text = json_text(told)
-    if len(text) > _SMALL and estimate(text) > TOKENS_MAX:
+    if estimate(text) > TOKENS_MAX:
         told = _cut(request, told)
         text = json_text(told)
     return Answer(text, told, failed="error" in told)
@@ -48,7 +45,7 @@ def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
 
 
 def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
-    """A response with as much as there is room for."""
+    """A response cut to a number of tokens."""
     if "result" not in response:
         return _briefer(response, room)
     rows = response["result"]
@@ -68,7 +65,7 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
 
 
 def _briefer(response: JsonObject, room: int) -> JsonObject:
-    """An error that fits. What to do next is the last of it that goes."""
+    """An error cut to a number of tokens; the hint is kept longest."""
     error = response.get("error")
     if not isinstance(error, dict):
         return smaller(response, room)  # type: ignore[no-any-return]
@@ -80,7 +77,7 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
 
 
 def _is_table(command: str, result: Any) -> bool:
-    """Whether a result is a list of columns: then FIND has several expressions."""
+    """Whether a result is a list of columns, those of a FIND with several expressions."""
     if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
         return False
     try:

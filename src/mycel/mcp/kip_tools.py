@@ -1,4 +1,4 @@
-"""`execute_kip` and `execute_kip_readonly`: the language itself."""
+"""The tools `execute_kip` and `execute_kip_readonly`, and a cheat sheet of KIP."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import Call
 
 CHEAT_SHEET: Final = """\
-KIP in a minute. Names of types are written in UpperCamelCase, of predicates in snake_case.
+KIP in a minute. Types are written in UpperCamelCase, predicates in snake_case.
 
-Ask. ?x stands for what is sought; one FIND gives columns in the order of its expressions.
+Query. ?x is a variable; a FIND returns one column for each of its expressions.
   FIND(?c.name, ?c.attributes.content) WHERE { ?c {type: "Concept"} } LIMIT 20
   FIND(?t.name) WHERE { ?c {name: "concept://shop/auth/login"} (?c, "depends_on", ?t) }
   FIND(?c.name, COUNT(?l)) WHERE { ?c {type: "Concept"} ?l (?c, "depends_on", ?t) }
   FILTER(?c.attributes.importance == "high"), NOT { … }, OPTIONAL { … }, UNION { … } go into WHERE;
-  (?a, "calls"{1,3}, ?b) walks up to three links; ORDER BY ?c.name DESC, LIMIT 20 and
-  CURSOR "…" (next_cursor of the answer before) come after it.
+  (?a, "calls"{1,3}, ?b) follows up to three links; ORDER BY ?c.name DESC, LIMIT 20 and
+  CURSOR "…" (next_cursor of the last answer) come after WHERE.
   SEARCH CONCEPT "login" LIMIT 5
 
-Tell. Types and predicates are defined before they are used; DESCRIBE shows which there are.
+Write. Types and predicates are defined before they are used; DESCRIBE lists them.
   UPSERT { CONCEPT { {type: "$PropositionType", name: "owns"}
     SET ATTRIBUTES { description: "The subject looks after the object." } } }
   UPSERT {
@@ -32,21 +32,21 @@ Tell. Types and predicates are defined before they are used; DESCRIBE shows whic
   DELETE PROPOSITIONS ?l WHERE { ?l (?c, "depends_on", ?t) ?c {name: "concept://shop/billing"} }
   DELETE CONCEPT ?c DETACH WHERE { ?c {name: "concept://shop/billing"} }
 
-Look around.
+Describe.
   DESCRIBE PRIMER    DESCRIBE CONCEPT TYPES    DESCRIBE CONCEPT TYPE "Concept"
 
-Values belong into parameters, never into the text: ?c {name: :uri} with {"uri": "…"}.
-A dry run (dry_run: true) says what a command would do."""
+Pass values as parameters, never in the text: ?c {name: :uri} with {"uri": "…"}.
+With dry_run: true, a command only reports its effects."""
 
 
 def execute(call: Call) -> Answer:
     """Run commands that may write."""
-    response = call.desk.db.request(call.arguments, readonly=call.desk.readonly)
+    response = call.state.db.request(call.arguments, readonly=call.state.readonly)
     return kip_responses.answer(call.arguments, response)
 
 
 def execute_readonly(call: Call) -> Answer:
     """Run commands that only read."""
-    response = call.desk.db.request(call.arguments, readonly=True)
-    response = hints.at_the_door(response, readonly=call.desk.readonly)
+    response = call.state.db.request(call.arguments, readonly=True)
+    response = hints.for_refused_writes(response, readonly=call.state.readonly)
     return kip_responses.answer(call.arguments, response)

@@ -1,9 +1,9 @@
-"""Messages of JSON-RPC, and what the sender of something else is told.
+"""JSON-RPC messages, and short errors for invalid ones.
 
-The SDK takes a request whose `id` is odd (null, a fraction, an object) for a notification, which
-nobody answers; and what it says about other mistakes is the text of its validator, or nothing. Here
-every mistake gets a short sentence, the same on standard input and over HTTP: `read` is asked by
-both before the SDK sees a message, `worded` stands around all that the SDK does with it.
+The SDK takes a request with an invalid `id` (null, a fraction, an object) for a notification, and
+answers other mistakes with the text of its validator, or not at all. Here every mistake gets a
+short sentence, the same on standard input and over HTTP: `read` checks a message before the SDK
+does, `worded` replaces the errors of the SDK.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mycel.model.json_text import read_json
 from mycel.model.names import json_kind, shorten
 
 ID_SOUGHT_BYTES: Final = 1 << 16
-"""How far into a text that is no JSON its id is looked for."""
+"""Bytes of invalid JSON that are searched for its id."""
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _ID: Final = re.compile(rb'\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")\s*[,}]')
@@ -47,13 +47,13 @@ _WANTED: Final = {
     "string_type": "a text",
     "int_type": "a whole number",
 }
-"""What was expected, by the validator's name for the mistake."""
+"""The expected value by the validator's name for the mistake."""
 
 _log = logging.getLogger(__name__)
 
 
 class NoMessage(Exception):  # noqa: N818 - it is an answer.
-    """What was sent is no message of JSON-RPC; `answer` says so to its sender."""
+    """The input is no message of JSON-RPC; `answer` is the error for its sender."""
 
     def __init__(self, known_id: int | str | None, said: str, code: int = INVALID_REQUEST) -> None:
         super().__init__(said)
@@ -63,11 +63,7 @@ class NoMessage(Exception):  # noqa: N818 - it is an answer.
 
 
 def read(data: bytes) -> JSONRPCMessage:
-    """A message.
-
-    Raises:
-        NoMessage: it is none.
-    """
+    """A message. Raises NoMessage if it is none."""
     try:
         given = read_json(data)
     except InvalidSyntax as error:
@@ -89,10 +85,7 @@ def written(message: JSONRPCMessage) -> bytes:
 
 
 def top_level_id(data: bytes) -> int | str | None:
-    """The id in a text that cannot be read as a whole, if its beginning has one.
-
-    Only that of the message itself: one in its parameters may be that of another request.
-    """
+    """The id at the top level of invalid JSON, if its beginning has one."""
     depth = 0
     for found in _TOKEN.finditer(data[:ID_SOUGHT_BYTES]):
         match found[0]:
@@ -109,7 +102,7 @@ def top_level_id(data: bytes) -> int | str | None:
 
 
 def _mistake(given: Any) -> NoMessage:
-    """The answer to JSON that is no message."""
+    """The error for JSON that is no message."""
     if isinstance(given, list):
         return NoMessage(None, "This is a list. Send one message at a time.")
     if not isinstance(given, dict):
@@ -138,15 +131,11 @@ def _bad_id(value: object) -> str:
     return f"The id of a request is a whole number or a text, not {what}."
 
 
-# What the SDK finds.
+# Errors of the SDK.
 
 
 async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware of a server: whatever goes wrong in the SDK is told in our words.
-
-    Raises:
-        MCPError: with a message that says what to send instead; nothing of the inside.
-    """
+    """Middleware of a server that replaces errors of the SDK by short ones."""
     try:
         return await call_next(ctx)
     except ValidationError as error:
@@ -156,20 +145,20 @@ async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
             said = f"There is no method {shorten(repr(ctx.method))} here."
             raise MCPError(METHOD_NOT_FOUND, said) from None
         if error.error.code == INVALID_PARAMS and error.error.data == "":
-            # The SDK's words for a request before the handshake.
+            # The error of the SDK for a request before the handshake.
             said = f"{ctx.method} came before the handshake. Send initialize first."
             raise MCPError(INVALID_PARAMS, said) from None
         raise
     except Exception:
         if ctx.request_id is None:
-            raise  # A notification: nobody waits for words, and the SDK logs it.
-        _log.exception("%s failed in a way that nobody has foreseen.", shorten(ctx.method))
-        said = "The request failed for a reason inside the server."
+            raise  # A notification has no answer, and the SDK logs it.
+        _log.exception("%s failed unexpectedly.", shorten(ctx.method))
+        said = "The request failed inside the server."
         raise MCPError(INTERNAL_ERROR, said) from None
 
 
 def _invalid(method: str, error: ValidationError) -> str:
-    """What is wrong with the parameters of a request, in one sentence."""
+    """The mistake in the parameters of a request, in one sentence."""
     found = error.errors(include_url=False, include_input=False)[0]
     place = shorten(".".join(str(part) for part in found["loc"]) or "params")
     if found["type"] == "missing":

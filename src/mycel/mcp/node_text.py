@@ -1,4 +1,4 @@
-"""Nodes and relations as a model reads them: short lines, no JSON where words will do."""
+"""Nodes and relations as short lines of text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUE_CHARACTERS: Final = 200
 
 
 def head(node: Node) -> str:
-    """A node in one line or two."""
+    """The URI, name, type and version of a node, in two lines."""
     called = f" — {node.name}" if node.name and node.name != node.uri else ""
     return (
         f"{node.uri}{called}\n"
@@ -25,7 +25,7 @@ def head(node: Node) -> str:
 
 
 def facts(node: Node, *, detailed: bool) -> str:
-    """The properties of a node, and on request everything else about it but its content."""
+    """The properties of a node; detailed, also its id, times and metadata."""
     lines = [f"{key}: {value(each, whole=detailed)}" for key, each in node.properties.items()]
     if detailed:
         lines += [f"id: {node.id}", f"created: {moment(node.created_at)}"]
@@ -34,7 +34,7 @@ def facts(node: Node, *, detailed: bool) -> str:
 
 
 def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = False) -> str:
-    """A relation in one line, as it looks from one of its ends."""
+    """A relation in one line, seen from one of its ends if that is given."""
     weight = "" if link.weight == 1 else f" ({link.weight:.6g})"
     if seen_from is None:
         line = f"{link.source} —{link.relation}→ {link.target}{weight}"
@@ -51,13 +51,13 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
 
 
 def snippet(node: Node) -> str:
-    """What a node is about, in some words."""
+    """The beginning of the content of a node, or of its description."""
     text = node.content or node.properties.get("description") or node.properties.get("doc") or ""
     return shorten(" ".join(str(text).split()), SNIPPET_CHARACTERS)
 
 
 def value(given: Any, *, whole: bool = False) -> str:
-    """A value of JSON; texts stand as they are."""
+    """A value as JSON; a text as it is."""
     text = given if isinstance(given, str) else orjson.dumps(given, default=str).decode()
     return text if whole else shorten(text, VALUE_CHARACTERS)
 
@@ -68,17 +68,12 @@ def moment(time: datetime) -> str:
 
 
 def brief(node: Node, *, detailed: bool) -> JsonObject:
-    """What programs need of a node; on request all of it but its content, which is in the text."""
+    """The structured form of a node; detailed, all of it but the content, which is in the text."""
     if not detailed:
         return {"uri": node.uri, "type": node.type, "version": node.version}
     told = node.to_dict()
     told.pop("content", None)
     return told
-
-
-def warnings(told: tuple[str, ...]) -> str:
-    """Warnings, a line for each."""
-    return "\n".join(f"Warning: {each}" for each in told)
 
 
 def counted(number: int, noun: str) -> str:

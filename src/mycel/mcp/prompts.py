@@ -1,4 +1,4 @@
-"""What the server says to a model: at the start, and when a person picks a prompt."""
+"""The instructions of the server, and prompts that a person can pick."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from mycel.model.values import JsonObject
 
 
 def instructions(workspace: str, *, readonly: bool) -> str:
-    """What every session begins with; clients cut it at 2 KB."""
+    """The instructions at the start of a session; clients cut them at 2 KB."""
     told = _INSTRUCTIONS.format(workspace=workspace)
     return told + (_READONLY if readonly else _WRITING)
 
 
 _INSTRUCTIONS: Final = """\
-This is a knowledge graph about the work in the workspace `{workspace}`. It lasts: what earlier \
-sessions learned is here, and what you write will be there for later ones.
+This is a knowledge graph about the work in the workspace `{workspace}`. It is persistent: it has \
+what earlier sessions learned, and later sessions will have what you write.
 
 Nodes are concepts (concept://{workspace}/path: ideas, parts, decisions, people) and resources \
-(file://{workspace}/path, https://…). Relations join them; a weight from 0 to 1 says what it costs \
-to follow one, 0 meaning that both belong together.
+(file://{workspace}/path, https://…). Relations connect them; the weight of a relation, from 0 to \
+1, is the cost of following it: at 0 both nodes belong together.
 
-Before you explore files or answer from memory, look here: search_knowledge with a few words, \
-then traverse_graph from the best hit to load what belongs to it, or get_nodes to read it.
+Before you explore files or answer from memory, call search_knowledge with a few words, then \
+traverse_graph from the best hit to load the nodes near it, or get_nodes to read it.
 """
 _WRITING: Final = """
-Search before you write, so that one thing has one node; then update it instead of adding a twin.
-When you have learned something that took effort - how parts work together, why something is as \
-it is, a decision, a trap, who knows what - record it with remember_knowledge: short content, \
-where it comes from and how sure you are in metadata, relations to the concepts and files it is \
-about. If earlier work of yours is not in the graph yet, record it now, before you begin.
-On a code base the graph does not know, call bootstrap_workspace once. Links to concepts nobody \
-has written are reported; write them when you can. Types, relation types and the query language \
-are shown by describe_graph.
+Search before you write, and update an existing node instead of adding a second one.
+When you have learned something that took effort - how parts work together, the reason for a \
+design, a decision, a pitfall, who knows what - record it with remember_knowledge: short content, \
+source and confidence in metadata, relations to the concepts and files it is about. If earlier \
+work of yours is not in the graph yet, record it now, before you begin.
+On a code base that is not in the graph, call bootstrap_workspace once. Relations to missing \
+concepts are reported; write these concepts when you can. describe_graph shows types, relation \
+types and the query language.
 """
 _READONLY: Final = """
-This server only reads: what you learn cannot be recorded through it. Types, relation types and \
-the query language are shown by describe_graph.
+This server is read-only: it cannot record what you learn. describe_graph shows types, relation \
+types and the query language.
 """
 
 
@@ -52,7 +52,7 @@ class Prompt:
     title: str
     description: str
     arguments: Mapping[str, tuple[str, bool]]
-    """What each is for, and whether it has to be given."""
+    """The description of each, and whether it is required."""
     write: Callable[[Mapping[str, str]], str]
 
     def to_wire(self) -> JsonObject:
@@ -97,11 +97,11 @@ def _use_knowledge(given: Mapping[str, str]) -> str:
     return f"""\
 I want to: {given["task"]}
 
-Before you begin, find out what the knowledge graph knows about it:
-1. search_knowledge with the most telling words of the task; try two or three wordings.
-2. traverse_graph from the best hits, to load what belongs to them.
-3. get_nodes for those whose content matters, with read_file where the file itself does.
-Then tell me in a few lines what is known, where it comes from and what is missing, and do the \
+Before you begin, look up what the knowledge graph has about it:
+1. search_knowledge with the most specific words of the task; try two or three wordings.
+2. traverse_graph from the best hits, to load the nodes near them.
+3. get_nodes for those whose content matters, with read_file where you need the file.
+Then tell me in a few lines what is known, from which sources, and what is missing, and do the \
 task. Where the graph and what you see disagree, trust what you see and correct the graph. At the \
 end, record with remember_knowledge what you had to find out yourself."""
 
@@ -113,13 +113,13 @@ def _record_learnings(given: Mapping[str, str]) -> str:
 Record what you learned{topic} in this conversation, and in earlier work that is not in the graph \
 yet.
 
-Worth keeping is what took effort and will be needed again: how parts work together, why something \
-is as it is, decisions and what was decided against, traps, conventions, who knows what. Not worth \
-it: what the code says plainly, and what is true only today.
+Record what took effort and will be needed again: how parts work together, reasons for a design, \
+decisions and rejected alternatives, pitfalls, conventions, who knows what. Do not record what the \
+code shows plainly, or what is true only today.
 1. List it for yourself, one idea each.
-2. search_knowledge for each: update_node what exists (append, or a new content), do not add a twin.
-3. remember_knowledge the rest in one call: a URI that says what it is (auth/session-expiry), a \
-name, content of a few sentences, metadata with source and confidence, and relations to the \
+2. search_knowledge for each, and update_node the nodes that exist (append, or a new content).
+3. remember_knowledge the rest in one call: a descriptive URI (auth/session-expiry), a name, \
+content of a few sentences, metadata with source and confidence, and relations to the \
 concepts and files it is about (implemented_in, depends_on, decided_because, tested_by, …).
 4. Tell me in a list what you recorded, and which warnings there were."""
 
@@ -133,7 +133,7 @@ def _explore_codebase(given: Mapping[str, str]) -> str:
     return f"""\
 Get to know {where} with the help of the knowledge graph.{aim}
 
-1. describe_graph, to see what is known. If there are no files in it, bootstrap_workspace{argument}.
+1. describe_graph, to see what is there. If it has no files, bootstrap_workspace{argument}.
 2. Find the entry points and the largest parts: search_knowledge, then traverse_graph from them \
 (direction both, relation types such as contains, defines, imports, calls, may_call).
 3. Read only what matters: get_nodes with read_file.
@@ -145,16 +145,16 @@ relate it to its files (implemented_in) and to the parts it needs (depends_on).
 PROMPTS: Final = (
     Prompt(
         "use_knowledge",
-        "Use what is known",
-        "Look up what the graph knows before a task, and record what was missing after it.",
-        {"task": ("What you want to do", True)},
+        "Use the knowledge",
+        "Look up the graph before a task, and record what was missing after it.",
+        {"task": ("The task", True)},
         _use_knowledge,
     ),
     Prompt(
         "record_learnings",
-        "Record what was learned",
-        "Write what this conversation found out into the graph.",
-        {"topic": ("What it is about; everything if left out", False)},
+        "Record learnings",
+        "Write the findings of this conversation into the graph.",
+        {"topic": ("The topic; default: everything", False)},
         _record_learnings,
     ),
     Prompt(
@@ -162,8 +162,8 @@ PROMPTS: Final = (
         "Explore a code base",
         "Get to know source code with the graph, and leave notes for the next time.",
         {
-            "path": ("A folder of the workspace; all of it if left out", False),
-            "question": ("What you want to know", False),
+            "path": ("A folder of the workspace; default: all of it", False),
+            "question": ("A question to answer", False),
         },
         _explore_codebase,
     ),

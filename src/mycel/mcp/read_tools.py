@@ -12,7 +12,15 @@ from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.vocabulary import STAMP
 from mycel.mcp import hints, node_text, source_lines
 from mycel.mcp.kip_tools import CHEAT_SHEET
-from mycel.mcp.results import Answer, Page, but_for, data_within, estimate, size_of, without
+from mycel.mcp.results import (
+    Answer,
+    TextPage,
+    add_failures,
+    all_failed,
+    data_within,
+    estimate,
+    size_of,
+)
 from mycel.mcp.tool_context import Call, bad_cursor
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
@@ -21,10 +29,10 @@ from mycel.search.embedding import HYBRID, KEYWORD, SEMANTIC
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
-"""How far pages of a search go; beyond, other words help more than more pages."""
+"""Hits that pages of a search reach."""
 RELATIONS_SHOWN: Final = 20
 FOUND_CHARACTERS: Final = 1_000
-"""How much of its content a hit shows, if details are asked for."""
+"""Characters of its content that a detailed hit shows."""
 TRAVERSE_TOKENS: Final = 12_000
 NAMES_PAGE: Final = 200
 
@@ -33,7 +41,7 @@ NAMES_PAGE: Final = 200
 
 
 def search(call: Call) -> Answer:
-    """Nodes and relations whose text fits some words."""
+    """Nodes and relations that match some words."""
     arguments = call.arguments
     limit = arguments.get("limit", SEARCH_LIMIT)
     offset = call.number_in("hits") or 0
@@ -41,7 +49,7 @@ def search(call: Call) -> Answer:
         raise bad_cursor()
     kind, type_name = arguments.get("kind", "node"), arguments.get("type")
     try:
-        found = call.desk.knowledge.search(
+        found = call.state.knowledge.search(
             arguments["query"],
             kind=kind,
             type=type_name,
@@ -50,9 +58,9 @@ def search(call: Call) -> Answer:
         )
     except TypeMismatch as error:
         what: hints.Names = "relation type" if kind == "relation" else "type"
-        raise hints.undefined(call.desk.db, error, what, [type_name]) from None
+        raise hints.undefined(call.state.db, error, what, [type_name]) from None
     hits = found[offset : offset + limit]
-    page, shown = Page(), []
+    page, shown = TextPage(), []
     for hit in hits:
         if not page.add(_hit(hit, detailed=call.is_detailed)):
             break
@@ -94,7 +102,7 @@ def _nothing_found(call: Call, words: str) -> str:
     keep = " If you learn it elsewhere, remember_knowledge keeps it for the next time."
     return (
         f"{about}{within}. Try fewer or other words, or describe_graph."
-        f"{'' if call.desk.readonly else keep}"
+        f"{'' if call.state.readonly else keep}"
     )
 
 
@@ -102,15 +110,15 @@ def _nothing_found(call: Call, words: str) -> str:
 
 
 def get(call: Call) -> Answer:
-    """Nodes by URI, with their relations, all of one moment."""
+    """Nodes by URI, with their relations, of one moment."""
     arguments = call.arguments
     uris = call.uris()
     if len(uris) > 1 and "cursor" in arguments:
         raise ConstraintViolation(
-            "A cursor goes with one URI, and here are several.",
-            hint="Pass the URI whose answer gave the cursor, alone.",
+            "A cursor is for one URI, and several are given.",
+            hint="Pass only the URI of the answer with the cursor.",
         )
-    page = Page()
+    page = TextPage()
     told: JsonObject = {"nodes": []}
     failures: dict[str, MycelError] = {}
     add = _callers if arguments.get("callers", False) else _node
@@ -118,25 +126,25 @@ def get(call: Call) -> Answer:
         for at, uri in enumerate(uris):
             try:
                 shown = add(call, knowledge, uri, page, told)
-            except TypeMismatch as error:  # One that all of them would meet.
+            except TypeMismatch as error:  # The same for all of them.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
-                failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
+                failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
                 continue
             if not shown:
                 rest = uris[at:]
                 told["not_shown"] = rest
                 left = shorten(", ".join(rest), 400)
-                page.close(f"There was no room for {len(rest)} more: {left}")
+                page.close(f"{len(rest)} more do not fit: {left}")
                 break
     if len(failures) == len(uris):
-        return without(failures)
-    but_for(failures, page, told)
+        return all_failed(failures)
+    add_failures(failures, page, told)
     return Answer(str(page), data_within(told))
 
 
-def _callers(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
-    """Add who calls a symbol, or the symbols of a name. False if there is no room for it."""
+def _callers(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
+    """Add the callers of a symbol, or of the symbols of a name. False if they do not fit."""
     limit = call.arguments.get("relations", RELATIONS_SHOWN)
     for node in source_lines.symbols_named(knowledge, uri):
         entry = node_text.brief(node, detailed=call.is_detailed)
@@ -146,12 +154,12 @@ def _callers(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonO
     return True
 
 
-def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObject) -> bool:
-    """Add what there is to say about one node. False if there is no room for it."""
+def _node(call: Call, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
+    """Add one node. False if it does not fit."""
     arguments, detailed = call.arguments, call.is_detailed
-    meant = _meant(knowledge, uri, read_file=arguments.get("read_file", False))
-    node = meant.node
-    entry: JsonObject = {"uri": meant.file}
+    target = _target(knowledge, uri, read_file=arguments.get("read_file", False))
+    node = target.node
+    entry: JsonObject = {"uri": target.file}
     if node is not None:
         entry = node_text.brief(node, detailed=detailed)
     span = source_lines.span_of(node) if node is not None and arguments.get("read_file") else None
@@ -159,8 +167,10 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
     links_only = arguments.get("cursor", "").startswith("relations:")
     text = ""
     if not links_only:
-        # First, because it may fail: half of an answer would stand there otherwise.
-        text = (_file_text(knowledge, meant, entry) if meant.file else node and node.content) or ""
+        # First, because it may fail after a part of the answer was added.
+        text = (
+            _file_text(knowledge, target, entry) if target.file else node and node.content
+        ) or ""
         if node is not None and span is not None:
             source = source_lines.Sources(knowledge).text(node, span)
             text = f"{text}\n\n{source}" if text else source
@@ -174,36 +184,36 @@ def _node(call: Call, knowledge: Knowledge, uri: str, page: Page, told: JsonObje
     return True
 
 
-class _Meant(NamedTuple):
-    """What a URI means: a node, a file to read, or a file that has a node."""
+class _Target(NamedTuple):
+    """The target of a URI: a node, a file to read, or both."""
 
     node: Node | None
     file: str = ""
-    """Its URI; empty if there is nothing to read but the node."""
+    """The URI of a file to read, or empty."""
     no_concept: NotFound | None = None
-    """Why a bare path is taken for a file."""
+    """The error for a bare path that is no concept, and so taken for a file."""
 
 
-def _meant(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Meant:
-    """A bare path is a concept, as everywhere; only if there is none, it may be a file to read."""
+def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
+    """The target of a URI. A bare path is a concept; if there is none, a file to read."""
     file = knowledge.uri(uri, kind="file")
     if not (read_file and file.is_file):
-        return _Meant(knowledge.get(uri))
+        return _Target(knowledge.get(uri))
     no_concept = None
     if not knowledge.uri(uri).is_file:
         try:
-            return _Meant(knowledge.get(uri))
+            return _Target(knowledge.get(uri))
         except NotFound as error:
             no_concept = error
     try:
-        return _Meant(knowledge.get(file.text), file.text, no_concept)
+        return _Target(knowledge.get(file.text), file.text, no_concept)
     except NotFound:
-        return _Meant(None, file.text, no_concept)  # A file need not have a node.
+        return _Target(None, file.text, no_concept)  # A file need not have a node.
 
 
 def _unknown_relation(call: Call, error: TypeMismatch) -> TypeMismatch:
     names = call.arguments.get("relation_types", [])
-    return hints.undefined(call.desk.db, error, "relation type", names)
+    return hints.undefined(call.state.db, error, "relation type", names)
 
 
 def _about(node: Node | None, uri: str, detailed: bool) -> str:
@@ -212,13 +222,13 @@ def _about(node: Node | None, uri: str, detailed: bool) -> str:
     return f"{node_text.head(node)}\n{node_text.facts(node, detailed=detailed)}".rstrip()
 
 
-def _file_text(knowledge: Knowledge, meant: _Meant, entry: JsonObject) -> str:
+def _file_text(knowledge: Knowledge, target: _Target, entry: JsonObject) -> str:
     try:
-        content = knowledge.read_resource(meant.file)
+        content = knowledge.read_resource(target.file)
     except NotFound as error:
-        if meant.no_concept is not None and meant.node is None:
-            meant.no_concept.message += f" Nor is there a file {shorten(meant.file, 200)}."
-            raise meant.no_concept from None
+        if target.no_concept is not None and target.node is None:
+            target.no_concept.message += f" Nor is there a file {shorten(target.file, 200)}."
+            raise target.no_concept from None
         raise error from None
     entry["mime_type"], entry["size_bytes"] = content.mime_type, content.size_bytes
     if content.text is None:
@@ -226,7 +236,7 @@ def _file_text(knowledge: Knowledge, meant: _Meant, entry: JsonObject) -> str:
     return content.text
 
 
-def _content(text: str, since: int, page: Page, entry: JsonObject) -> None:
+def _content(text: str, since: int, page: TextPage, entry: JsonObject) -> None:
     if not text:
         return
     page.add("")
@@ -240,7 +250,9 @@ def _content(text: str, since: int, page: Page, entry: JsonObject) -> None:
         )
 
 
-def _relations(call: Call, knowledge: Knowledge, node: Node, page: Page, entry: JsonObject) -> None:
+def _relations(
+    call: Call, knowledge: Knowledge, node: Node, page: TextPage, entry: JsonObject
+) -> None:
     arguments = call.arguments
     limit = arguments.get("relations", RELATIONS_SHOWN)
     if not limit:
@@ -261,7 +273,7 @@ def _relations(call: Call, knowledge: Knowledge, node: Node, page: Page, entry: 
             node_text.relation(each, seen_from=node.uri, detailed=call.is_detailed)
             for each in found
         ]
-        # Nobody can say where a page would go on that is cut in its middle: ask for a smaller one.
+        # A page cut in its middle has no cursor: ask for a smaller one.
         if estimate("\n".join(lines)) + len(lines) < page.left or limit == 1:
             break
         limit = max(limit // 2, 1)
@@ -276,7 +288,7 @@ def _relations(call: Call, knowledge: Knowledge, node: Node, page: Page, entry: 
 
 
 def traverse(call: Call) -> Answer:
-    """What is near a node, nearest first, loaded into the active context."""
+    """The nodes near a node, nearest first, loaded into the active context."""
     knowledge, told = call.with_context()
     arguments = call.arguments
     how = {key: arguments[key] for key in _BOUNDS if key in arguments}
@@ -285,7 +297,7 @@ def traverse(call: Call) -> Answer:
         found = knowledge.traverse(arguments["start"], **how)
     except TypeMismatch as error:
         raise _unknown_relation(call, error) from None
-    page, shown = Page(), 0
+    page, shown = TextPage(), 0
     for each in found.nodes:
         if not page.add(_reached(each, detailed=call.is_detailed)):
             break
@@ -294,8 +306,7 @@ def traverse(call: Call) -> Answer:
     if shown < len(found.nodes):
         more = node_text.counted(len(found.nodes) - shown, "more node")
         page.close(
-            f"{more} had no room here. Lower max_cost or max_nodes, or traverse from one of those"
-            " above."
+            f"{more} do not fit. Lower max_cost or max_nodes, or traverse from one of those above."
         )
         told["not_shown"] = len(found.nodes) - shown
     for cut in found.cut_off:
@@ -307,12 +318,12 @@ def traverse(call: Call) -> Answer:
         ]
     if found.evicted:
         gone = node_text.counted(len(found.evicted), "node")
-        page.close(f"{gone} had to leave the active context for these.")
+        page.close(f"{gone} evicted from the active context to make room.")
     if "context_id" in told:
         page.close(
             f"Loaded into an active context. Pass context_id {told['context_id']} to the next"
-            " traverse_graph, get_nodes or manage_context to go on with it; without it, each begins"
-            " a new one."
+            " traverse_graph, get_nodes or manage_context to continue with it; without it, each"
+            " starts a new one."
         )
     return Answer(str(page), data_within(told))
 
@@ -350,9 +361,9 @@ def context(call: Call) -> Answer:
                 try:
                     (_load if action == "add" else _unload)(knowledge, uri, changed)
                 except MycelError as error:
-                    failures[uri] = hints.in_tools(error, readonly=call.desk.readonly)
+                    failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
             if len(failures) == len(uris):
-                return without(failures)
+                return all_failed(failures)
         case "clear":
             changed["removed"] = [each.uri for each in knowledge.context.show().loaded]
             knowledge.context.clear()
@@ -360,7 +371,7 @@ def context(call: Call) -> Answer:
     told |= changed
     told |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
     told["evicted"] = shown.evicted_count
-    page = Page()
+    page = TextPage()
     if action != "show" and not any(changed.values()):
         page.add("Nothing changed.")
     for key, words in _CHANGES.items():
@@ -380,8 +391,8 @@ def context(call: Call) -> Answer:
             evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
             _list(page, (f"{each.uri}: {each.why}" for each in evicted))
     if not shown.loaded:
-        page.close("Nothing is loaded: traverse_graph from a node loads what belongs to it.")
-    but_for(failures, page, told)
+        page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
+    add_failures(failures, page, told)
     return Answer(str(page), data_within(told))
 
 
@@ -389,7 +400,7 @@ _Changed = dict[str, list[str]]
 """URIs, by what happened to them."""
 _CHANGES: Final = {
     "added": "Added",
-    "used_again": "Loaded before, and used again",
+    "used_again": "Loaded already",
     "made_room": "Evicted to make room",
     "removed": "Removed",
     "not_loaded": "Not loaded",
@@ -413,7 +424,7 @@ def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
 
 
-def _list(page: Page, lines: Iterable[str]) -> None:
+def _list(page: TextPage, lines: Iterable[str]) -> None:
     for line in lines:
         if not page.add(f"- {line}"):
             page.close("- … and others")
@@ -424,7 +435,7 @@ def _list(page: Page, lines: Iterable[str]) -> None:
 
 
 def describe(call: Call) -> Answer:
-    """What there is in the graph, and how it can be asked."""
+    """The content of the graph, and how to query it."""
     match call.arguments.get("topic", "overview"):
         case "kip":
             return Answer(CHEAT_SHEET)
@@ -443,13 +454,13 @@ def describe(call: Call) -> Answer:
 
 
 def _overview(call: Call) -> Answer:
-    desk = call.desk
-    primer = desk.db.execute("DESCRIBE PRIMER").value
+    state = call.state
+    primer = state.db.execute("DESCRIBE PRIMER").value
     counts = primer["nexus"]
-    page = Page()
-    page.add(f"Workspace {desk.knowledge.workspace}: concept://{desk.knowledge.workspace}/…")
-    if desk.knowledge.root is not None:
-        page.add(f"Files below {desk.knowledge.root}: file://{desk.knowledge.workspace}/…")
+    page = TextPage()
+    page.add(f"Workspace {state.knowledge.workspace}: concept://{state.knowledge.workspace}/…")
+    if state.knowledge.root is not None:
+        page.add(f"Files below {state.knowledge.root}: file://{state.knowledge.workspace}/…")
     page.add(
         f"{counts['concepts']} concepts, {counts['links']} relations,"
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
@@ -464,23 +475,23 @@ def _overview(call: Call) -> Answer:
             about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
             if not page.add(f"- {each['name']}{count} {about}".rstrip()):
                 break
-    page.add("Topics types and relation_types list all that are defined, unused ones too.")
+    page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
         page.add(node_text.value(primer, whole=True))
-    broken = len(desk.knowledge.broken_links(limit=100))
+    broken = len(state.knowledge.broken_links(limit=100))
     if broken:
         number = "100 or more" if broken == 100 else str(broken)
-        page.close(f"{number} links lead to concepts nobody has written: topic broken_links.")
-    if desk.readonly:
-        page.close("This server only reads.")
-    return Answer(str(page), {"workspace": desk.knowledge.workspace, **counts})
+        page.close(f"{number} relations to missing concepts: topic broken_links.")
+    if state.readonly:
+        page.close("This server is read-only.")
+    return Answer(str(page), {"workspace": state.knowledge.workspace, **counts})
 
 
 def _broken_links(call: Call) -> Answer:
-    found = call.desk.knowledge.broken_links(
+    found = call.state.knowledge.broken_links(
         limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor")
     )
-    page = Page()
+    page = TextPage()
     for link in found:
         page.add(node_text.relation(link))
     data: JsonObject = {
@@ -490,18 +501,18 @@ def _broken_links(call: Call) -> Answer:
         data["next_cursor"] = found.next_cursor
         page.close(f"There are more: cursor {found.next_cursor}")
     if not found.items:
-        page.close("Every link leads somewhere.")
-    elif not call.desk.readonly:
-        page.close("Write a missing concept with remember_knowledge, and its links heal.")
+        page.close("No relation has a missing end.")
+    elif not call.state.readonly:
+        page.close("remember_knowledge adds a missing concept; its relations stay.")
     return Answer(str(page), data_within(data))
 
 
 def _names(call: Call, kind: str) -> Answer:
     cursor = call.arguments.get("cursor")
     command = f"DESCRIBE {kind} TYPES LIMIT {NAMES_PAGE}" + (" CURSOR :cursor" if cursor else "")
-    found = call.desk.db.execute(command, {"cursor": cursor} if cursor else {})
+    found = call.state.db.execute(command, {"cursor": cursor} if cursor else {})
     data: JsonObject = {"names": found.value}
-    page = Page()
+    page = TextPage()
     page.add(", ".join(found.value))
     if found.next_cursor is not None:
         data["next_cursor"] = found.next_cursor
@@ -514,10 +525,10 @@ def _definition(call: Call, kind: str) -> Answer:
     if name is None:
         return _names(call, kind)
     try:
-        told = call.desk.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+        told = call.state.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
     except NotFound as error:
         what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
-        raise hints.undefined(call.desk.db, error, what, [name]) from None
+        raise hints.undefined(call.state.db, error, what, [name]) from None
     if "attributes_seen" in told:
         told["attributes_seen"] = [each for each in told["attributes_seen"] if each["key"] != STAMP]
     return Answer(node_text.value(told, whole=True), {"name": name})

@@ -1,7 +1,7 @@
 """Nodes and files as resources, for clients that let people attach them.
 
-Whatever is here can also be had with a tool, because many clients show no resources. What is listed
-is bounded: a client may read every page before it shows anything.
+Tools give the same, because many clients show no resources. The list is bounded, because a client
+may read every page before it shows anything.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from mycel.errors import ConstraintViolation
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import SYMBOL
 from mycel.mcp import node_text
-from mycel.mcp.tool_context import Desk
+from mycel.mcp.tool_context import ServerState
 from mycel.model.values import JsonObject
 
 PAGE: Final = 100
 PAGES_MAX: Final = 10
 RELATIONS_SHOWN: Final = 50
 UNLISTED: Final = (SYMBOL,)
-"""Types that a bootstrap writes by the thousand: what people wrote would have no place."""
+"""Types that are not listed: a bootstrap writes thousands of symbols."""
 
 TEMPLATES: Final[list[JsonObject]] = [
     {
         "name": "concept",
         "title": "A concept",
         "uriTemplate": "concept://{workspace}/{+path}",
-        "description": "What is known about a concept, with its relations",
+        "description": "The content, properties and relations of a concept",
         "mimeType": "text/markdown",
     },
     {
         "name": "file",
         "title": "A file of the workspace",
         "uriTemplate": "file://{workspace}/{+path}",
-        "description": "What a file holds; the path is relative to the root of the workspace",
+        "description": "The content of a file; the path is relative to the root of the workspace",
     },
 ]
 
 
-def listed(desk: Desk, cursor: str | None) -> JsonObject:
-    """Some concepts of the workspace: a page, and where the next begins.
+def listed(state: ServerState, cursor: str | None) -> JsonObject:
+    """A page of the concepts of the workspace, and the cursor of the next.
 
     Raises:
-        ConstraintViolation: the cursor is none.
+        ConstraintViolation: the cursor is invalid.
     """
     number, inner = _read_cursor(cursor)
-    found = desk.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
+    found = state.knowledge.concepts(without=UNLISTED, limit=PAGE, cursor=inner)
     told: JsonObject = {
         "resources": [
             {"uri": each.uri, "name": _called(each), "mimeType": "text/markdown"} for each in found
@@ -66,28 +66,28 @@ def _read_cursor(cursor: str | None) -> tuple[int, str | None]:
     number, dot, inner = cursor.partition(".")
     if not (dot and inner and number.isascii() and number.isdecimal() and len(number) < 3):
         raise ConstraintViolation(
-            "This is no cursor of this list.", hint="Pass nextCursor of the page before."
+            "The cursor is not of this list.", hint="Pass nextCursor of the page before."
         )
     return int(number), inner
 
 
-def read(desk: Desk, uri: str) -> JsonObject:
-    """What is behind a URI: a file's content, or what is known about a node.
+def read(state: ServerState, uri: str) -> JsonObject:
+    """The content of a file, or a node with its relations, by URI.
 
     Raises:
-        NotFound: there is nothing.
+        NotFound: there is none.
         ConstraintViolation, InvalidId: it leads out of the workspace.
     """
-    if desk.knowledge.uri(uri).is_file:
-        file = desk.knowledge.read_resource(uri)
+    if state.knowledge.uri(uri).is_file:
+        file = state.knowledge.read_resource(uri)
         told: dict[str, Any] = {"uri": uri, "mimeType": file.mime_type}
         told |= {"blob": file.base64} if file.text is None else {"text": file.text}
         return {"contents": [told]}
-    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(desk, uri)}]}
+    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": _page(state, uri)}]}
 
 
-def _page(desk: Desk, uri: str) -> str:
-    with desk.knowledge.moment() as knowledge:
+def _page(state: ServerState, uri: str) -> str:
+    with state.knowledge.moment() as knowledge:
         node = knowledge.get(uri)
         links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]

@@ -1,9 +1,7 @@
-"""What a tool call gives back: text for the model, a small structured part for programs.
+"""The answer to a tool call: text for the model, a small structured part for programs.
 
-Clients cut results at about 25,000 tokens, warn at 10,000, and some show a model the structured
-part instead of the text, or both. So both together stay below `TOOL_RESULT_TOKENS_MAX`, whatever is
-asked for; and what was left out is said, with a way to get it. A cut is never silent: half a list
-that looks like a whole one is worse than an error.
+Clients cut results at about 25,000 tokens, and some show a model both parts. So both together stay
+below `TOOL_RESULT_TOKENS_MAX`. An answer that was cut tells so, with a way to get the rest.
 """
 
 from __future__ import annotations
@@ -26,32 +24,30 @@ COMPLETE: Final = {"resultType": "complete"}
 TEXT_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 3 // 4
 DATA_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX // 5
 CLOSING_TOKENS: Final = 600
-"""Kept free for what is said at the end: what was left out, and how to get it."""
+"""Room for the last lines: what was left out, and how to get it."""
 
 _REMARK_TOKENS: Final = 12
-"""What it takes to say how much of a text is missing."""
+"""Tokens of a remark on how much of a text is missing."""
 _FAILURES_TOLD: Final = 10
-"""How many nodes that failed are told with the reason."""
+"""Failed nodes that are listed with their errors."""
 _URI_CHARACTERS: Final = 200
-_SMALL: Final = 4_000
-"""So many characters are never too many; nobody counts them."""
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text has. Scripts other than Latin take more: bytes are counted."""
+    """The estimated tokens of a text, by bytes: scripts other than Latin take more."""
     size = len(text) if text.isascii() else len(text.encode(errors="replace"))
     return -(-size // TOKEN_CHARACTERS)
 
 
 class Answer(NamedTuple):
-    """What a tool call gives back."""
+    """The answer to a tool call."""
 
     text: str
     data: JsonObject | None = None
     failed: bool = False
 
     def to_wire(self) -> dict[str, Any]:
-        """The result as MCP has it, within its bounds."""
+        """The result in the form of MCP."""
         told: dict[str, Any] = {
             "content": [{"type": "text", "text": _bounded(self.text)}],
             "isError": self.failed,
@@ -62,31 +58,31 @@ class Answer(NamedTuple):
 
 
 def failure(error: MycelError) -> Answer:
-    """An error as a model reads it: code, what happened, what to do next."""
+    """An error as a model reads it: code, message and hint."""
     text = f"{error.code} {error.name}: {error.message}\nHint: {error.hint}"
     told = smaller(_sendable(error.to_dict()), DATA_TOKENS_MAX)
     return Answer(_sendable(text), {"error": told}, failed=True)
 
 
 Failures = Mapping[str, MycelError]
-"""What could not be done, by the URI as it was passed."""
+"""Errors by the URI as it was passed."""
 
 
-def without(failures: Failures) -> Answer:
-    """The answer to a call about several nodes that failed for all of them."""
+def all_failed(failures: Failures) -> Answer:
+    """The answer to a call that failed for all of its nodes."""
     (uri, first), *others = failures.items()
     told = failure(first)
     if not others:
         return told
-    page = Page()
+    page = TextPage()
     named = _sendable(shorten(uri, _URI_CHARACTERS))
     for line in (f"{named}: {told.text}", *_lines(dict(others))):
         page.add(line)
     return Answer(str(page), data_within({**(told.data or {}), "failed": _failed(failures)}), True)
 
 
-def but_for(failures: Failures, page: Page, data: JsonObject) -> None:
-    """Say at the end of an answer for which nodes there is none, and why."""
+def add_failures(failures: Failures, page: TextPage, data: JsonObject) -> None:
+    """Add the nodes that failed to the end of an answer."""
     if failures:
         for line in _lines(failures):
             page.close(line)
@@ -112,7 +108,7 @@ def _failed(failures: Failures) -> list[JsonObject]:
 
 
 def _sendable(value: Any) -> Any:
-    """Part of an error, with nothing that JSON cannot carry: messages quote what was sent."""
+    """A part of an error without values that JSON cannot carry: messages quote the input."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
@@ -128,21 +124,21 @@ def _sendable(value: Any) -> Any:
 
 
 def _bounded(text: str) -> str:
-    """A text that fits, if need be without its end; whoever writes long ones should not need it."""
-    if len(text) <= _SMALL or estimate(text) <= TOOL_RESULT_TOKENS_MAX:
+    """A text cut to the size of an answer, as a last resort."""
+    if estimate(text) <= TOOL_RESULT_TOKENS_MAX:
         return text
     return f"{_beginning(text, TEXT_TOKENS_MAX)}\n… cut off here: ask for less at once."
 
 
 def _beginning(text: str, tokens: int) -> str:
-    """As much of a text as has about so many tokens."""
+    """The beginning of a text with about this number of tokens."""
     size = min(len(text), tokens * TOKEN_CHARACTERS)
     while size and estimate(text[:size]) > tokens:
         size = size * 3 // 4
     return text[:size]
 
 
-class Page:
+class TextPage:
     """Text that grows line by line until its budget is used up."""
 
     def __init__(self, tokens_max: int = TEXT_TOKENS_MAX) -> None:
@@ -151,11 +147,11 @@ class Page:
 
     @property
     def left(self) -> int:
-        """How many tokens there is still room for."""
+        """The tokens left of the budget."""
         return self._left
 
     def add(self, text: str) -> bool:
-        """Add a text if there is room for all of it."""
+        """Add a text if all of it fits."""
         size = estimate(text) + 1
         if size > self._left:
             return False
@@ -164,14 +160,14 @@ class Page:
         return True
 
     def add_beginning(self, text: str) -> int:
-        """Add as much of a text as there is room for. Returns how many characters that was."""
+        """Add as much of a text as fits. Returns the number of characters."""
         shown = _beginning(text, max(self._left - 1, 0))
         if shown:
             self.add(shown)
         return len(shown)
 
     def close(self, text: str) -> None:
-        """Add a short text whatever room there is."""
+        """Add a short text, even beyond the budget."""
         self._lines.append(text)
 
     def __str__(self) -> str:
@@ -179,12 +175,12 @@ class Page:
 
 
 def data_within(data: JsonObject) -> JsonObject:
-    """The structured part of an answer, small enough."""
+    """The structured part of an answer, cut to its size."""
     return smaller(data, DATA_TOKENS_MAX) if size_of(data) > DATA_TOKENS_MAX else data
 
 
 def smaller(value: Any, tokens: int) -> Any:
-    """A value with as much of its content as there is room for: beginnings of lists and texts."""
+    """A value cut to a number of tokens: the beginnings of its lists and texts."""
     if size_of(value) <= tokens:
         return value
     match value:
@@ -217,7 +213,7 @@ def smaller(value: Any, tokens: int) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """About how many tokens a value has as JSON."""
+    """The estimated tokens of a value as JSON."""
     return estimate(value) + 1 if isinstance(value, str) else estimate(json_text(value)) + 1
 
 

@@ -1,13 +1,12 @@
 """One MCP server over one graph, for any transport.
 
-`build_server` gives the SDK's low-level server with every handler in its place. It serves both eras
-of the protocol: clients that begin with `server/discover` and those that begin with `initialize`.
+`build_server` returns the SDK's low-level server with all handlers. It serves both eras of the
+protocol: clients that begin with `server/discover` and those that begin with `initialize`.
 
-The core is synchronous, so every request that touches the graph runs in a thread, a bounded number
-of them at once. A call that is cancelled, because the client lost patience or went away, finishes
-what it has begun to write; only its answer is dropped. Long calls look whether anybody still waits.
+Every request that uses the graph runs in a thread, a bounded number of them at once. A cancelled
+call finishes its writes, and its answer is dropped; long calls check whether they were cancelled.
 
-Results are made as plain objects, not as the SDK's models: it checks what it sends anyway.
+Results are plain objects, not models of the SDK, which validates them anyway.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp import arguments, hints, prompts, resources
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, Answer, failure
-from mycel.mcp.tool_context import Call, Desk, Report
+from mycel.mcp.tool_context import Call, Report, ServerState
 from mycel.mcp.tool_list import Tool, offered
 from mycel.model.names import shorten
 from mycel.nexus import Nexus
@@ -44,11 +43,11 @@ from mycel.service.malloc_trim import Leftovers
 NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"
 CALLS_AT_ONCE: Final = 16
-"""How many requests work on the graph at the same time; the others wait."""
+"""Requests that use the graph at the same time; the others wait."""
 PROGRESS_S: Final = 0.25
-"""How often a long call says how far it is, at most."""
+"""The least time between two progress reports of a call."""
 SAME_FOR_MS: Final = 3_600_000
-"""How long a client may keep a list that never changes while the server runs."""
+"""The time a client may cache lists that never change while the server runs."""
 
 Context = ServerRequestContext[Any]
 Result = TypeVar("Result")
@@ -61,32 +60,32 @@ def build_server(
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
-    With `contexts`, active contexts have handles that callers pass back, as calls that stand alone
-    need them; without, there is one, that of `knowledge`. The graph stays the caller's to close.
+    With `contexts`, active contexts have handles, for calls that are independent; without, there is
+    one, that of `knowledge`. The caller closes the graph.
     """
-    return _Service(Desk(db, knowledge, contexts, readonly)).server()
+    return _Service(ServerState(db, knowledge, contexts, readonly)).server()
 
 
 class _StoppedError(Exception):
-    """Nobody waits for this call any more."""
+    """The call was cancelled."""
 
 
 class _Service:
     """The handlers of one server."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk: Final = desk
-        self._by_handle: Final = desk.contexts is not None
-        self._tools: Final = {tool.name: tool for tool in offered(readonly=desk.readonly)}
+    def __init__(self, state: ServerState) -> None:
+        self._state: Final = state
+        self._by_handle: Final = state.contexts is not None
+        self._tools: Final = {tool.name: tool for tool in offered(readonly=state.readonly)}
         self._schemas: Final = {
             name: tool.schema(by_handle=self._by_handle) for name, tool in self._tools.items()
         }
-        self._presence: Final = Presence(desk.db.path)
+        self._presence: Final = Presence(state.db.path)
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._leftovers: Final = Leftovers()
 
     def server(self) -> Server[Any]:
-        # Late: the version stands in the package, which imports nothing of this.
+        # Late: the package root imports everything.
         from mycel import __version__  # noqa: PLC0415
 
         same, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
@@ -95,7 +94,7 @@ class _Service:
             version=__version__,
             title=TITLE,
             instructions=prompts.instructions(
-                self._desk.knowledge.workspace, readonly=self._desk.readonly
+                self._state.knowledge.workspace, readonly=self._state.readonly
             ),
             cache_hints={
                 "tools/list": same,
@@ -144,19 +143,19 @@ class _Service:
         try:
             self._presence.check()
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
-            return tool.run(Call(self._desk, checked, *report))
+            return tool.run(Call(self._state, checked, *report))
         except MycelError as error:
-            return failure(hints.in_tools(error, readonly=self._desk.readonly))
+            return failure(hints.in_tools(error, readonly=self._state.readonly))
         except _StoppedError:
             return failure(InternalError("The call was stopped.", hint="Call it again."))
-        except Exception:  # noqa: BLE001 - The edge: a model gets an answer, the log the reason.
-            _log.exception("The tool %s failed in a way that nobody has foreseen.", tool.name)
-            return failure(InternalError("The tool failed for a reason inside the engine."))
+        except Exception:  # noqa: BLE001 - The edge: the model gets an answer, the log the reason.
+            _log.exception("The tool %s failed unexpectedly.", tool.name)
+            return failure(InternalError("The tool failed inside the engine."))
 
     def _unknown(self, name: str) -> MCPError:
         known = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
-            said = f"This server only reads, and {name} writes."
+            said = f"This server is read-only, and {name} writes."
         else:
             close = did_you_mean(shorten(name), known)
             said = f"There is no tool {shorten(repr(name))}. {close}".rstrip()
@@ -167,7 +166,7 @@ class _Service:
     async def _list_resources(
         self, _context: Context, params: types.PaginatedRequestParams
     ) -> dict[str, Any]:
-        return COMPLETE | await self._asked(lambda: resources.listed(self._desk, params.cursor))
+        return COMPLETE | await self._asked(lambda: resources.listed(self._state, params.cursor))
 
     async def _list_templates(
         self, _context: Context, _params: types.PaginatedRequestParams
@@ -177,7 +176,7 @@ class _Service:
     async def _read_resource(
         self, _context: Context, params: types.ReadResourceRequestParams
     ) -> dict[str, Any]:
-        return COMPLETE | await self._asked(lambda: resources.read(self._desk, str(params.uri)))
+        return COMPLETE | await self._asked(lambda: resources.read(self._state, str(params.uri)))
 
     # Prompts.
 
@@ -197,11 +196,11 @@ class _Service:
     # Threads.
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
-        # It is not left behind when the call is cancelled: what it writes is written.
+        # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
     async def _asked(self, work: Callable[[], Result]) -> Result:
-        """Run what is no tool call: there an error is one of the protocol."""
+        """Run a request that is no tool call: its errors are those of the protocol."""
 
         def run() -> Result:
             self._presence.check()
@@ -210,12 +209,12 @@ class _Service:
         try:
             return await self._in_thread(run)
         except MycelError as error:
-            told = hints.in_tools(error, readonly=self._desk.readonly)
+            told = hints.in_tools(error, readonly=self._state.readonly)
             raise _protocol_error(told) from None
 
 
 def _protocol_error(error: MycelError) -> MCPError:
-    # What is not there is an invalid parameter, by the protocol.
+    # By the protocol, a missing resource is an invalid parameter.
     is_input = error.category in (Category.INPUT, Category.MISSING)
     code = types.INVALID_PARAMS if is_input else error.category.jsonrpc_code
     told = failure(error)
@@ -224,7 +223,7 @@ def _protocol_error(error: MycelError) -> MCPError:
 
 @asynccontextmanager
 async def _watched(context: Context) -> AsyncIterator[Report]:
-    """What a long call in a thread says how far it is with; it stops when nobody waits."""
+    """The progress report of a long call in a thread; it raises when the call was cancelled."""
     stopped = threading.Event()
     told_at = -PROGRESS_S
 

@@ -1,7 +1,7 @@
-"""Source lines: those of a symbol, and those in which others call it.
+"""Source lines of symbols and of the calls to them.
 
-A bootstrap notes where a symbol begins and ends, and which symbols call it. The text itself is read
-from the files when it is asked for.
+A bootstrap stores the first and last line of a symbol, and its callers. The text is read from the
+files on demand.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_lookup import NAMED_SCORE
 from mycel.knowledge.node_values import Node, Relation
 from mycel.knowledge.vocabulary import CALLS, MAY_CALL, SYMBOL
-from mycel.mcp.results import Page
+from mycel.mcp.results import TextPage
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 
 LINES_SHOWN: Final = 5
-"""How many calls in one caller are shown."""
+"""Calls in one caller that are shown."""
 LINE_CHARACTERS: Final = 160
 NAMESAKES_MAX: Final = 20
-"""How many symbols of one name are shown."""
+"""Symbols of one name that are shown."""
 SEARCHED_MAX: Final = 200
 
 _PROSE: Final = re.compile(
     r"""(?s)[rRbBuUfF]{0,2}(\"{3}|'{3}).*?(?:\1|\Z)|/\*.*?\*/|(?m:^)[^\S\n]*(?:\#|//)[^\n]*"""
 )
-"""Strings in three quotes, comments between `/*` and `*/`, and lines that are a comment."""
+"""Strings in triple quotes, comments between `/*` and `*/`, and comment lines."""
 
-KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name fits)"}
-"""Relation types that say who calls a symbol, each with the words before its list."""
+KINDS: Final = {CALLS: "Called by", MAY_CALL: "Perhaps called by (only the name matches)"}
+"""Relation types of callers, each with the heading of its list."""
 
 
 class Span(NamedTuple):
@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 
 def span_of(node: Node) -> Span | None:
-    """The lines of a symbol that a bootstrap has read; None for every other node."""
+    """The lines of a symbol; None for other nodes."""
     first, last = node.properties.get("line"), node.properties.get("end_line")
     if node.type != SYMBOL or not isinstance(first, int) or not isinstance(last, int):
         return None
@@ -72,18 +72,18 @@ class Sources:
         return self._files[file]
 
     def text(self, node: Node, span: Span) -> str:
-        """The lines of a symbol, under a line that says where they are."""
+        """The lines of a symbol, below a line with their place."""
         try:
             found = self.lines(span.file)[span.first - 1 : span.last]
         except MycelError as error:
             return f"{span}: {error.message}"
         head = f"{span}:"
         if not any(str(node.name) in line for line in found):
-            head += " (the file has changed since; bootstrap_workspace reads it again)"
+            head += " (the file has changed; bootstrap_workspace reads it again)"
         return "\n".join((head, *found))
 
     def calls(self, caller: Node, name: str) -> list[str]:
-        """The lines of a symbol or file that call `name`, each with its number."""
+        """The lines of a symbol or file that call `name`, with their numbers."""
         span = span_of(caller)
         file = caller.uri if span is None else span.file
         try:
@@ -94,8 +94,7 @@ class Sources:
         written = lines[first - 1 : last]
         code = _without_prose(written)
         call, word = rf"\b{re.escape(name)}\s*\(", rf"\b{re.escape(name)}\b"
-        # The name alone will do where it is passed on or called by other means than brackets; and
-        # what looks like prose may be code all the same.
+        # The bare name is next, for a function that is passed on; text that looks like prose last.
         for pattern, searched in ((call, code), (word, code), (word, written)):
             found = [
                 f"{number}: {shorten(line.strip(), LINE_CHARACTERS)}"
@@ -109,10 +108,7 @@ class Sources:
 
 
 def _without_prose(lines: list[str]) -> list[str]:
-    """The same lines, with spaces for comments and strings in three quotes.
-
-    An f-string stays, because it may call something.
-    """
+    """The lines with spaces for comments and strings in triple quotes, except f-strings."""
 
     def blank(found: re.Match[str]) -> str:
         is_code = "f" in found[0][:2].lower() and found[1] is not None
@@ -121,11 +117,11 @@ def _without_prose(lines: list[str]) -> list[str]:
     return _PROSE.sub(blank, "\n".join(lines)).split("\n")
 
 
-# Who calls a symbol.
+# Callers.
 
 
 def symbols_named(knowledge: Knowledge, name: str) -> list[Node]:
-    """The symbol with a URI, or those with a name: `save`, `Cart.save` or `shop.cart.save`.
+    """The symbol with a URI, or the symbols with a name: `save`, `Cart.save`, `shop.cart.save`.
 
     Raises:
         NotFound: there is none.
@@ -153,12 +149,9 @@ def _qualified(node: Node) -> str:
 
 
 def add_callers(
-    knowledge: Knowledge, node: Node, limit: int, page: Page, entry: JsonObject
+    knowledge: Knowledge, node: Node, limit: int, page: TextPage, entry: JsonObject
 ) -> bool:
-    """Say who calls a symbol: those that certainly do, and apart from them those that may.
-
-    Returns False if there is no room for it.
-    """
+    """Add the callers of a symbol, and apart from them possible ones. False if they do not fit."""
     sources = Sources(knowledge)
     name = str(node.name or _qualified(node))
     if not page.add(f"{node.uri} ({node.type}){_place(node)}"):
@@ -168,15 +161,15 @@ def add_callers(
         entry[kind] = [each.source for each in found[:limit]]
         if not found and kind != CALLS:
             continue
-        page.add(f"{words}: {'nobody that the graph knows of' if not found else ''}".rstrip())
+        page.add(f"{words}: {'no caller in the graph' if not found else ''}".rstrip())
         for link in found[:limit]:
             if not page.add("\n".join(_caller(knowledge, sources, link, name))):
-                page.close("… there was no room for the others.")
+                page.close("… the others do not fit.")
                 return True
         if len(found) > limit:
             page.close(
-                f"… and others: pass a larger `relations`, or page through them with direction in"
-                f" and relation_types {kind} instead of callers."
+                f"… and others: pass a larger `relations`, or page with direction in and"
+                f" relation_types {kind} instead of callers."
             )
     return True
 
@@ -199,5 +192,5 @@ def _incoming(knowledge: Knowledge, node: Node, kind: str, limit: int) -> list[R
     try:
         found = knowledge.relations(node.uri, direction="in", relation_types=[kind], limit=limit)
     except TypeMismatch:
-        return []  # No bootstrap has found such a relation.
+        return []  # No bootstrap has written such a relation.
     return list(found)

@@ -1,16 +1,14 @@
-"""Standard input and output as a connection: one message a line, and nothing else.
+"""Standard input and output as a connection: one message a line.
 
-The SDK has such a transport. This one differs in what a process for many years of sessions needs:
+It differs from the transport of the SDK:
 
-- It ends when it is told to: a signal does not have to wait for the next line of the input. Calls
-  that are under way finish their writes first.
-- It ends when the input ends, after the calls that were sent before were answered.
-- A message that is no JSON, or too long, gets an answer instead of silence.
-- Messages are read and written without a detour through other threads, and a client that reads
-  slowly stops nobody else.
+- A signal ends it at once, without waiting for the next line. Running calls finish their writes.
+- The end of the input ends it after all calls were answered.
+- Invalid and too long messages get an error.
+- Messages are read and written without other threads, and a slow client blocks nothing else.
 
-While it serves, descriptor 1 is standard error and descriptor 0 is empty: whatever some library
-prints or reads, the connection is not disturbed.
+While it serves, descriptor 1 is standard error and descriptor 0 is empty, so that libraries cannot
+disturb the connection by printing or reading.
 """
 
 from __future__ import annotations
@@ -37,9 +35,9 @@ from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
 READ_BYTES: Final = 1 << 16
 ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
-"""So much a pipe that is ready takes without making the writer wait."""
+"""Bytes that a ready pipe takes without blocking."""
 LAST_CALLS_S: Final = 5.0
-"""How long calls may still take when the input has ended."""
+"""The time that calls may still take when the input has ended."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -48,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve(server: Server[Any]) -> int | None:
-    """Serve until the input ends or the process is told to stop; returns the signal, if any."""
+    """Serve until the input ends or a signal arrives; returns the signal, if any."""
     with _claimed_descriptors() as (source, target):
         return anyio.run(_serve, server, source, target)
 
@@ -60,7 +58,7 @@ async def _serve(server: Server[Any], source: int, target: int) -> int | None:
     async def watch_signals(scope: anyio.CancelScope) -> None:
         nonlocal stopped_by
         with (
-            suppress(NotImplementedError),  # Windows: there a signal ends the process itself.
+            suppress(NotImplementedError),  # On Windows, a signal ends the process.
             anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
         ):
             async for number in signals:
@@ -83,10 +81,10 @@ class _Connection:
         self._source = source
         self._target = target
         self._waiting: set[int | str] = set()
-        """Requests that were read and not answered yet."""
+        """Requests without an answer so far."""
         self._answered = anyio.Event()
         self._is_waited_for = True
-        """Whether the loop can tell when there is something to read."""
+        """Whether the event loop can wait for the input."""
         self._broken = False
         self._lock = anyio.Lock()
 
@@ -117,7 +115,7 @@ class _Connection:
                     await self._answered.wait()
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        """Lines; of one with more than `MESSAGE_LINE_BYTES_MAX`, a beginning that is longer."""
+        """Lines; one longer than `MESSAGE_LINE_BYTES_MAX` is cut soon after that."""
         parts: list[bytes] = []
         size = 0
         while data := await self._read_some():
@@ -133,13 +131,13 @@ class _Connection:
             yield b"".join(parts)
 
     async def _read_some(self) -> bytes:
-        """What there is to read, as soon as there is some; nothing at the end."""
+        """The next bytes of the input; none at its end."""
         try:
             if self._is_waited_for:
                 try:
                     await anyio.wait_readable(self._source)
                 except (PermissionError, NotImplementedError):
-                    self._is_waited_for = False  # A file, or Windows: nobody can say when.
+                    self._is_waited_for = False  # A file, or Windows.
             if self._is_waited_for:
                 return os.read(self._source, READ_BYTES)
             return await anyio.to_thread.run_sync(
@@ -150,7 +148,7 @@ class _Connection:
             return b""
 
     async def _message(self, line: bytes) -> Any:
-        """A line as a message; None if it is none, which the other side is told."""
+        """A line as a message; None if it is none, after sending an error."""
         if not line.strip():
             return None
         try:
@@ -167,7 +165,7 @@ class _Connection:
             case JSONRPCNotification(
                 method="notifications/cancelled", params={"requestId": int() | str() as cancelled}
             ):
-                # Nobody answers a call that was cancelled.
+                # A cancelled call gets no answer.
                 self._waiting.discard(cancelled)
         return message
 
@@ -190,16 +188,16 @@ class _Connection:
             try:
                 await _write_all(self._target, line)
             except OSError as error:
-                # Nobody listens any more; the end of the input will follow.
+                # The end of the input will follow.
                 _log.info("The client has gone: %s.", error.strerror)
                 self._broken = True
                 self._answered.set()
 
 
 async def _write_all(descriptor: int, data: bytes) -> None:
-    """Write as much at once as the reader is ready for, so that a slow one stops nobody else."""
+    """Write in pieces that the reader is ready for, so that a slow one blocks nothing else."""
     rest = memoryview(data)
-    if sys.platform == "win32":  # There a pipe cannot be asked whether it is ready.
+    if sys.platform == "win32":  # A pipe cannot be polled there.
         while rest:
             rest = rest[await anyio.to_thread.run_sync(os.write, descriptor, rest) :]
         return
@@ -213,7 +211,7 @@ async def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _claimed_descriptors() -> Iterator[tuple[int, int]]:
-    """Copies of standard input and output; the originals lead away until the end."""
+    """Copies of standard input and output; the originals are redirected until the end."""
     sys.stdout.flush()
     source, output = os.dup(0), os.dup(1)
     target = _unblocked(output)
@@ -231,10 +229,7 @@ def _claimed_descriptors() -> Iterator[tuple[int, int]]:
 
 
 def _unblocked(descriptor: int) -> int:
-    """The same pipe opened once more, for writes that never wait; elsewhere a plain copy.
-
-    The pipe itself is not changed: others may write to it, too.
-    """
+    """A pipe opened again for non-blocking writes, without changing the original; else a copy."""
     if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         with suppress(OSError):
             return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""What the tools of one server work on."""
+"""The graph, the knowledge and the contexts that tools work on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mycel.model.values import JsonObject
 from mycel.nexus import Nexus
 
 URIS_MAX: Final = 1_000
-"""How many nodes one call may be about."""
+"""URIs of one call."""
 
 Report = Callable[[float, float | None, str], None]
-"""Says how far a long call is: done, in all, and a few words. Raises when nobody waits any more."""
+"""Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
 
 
 def _say_nothing(_done: float, _total: float | None, _words: str) -> None:
@@ -24,20 +24,20 @@ def _say_nothing(_done: float, _total: float | None, _words: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """A graph, the knowledge in it, and where active contexts are kept."""
+class ServerState:
+    """A graph, the knowledge in it, and the active contexts."""
 
     db: Nexus
     knowledge: Knowledge
     contexts: Contexts | None = None
-    """Contexts by handle, where calls stand alone; None where the process has one."""
+    """Contexts by handle, where calls are independent; None where the process has one."""
     readonly: bool = False
 
 
 class Call(NamedTuple):
-    """One call of a tool: what it works on, its arguments, and whom to tell how far it is."""
+    """One call of a tool: its server, arguments, and progress report."""
 
-    desk: Desk
+    state: ServerState
     arguments: JsonObject
     report: Report = _say_nothing
 
@@ -46,29 +46,26 @@ class Call(NamedTuple):
         return self.arguments.get("detail") == "detailed"
 
     def knowledge(self) -> Knowledge:
-        """The knowledge, with the context that the call names.
+        """The knowledge, with the context of the call.
 
         Raises:
             NotFound: there is no such context.
         """
         handle = self.arguments.get("context_id")
-        if self.desk.contexts is None or handle is None:
-            return self.desk.knowledge
-        return self.desk.knowledge.with_context(self.desk.contexts.get(handle))
+        if self.state.contexts is None or handle is None:
+            return self.state.knowledge
+        return self.state.knowledge.with_context(self.state.contexts.get(handle))
 
     def with_context(self) -> tuple[Knowledge, JsonObject]:
-        """The same for a call that loads nodes: it gets a new context if it names none.
-
-        Returns the knowledge, and the handle as a part of the answer.
-        """
-        contexts, handle = self.desk.contexts, self.arguments.get("context_id")
+        """The knowledge with the context of the call or a new one, and the handle to return."""
+        contexts, handle = self.state.contexts, self.arguments.get("context_id")
         if contexts is None:
-            return self.desk.knowledge, {}
+            return self.state.knowledge, {}
         handle = contexts.mint() if handle is None else handle
-        return self.desk.knowledge.with_context(contexts.get(handle)), {"context_id": handle}
+        return self.state.knowledge.with_context(contexts.get(handle)), {"context_id": handle}
 
     def uris(self) -> list[str]:
-        """The URIs that it is about, each once.
+        """The URIs of the call, each once.
 
         Raises:
             InvalidSyntax: there are none.
@@ -77,7 +74,7 @@ class Call(NamedTuple):
         found = list(dict.fromkeys(self.arguments.get("uris", ())))
         if len(found) > URIS_MAX:
             raise ResourceExhausted(
-                f"These are {len(found)} URIs; at most {URIS_MAX} are taken at once.",
+                f"{len(found)} URIs are too many; a call takes at most {URIS_MAX}.",
                 hint="Pass them in several calls.",
             )
         if not found:
@@ -87,10 +84,10 @@ class Call(NamedTuple):
         return found
 
     def number_in(self, prefix: str) -> int | None:
-        """The number in a cursor such as `content:4000`; None if the cursor is about another part.
+        """The number in a cursor such as `content:4000`; None for a cursor of another part.
 
         Raises:
-            ConstraintViolation: it is no cursor.
+            ConstraintViolation: it is invalid.
         """
         cursor = self.arguments.get("cursor")
         if cursor is None or not cursor.startswith(f"{prefix}:"):
@@ -102,8 +99,8 @@ class Call(NamedTuple):
 
 
 def bad_cursor() -> ConstraintViolation:
-    """The error for a cursor that no answer gave out."""
+    """The error for an invalid cursor."""
     return ConstraintViolation(
-        "This is no cursor of this question.",
-        hint="Pass next_cursor of the answer before, with the same arguments, or leave it out.",
+        "The cursor is not of this call.",
+        hint="Pass next_cursor of the last answer with the same arguments, or leave it out.",
     )

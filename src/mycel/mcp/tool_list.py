@@ -1,8 +1,7 @@
-"""The tools: what they are called, what they say about themselves, what they take.
+"""Names, descriptions and schemas of the tools.
 
-A model reads all of it before it does anything, so every word costs each conversation. At most a
-dozen tools, below 3,000 tokens together: a test counts. Schemas are plain data in the subset of
-JSON Schema that `arguments` checks.
+A model reads all of them in every conversation: at most a dozen tools with less than 3,000 tokens,
+as a test counts. Schemas are in the subset of JSON Schema that `arguments` checks.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ class Tool:
     required: tuple[str, ...] = ()
     writes: bool = False
     destroys: bool = False
-    """Whether it may remove or replace what is there; additions alone do not."""
+    """Whether it may remove or replace values."""
     repeatable: bool = True
-    """Whether calling it again with the same arguments changes nothing more."""
+    """Whether a second call with the same arguments changes nothing."""
     has_context: bool = False
-    """Whether it works on an active context, which calls that stand alone have to name."""
+    """Whether it uses an active context, which independent calls have to name."""
     is_long: bool = False
-    """Whether a call may take so long that people want to see how far it is."""
+    """Whether it reports progress."""
 
     def schema(self, *, by_handle: bool = False) -> Schema:
         """The schema of its arguments; `by_handle` where contexts have handles."""
@@ -66,60 +65,66 @@ class Tool:
         }
 
 
-def _text(description: str = "", **more: Any) -> Schema:
-    return {"type": "string"} | ({"description": description} if description else {}) | more
+def _typed(kind: str, description: str = "", **more: Any) -> Schema:
+    return {"type": kind} | ({"description": description} if description else {}) | more
+
+
+def _text(description: str = "") -> Schema:
+    return _typed("string", description)
 
 
 def _whole(description: str, minimum: int, maximum: int, usual: int | None = None) -> Schema:
-    schema = {"type": "integer", "minimum": minimum, "maximum": maximum}
-    said = {"description": description} if description else {}
-    return said | schema | ({} if usual is None else {"default": usual})
+    default = {} if usual is None else {"default": usual}
+    return _typed("integer", description, minimum=minimum, maximum=maximum, **default)
 
 
 def _texts(description: str = "") -> Schema:
-    said = {"description": description} if description else {}
-    return {"type": "array", "items": {"type": "string"}} | said
+    return _typed("array", description, items={"type": "string"})
 
 
 def _object(description: str = "") -> Schema:
-    return {"type": "object"} | ({"description": description} if description else {})
+    return _typed("object", description)
+
+
+def _flag(description: str) -> Schema:
+    return _typed("boolean", description)
 
 
 def _one_of(usual: str, *others: str) -> Schema:
-    """One of some words; the first is meant where none is given."""
-    return {"type": "string", "enum": [usual, *others], "default": usual}
+    """One of some words; the first is the default."""
+    return _typed("string", enum=[usual, *others], default=usual)
 
 
 DETAIL: Final = _one_of("concise", "detailed")
-CURSOR: Final = _text("next_cursor of the answer before")
-WEIGHT: Final = {
-    "type": "number",
-    "minimum": 0,
-    "maximum": 1,
-    "description": "Cost to follow it: 0 always together, 1 (if new) an ordinary step",
-}
-CONTEXT_ID: Final = _text("context_id of an earlier answer, to go on with its context")
+CURSOR: Final = _text("next_cursor of the last answer")
+WEIGHT: Final = _typed(
+    "number",
+    "Cost to follow it: 0 belongs together, 1 (default) an ordinary step",
+    minimum=0,
+    maximum=1,
+)
+CONTEXT_ID: Final = _text("context_id of an earlier answer, to continue with its context")
 
 _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
     "commands": {
         "type": "array",
-        # Some clients refuse a list that does not say what is in it.
+        # Some clients refuse an array without a schema of its items.
         "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
         "description": 'Several, in order: texts or {"command", "parameters"}',
     },
     "parameters": _object("Values of :placeholders"),
-    "dry_run": {"type": "boolean", "description": "Only say what would happen"},
+    "dry_run": _flag("Only report the effects"),
 }
 
 _CONCEPT: Final[Schema] = {
     "type": "object",
     "properties": {
         "uri": _text(),
-        "name": _text("What people call it"),
-        "content": _text("What is known, in prose or Markdown; replaces what was there"),
-        "type": _text("If it is neither Concept nor Resource"),
-        "properties": _object("Any other facts"),
+        "name": _text("Readable name"),
+        "content": _text("What is known, in prose or Markdown; replaces the old content"),
+        "type": _text("If neither Concept nor Resource"),
+        "properties": _object("Other facts"),
         "metadata": _object("source, confidence (0 to 1), author, …"),
     },
     "required": ["uri"],
@@ -162,22 +167,16 @@ GET: Final = Tool(
     "Get nodes",
     "Read nodes by URI: content, properties, relations. URIs are concept://workspace/path,"
     " file://workspace/path or any other; a bare path such as auth/login is a concept of this"
-    ' workspace. Who calls a function: {"uris": ["save"], "callers": true}.',
+    ' workspace. Callers of a function: {"uris": ["save"], "callers": true}.',
     {
         "uris": _texts(),
-        "relations": _whole("How many to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
+        "relations": _whole("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", "out", "in"),
         "relation_types": _texts(),
-        "read_file": {
-            "type": "boolean",
-            "description": "Read files too, also by bare path; of a symbol, its lines",
-        },
-        "callers": {
-            "type": "boolean",
-            "description": "Instead: who calls these symbols (URIs or names), with source lines",
-        },
+        "read_file": _flag("Also read files, by URI or bare path, and the lines of symbols"),
+        "callers": _flag("Instead: callers of these symbols (URIs or names), with source lines"),
         "detail": DETAIL,
-        "cursor": _text("content:… or relations:… of the answer before, with one URI"),
+        "cursor": _text("content:… or relations:… of the last answer, with its one URI"),
     },
     read_tools.get,
     ("uris",),
@@ -187,14 +186,14 @@ GET: Final = Tool(
 TRAVERSE: Final = Tool(
     "traverse_graph",
     "Traverse the graph",
-    "What belongs to a node, nearest first: a relation costs its weight, a way the sum; each node"
-    " comes with the reason it is here. Loads what it reaches into the active context.",
+    "List the nodes near a node, nearest first, each with its path: a relation costs its weight, a"
+    " path the sum. Loads them into the active context.",
     {
         "start": _text("URI of the node to start from"),
-        "max_cost": {"type": "number", "minimum": 0, "maximum": TRAVERSE_COST_MAX, "default": 1},
+        "max_cost": _typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
         "max_nodes": _whole("", 1, 1000, usual=100),
         "max_tokens": _whole(
-            "Budget of the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
+            "Budget for the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
         ),
         "direction": _one_of("out", "in", "both"),
         "relation_types": _texts(),
@@ -209,8 +208,8 @@ REMEMBER: Final = Tool(
     "remember_knowledge",
     "Remember concepts and relations",
     "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
-    " nothing. New types and relation types are registered; what exists is merged into; a relation"
-    " to a concept nobody has written is kept and reported.",
+    " nothing. Values are merged into existing nodes; new types and relation types are registered;"
+    " a relation to a missing concept is kept and reported.",
     {
         "concepts": {"type": "array", "items": _CONCEPT},
         "relations": {"type": "array", "items": _RELATION},
@@ -224,18 +223,18 @@ REMEMBER: Final = Tool(
 UPDATE: Final = Tool(
     "update_node",
     "Update or move a node",
-    "Change a node that exists, or move it (links follow).",
+    "Change an existing node, or move it; its relations stay.",
     {
         "uri": _text(),
         "name": _text(),
         "content": _text("Replaces the content"),
-        "append": _text("Added to the content instead, on a new line"),
-        "properties": _object("Merged into the others"),
+        "append": _text("Added to the content on a new line"),
+        "properties": _object("Merged into its properties"),
         "drop": _texts("Properties to remove"),
         "metadata": _object(),
-        "expect_version": _whole("Fail if it has another version", 1, 1 << 53),
-        "new_uri": _text("Move it there"),
-        "subtree": {"type": "boolean", "description": "Move all below it too"},
+        "expect_version": _whole("Fail if its version differs", 1, 1 << 53),
+        "new_uri": _text("Move it to this URI"),
+        "subtree": _flag("Move all nodes below it too"),
     },
     write_tools.update,
     ("uri",),
@@ -246,7 +245,7 @@ UPDATE: Final = Tool(
 RELATE: Final = Tool(
     "relate_nodes",
     "Relate two nodes",
-    "Make a relation between two nodes, set its weight, or remove it.",
+    "Write a relation between two nodes, set its weight, or remove it.",
     {
         "action": _one_of("link", "set_weight", "unlink"),
         "source": _text(),
@@ -255,7 +254,7 @@ RELATE: Final = Tool(
         "weight": WEIGHT,
         "properties": _object(),
         "metadata": _object(),
-        "reason": _text("Of an unlink"),
+        "reason": _text("Reason for an unlink"),
     },
     write_tools.relate,
     ("source", "relation", "target"),
@@ -267,7 +266,7 @@ FORGET: Final = Tool(
     "forget_nodes",
     "Forget nodes",
     "Remove nodes with all their relations. History keeps them.",
-    {"uris": _texts("At most 1000"), "reason": _text("Why, for the journal")},
+    {"uris": _texts("At most 1000"), "reason": _text("Reason, for the history")},
     write_tools.forget,
     ("uris",),
     writes=True,
@@ -277,7 +276,7 @@ FORGET: Final = Tool(
 CONTEXT: Final = Tool(
     "manage_context",
     "Active context",
-    "What is loaded just now, what was evicted and why; add, remove or clear.",
+    "Show the loaded and evicted nodes; add, remove or clear nodes.",
     {
         "action": _one_of("show", "add", "remove", "clear"),
         "uris": _texts("For add and remove"),
@@ -290,9 +289,9 @@ CONTEXT: Final = Tool(
 BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
     "Bootstrap from source code",
-    "Read the workspace's files into the graph: files, folders, symbols, imports, calls, tests."
-    " Incremental; what you wrote stays. Call it once on a new project and after larger changes.",
-    {"path": _text("A folder of the workspace; all of it if left out"), "detail": DETAIL},
+    "Read the workspace into the graph: files, folders, symbols, imports, calls, tests."
+    " Incremental; other knowledge stays. Call it once on a new project and after larger changes.",
+    {"path": _text("A folder of the workspace; default: all of it"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
     destroys=True,
@@ -302,13 +301,13 @@ BOOTSTRAP: Final = Tool(
 DESCRIBE: Final = Tool(
     "describe_graph",
     "Describe the graph",
-    "What the graph holds: an overview, its types, links to concepts nobody has written, or how to"
-    " write KIP (topic kip).",
+    "Describe the graph: overview, types, relations to missing concepts, or how to write KIP (topic"
+    " kip).",
     {
         "topic": _one_of(
             "overview", "types", "type", "relation_types", "relation_type", "broken_links", "kip"
         ),
-        "name": _text("Of the type or relation type"),
+        "name": _text("Name of the type or relation type"),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -319,8 +318,8 @@ EXECUTE: Final = Tool(
     "execute_kip",
     "Execute KIP",
     "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
-    " MERGE, DELETE. For questions and changes the other tools cannot express; describe_graph with"
-    " topic kip shows how it is written.",
+    " MERGE, DELETE. For queries and changes the other tools cannot express; describe_graph with"
+    " topic kip shows the syntax.",
     _COMMANDS,
     kip_tools.execute,
     writes=True,
@@ -331,9 +330,9 @@ EXECUTE: Final = Tool(
 EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Execute KIP, reading only",
-    "Ask the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For questions that the"
-    " other tools cannot express: patterns, filters, counts. Commands that write are refused;"
-    " describe_graph with topic kip shows how it is written.",
+    "Query the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For queries the other"
+    " tools cannot express: patterns, filters, counts. Commands that write are refused;"
+    " describe_graph with topic kip shows the syntax.",
     _COMMANDS,
     kip_tools.execute_readonly,
 )
@@ -355,5 +354,5 @@ TOOLS: Final = (
 
 
 def offered(*, readonly: bool) -> tuple[Tool, ...]:
-    """The tools of a server; one that only reads has no others."""
+    """The tools of a server; a read-only one has no others."""
     return tuple(tool for tool in TOOLS if not (readonly and tool.writes))

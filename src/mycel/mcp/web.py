@@ -1,8 +1,7 @@
 """The server over HTTP: an application for one path of a larger one.
 
-Who may ask, and from which pages, is decided before anything gets here: the application that this
-one stands in has to check hosts, origins and tokens. Every request stands alone, so any number of
-processes may serve one graph; an active context is a handle that the caller passes back.
+The larger application has to check hosts, origins and tokens. Requests are independent, so any
+number of processes may serve one graph; an active context is a handle that the caller passes back.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 BODY_BYTES_MAX: Final = 4 * TOOL_ARGUMENT_BYTES_MAX
-"""Room for what surrounds the arguments; a call that is too large gets its own answer."""
+"""Larger than the limit of arguments, so that a call above that gets its own error."""
 
 INLINE_BYTES_MAX: Final = 1 << 16
-"""Larger bodies are looked at in a thread, so that nobody else waits."""
+"""Larger bodies are parsed in a thread, off the event loop."""
 _JSON: Final = [(b"content-type", b"application/json")]
 
 
@@ -61,20 +60,19 @@ def http_app(
 
 
 def _let_answers_be_given() -> None:
-    """Keep streams open when the process is told to stop, until their calls are answered.
+    """Keep streams open during shutdown until their calls are answered.
 
-    The library under the SDK ends all of them at once, answers included. Those that would never end
-    by themselves are ended by the server that this stands in.
+    sse_starlette would end all of them at once. The surrounding server ends the endless ones.
     """
     from sse_starlette.sse import AppStatus  # noqa: PLC0415 - only where HTTP is served
 
     keep_open = getattr(AppStatus, "disable_automatic_graceful_drain", None)
-    if keep_open is not None:  # Older versions cannot be told.
+    if keep_open is not None:  # Older versions lack it.
         keep_open()
 
 
 class _Messages:
-    """What stands before the SDK: a body that is no message is answered here, in our words."""
+    """Middleware that answers a body which is no message, before the SDK does."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -85,7 +83,7 @@ class _Messages:
             return
         body = await _whole(receive)
         if body is None:
-            return  # The client has gone.
+            return  # The client disconnected.
         status = 400
         try:
             if not _says_json(scope):
@@ -120,7 +118,7 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body once more, and after it whatever else comes."""
+    """A receive function that returns the body again, and then further messages."""
     left = [body]
 
     async def replay() -> Message:

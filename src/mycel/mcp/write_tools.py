@@ -8,7 +8,7 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFoun
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
 from mycel.mcp import hints, node_text
-from mycel.mcp.results import Answer, Page, but_for, data_within, without
+from mycel.mcp.results import Answer, TextPage, add_failures, all_failed, data_within
 from mycel.mcp.tool_context import Call
 from mycel.model.extras import install_command
 from mycel.model.names import shorten
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 CHANGES: Final = ("name", "content", "append", "properties", "drop", "metadata", "expect_version")
 STAGES: Final = ("reading", "relating", "writing")
 SHOWN: Final = 50
-"""How many of the nodes and relations of one call are told one by one."""
+"""Nodes and relations of one call that are listed."""
 
 
 def remember(call: Call) -> Answer:
-    """Write nodes and relations together: all of them, or none."""
+    """Write nodes and relations: all of them, or none."""
     concepts = call.arguments.get("concepts", [])
     relations = call.arguments.get("relations", [])
     if not (concepts or relations):
         raise InvalidSyntax(
-            "There is nothing to remember.",
+            "There is nothing to write.",
             hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
         )
-    made = call.desk.knowledge.remember(concepts, relations)
-    page = Page()
+    made = call.state.knowledge.remember(concepts, relations)
+    page = TextPage()
     kept = len(made.nodes) + len(made.relations) - made.changed
-    page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} as they were.")
+    page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} unchanged.")
     if len(made.nodes) + len(made.relations) <= SHOWN or call.is_detailed:
         for node in made.nodes:
             page.add(_written(node))
@@ -54,8 +54,8 @@ def remember(call: Call) -> Answer:
 
 
 def update(call: Call) -> Answer:
-    """Change a node, or give it another URI, or both."""
-    arguments, knowledge = call.arguments, call.desk.knowledge
+    """Change a node, move it, or both."""
+    arguments, knowledge = call.arguments, call.state.knowledge
     changes = {key: arguments[key] for key in CHANGES if key in arguments}
     new_uri = arguments.get("new_uri")
     if not changes and new_uri is None:
@@ -63,7 +63,7 @@ def update(call: Call) -> Answer:
             "There is nothing to change.",
             hint=f"Pass one of {', '.join((*CHANGES, 'new_uri'))}.",
         )
-    page = Page()
+    page = TextPage()
     told: tuple[str, ...] = ()
     if changes:
         written = knowledge.update(arguments["uri"], **changes)
@@ -91,7 +91,7 @@ def update(call: Call) -> Answer:
 
 def relate(call: Call) -> Answer:
     """Make, change or remove one relation."""
-    arguments, knowledge = call.arguments, call.desk.knowledge
+    arguments, knowledge = call.arguments, call.state.knowledge
     ends = arguments["source"], arguments["relation"], arguments["target"]
     match arguments.get("action", "link"):
         case "unlink":
@@ -107,7 +107,7 @@ def relate(call: Call) -> Answer:
             try:
                 linked = knowledge.set_weight(*ends, arguments["weight"])
             except NotFound as error:
-                if "closest" not in error.data:  # Both nodes are there, their relation is not.
+                if "closest" not in error.data:  # Both nodes exist, their relation does not.
                     error.hint = "get_nodes shows the relations of a node; action link makes one."
                 raise
         case _:
@@ -117,7 +117,7 @@ def relate(call: Call) -> Answer:
                 properties=arguments.get("properties"),
                 metadata=arguments.get("metadata"),
             )
-    page = Page()
+    page = TextPage()
     page.add(_linked(linked))
     _warn(page, linked.warnings)
     data = {"id": linked.id, "created": linked.created, "changed": linked.changed}
@@ -125,37 +125,37 @@ def relate(call: Call) -> Answer:
 
 
 def forget(call: Call) -> Answer:
-    """Remove nodes with their relations; history keeps them."""
+    """Remove nodes with their relations."""
     uris = call.uris()
-    page, removed = Page(), 0
+    page, removed = TextPage(), 0
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
-    for each in call.desk.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
+    for each in call.state.knowledge.delete_many(uris, reason=call.arguments.get("reason", "")):
         if each.error is not None:
-            failures[each.uri] = hints.in_tools(each.error, readonly=call.desk.readonly)
+            failures[each.uri] = hints.in_tools(each.error, readonly=call.state.readonly)
         elif each.result is not None:
             removed += each.result.concepts
             data["removed"].append(each.uri)
             along = node_text.counted(each.result.relations, "relation")
             if each.result.concepts:
                 page.add(f"{each.uri} removed, with {along}.")
-            elif each.result.relations:  # It is one, or nobody has written the node.
+            elif each.result.relations:  # A relation, or a placeholder.
                 page.add(f"{each.uri}: {along} removed.")
             _warn(page, each.result.warnings)
     if len(failures) == len(uris):
-        return without(failures)
-    but_for(failures, page, data)
+        return all_failed(failures)
+    add_failures(failures, page, data)
     if removed:
-        page.close("History keeps what was removed: see AS OF in KIP, or `mycel history`.")
+        page.close("History keeps removed nodes: see AS OF in KIP, or `mycel history`.")
     return Answer(str(page), data_within(data))
 
 
 def bootstrap(call: Call) -> Answer:
-    """Read the files of the workspace into the graph; what is unchanged is left alone."""
-    knowledge = call.desk.knowledge
+    """Read the files of the workspace into the graph."""
+    knowledge = call.state.knowledge
     if knowledge.root is None:
         raise ConstraintViolation(
-            f"Nobody has said where the files of the workspace {knowledge.workspace!r} are.",
+            f"The workspace {knowledge.workspace!r} has no root folder.",
             hint="Start the server with --root PATH.",
         )
     folder = knowledge.root
@@ -172,7 +172,7 @@ def bootstrap(call: Call) -> Answer:
         ) from None
 
     summary = run(knowledge, folder, progress=lambda seen: _report(call, seen))
-    page = Page()
+    page = TextPage()
     page.add(str(summary))
     for note in summary.notes:
         page.add(note)
@@ -184,7 +184,7 @@ def bootstrap(call: Call) -> Answer:
 
 
 def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
-    """A folder of the workspace, by its path or its URI of either kind."""
+    """A folder of the workspace, by its path or URI."""
     address = knowledge.uri(path, kind="file")
     if address.workspace != knowledge.workspace:
         raise ConstraintViolation(
@@ -195,33 +195,35 @@ def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
 
 
 def _report(call: Call, seen: Progress) -> None:
-    """Say how far a bootstrap is: in stages, so that the number only ever grows."""
+    """Report the progress of a bootstrap, in stages, so that the number only grows."""
     part = seen.done / seen.total if seen.total else 1.0
     call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
 
 
+def _effect(each: Written | Linked) -> str:
+    return "new" if each.created else "changed" if each.changed else "unchanged"
+
+
 def _written(each: Written) -> str:
-    what = "new" if each.created else "changed" if each.changed else "as it was"
-    return f"{each.uri} ({what}, version {each.version})"
+    return f"{each.uri} ({_effect(each)}, version {each.version})"
 
 
 def _moved(each: Written, old: str) -> str:
     if each.version is None:
         below = node_text.counted(each.moved, "node")
-        return f"{below} below {old} moved to {each.uri}; links followed."
-    return f"{each.uri} has a new URI ({each.moved} moved); links followed."
+        return f"{below} below {old} moved to {each.uri}; relations stay."
+    return f"{each.uri} is the new URI ({each.moved} moved); relations stay."
 
 
 def _linked(each: Linked) -> str:
-    what = "new" if each.created else "changed" if each.changed else "as it was"
-    return f"{each.source} —{each.relation}→ {each.target} ({what})"
+    return f"{each.source} —{each.relation}→ {each.target} ({_effect(each)})"
 
 
-def _warn(page: Page, told: tuple[str, ...]) -> None:
+def _warn(page: TextPage, told: tuple[str, ...]) -> None:
     for each in told[:SHOWN]:
-        page.add(node_text.warnings((each,)))
+        page.add(f"Warning: {each}")
     if len(told) > SHOWN:
-        page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, broken_links.")
+        page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, topic broken_links.")
 
 
 def _with_warnings(data: dict[str, Any], told: tuple[str, ...]) -> JsonObject:

@@ -71,7 +71,7 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
             "get_nodes",
             {"uris": ["canary", "nest"], "cursor": "content:1"},
             "KIP_2002",
-            "with one URI",
+            "for one URI",
         ),
         ("get_nodes", {"uris": [5]}, "KIP_2003", "'uris[0]'"),
         (
@@ -93,7 +93,7 @@ def test_a_weight_is_a_number_from_0_to_1(session: Session, weight: object) -> N
         ("traverse_graph", {"start": "canary", "max_cost": -1}, "KIP_2002", "max_cost"),
         ("traverse_graph", {"start": "canary", "direction": "up"}, "KIP_2002", "both"),
         ("traverse_graph", {"start": "canary", "relation_types": ["no"]}, "KIP_2001", "no"),
-        ("remember_knowledge", {}, "KIP_1001", "nothing to remember"),
+        ("remember_knowledge", {}, "KIP_1001", "nothing to write"),
         ("remember_knowledge", {"concepts": ["x"]}, "KIP_2003", "'concepts[0]'"),
         ("remember_knowledge", {"concepts": [{"name": "x"}]}, "KIP_1001", "concepts[0].uri"),
         ("remember_knowledge", {"concepts": [{"uri": "x", "body": "y"}]}, "KIP_1001", "body"),

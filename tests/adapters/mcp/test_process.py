@@ -183,9 +183,9 @@ def test_a_server_for_reading_offers_no_tool_that_writes(db: Path) -> None:
             "execute_kip_readonly",
         }
         assert all(tool.annotations.read_only_hint for tool in tools)
-        assert "only reads" in (session.client.instructions or "")
+        assert "read-only" in (session.client.instructions or "")
         session.ok("get_nodes", uris=["kept"])
-        with pytest.raises(Exception, match="only reads"):
+        with pytest.raises(Exception, match="read-only"):
             session.call("remember_knowledge", concepts=[{"uri": "lost"}])
 
 

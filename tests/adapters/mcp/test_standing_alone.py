@@ -82,7 +82,7 @@ def test_a_handle_that_nobody_knows_is_refused_with_a_next_step(server: Server, 
                 told = await client.call_tool(tool, arguments | {"context_id": "guessed"})
                 assert told.is_error
                 assert told.structured_content["error"]["code"] == "KIP_3002"
-                assert "leaving context_id out" in told.content[0].text
+                assert "Leave context_id out" in told.content[0].text
 
     anyio.run(story)
 
@@ -156,7 +156,7 @@ def test_without_a_root_no_file_is_read_and_nothing_is_bootstrapped(knowledge: K
             ):
                 told = await client.call_tool(tool, arguments)
                 assert told.is_error
-                assert "Nobody has said where the files" in told.content[0].text
+                assert "has no root folder" in told.content[0].text
 
     anyio.run(story)
 

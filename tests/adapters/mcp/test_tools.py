@@ -93,7 +93,7 @@ def test_remembering_again_changes_nothing_and_says_so(session: Session) -> None
     assert session.ok("remember_knowledge", concepts=[concept]).data["created"] == 1
     again = session.ok("remember_knowledge", concepts=[concept])
     assert (again.data["created"], again.data["changed"]) == (0, 0)
-    assert "as it was" in again.text
+    assert "unchanged" in again.text
 
 
 def test_what_cannot_be_written_leaves_nothing_of_the_call_behind(session: Session) -> None:
@@ -517,7 +517,7 @@ def test_an_unknown_type_is_answered_with_the_closest_and_the_tool_that_lists_al
 def test_hints_name_only_tools_that_there_are(session: Session, project: Path, db: Path) -> None:
     write = 'DELETE CONCEPT ?c DETACH WHERE { ?c {type: "Person"} }'
     hint = session.call("execute_kip_readonly", command=write).error["hint"]
-    assert hint == "This tool only reads. Send it through execute_kip."
+    assert hint == "This tool only reads. Send the command with execute_kip."
     with mycel.open(db) as made:
         knowledge = mycel.Knowledge(made, workspace="shop")
         knowledge.add("a")

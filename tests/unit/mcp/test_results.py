@@ -11,7 +11,7 @@ from mycel.mcp import kip_responses
 from mycel.mcp.results import (
     TEXT_TOKENS_MAX,
     Answer,
-    Page,
+    TextPage,
     data_within,
     estimate,
     failure,
@@ -48,7 +48,7 @@ def test_a_small_value_stays_as_it_is() -> None:
 
 
 def test_a_page_takes_lines_until_it_is_full() -> None:
-    page = Page(1000)
+    page = TextPage(1000)
     taken = 0
     while page.add("a line of some words"):
         taken += 1
@@ -59,7 +59,7 @@ def test_a_page_takes_lines_until_it_is_full() -> None:
 
 
 def test_a_page_takes_the_beginning_of_what_is_too_long() -> None:
-    page = Page()
+    page = TextPage()
     shown = page.add_beginning("x" * 1_000_000)
     assert 0 < shown < 1_000_000
     assert estimate(str(page)) <= TEXT_TOKENS_MAX
