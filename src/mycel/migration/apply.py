@@ -29,10 +29,10 @@ from mycel.errors import ConstraintViolation
 from mycel.migration import data_violations, restore, row_rewrite, schema_in_force
 from mycel.migration.consent import Consent, has_rows, refuse_removals
 from mycel.migration.data_violations import Findings
-from mycel.migration.definition_writer import Definitions, existing, number_of, place_of
+from mycel.migration.definition_writer import DefinitionWriter, existing, number_of, place_of
 from mycel.migration.lock import schema_apply_lock
-from mycel.migration.restore import Restored
-from mycel.migration.row_rewrite import DROPPED, Counts
+from mycel.migration.restore import RestoredType
+from mycel.migration.row_rewrite import DROPPED, RewriteCounts
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import (
     EdgeType,
@@ -97,7 +97,7 @@ class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, an
     """Leaves the transaction without writing anything."""
 
 
-class Planned(NamedTuple):
+class PlannedChange(NamedTuple):
     """A plan, and the schema in force that it was made against."""
 
     definitions: int
@@ -107,8 +107,8 @@ class Planned(NamedTuple):
 
 
 def plan_for(
-    store: Store, desired: Catalog, consent: Consent, earlier: Planned | None = None
-) -> Planned:
+    store: Store, desired: Catalog, consent: Consent, earlier: PlannedChange | None = None
+) -> PlannedChange:
     """The plan from the schema in force; the earlier one, if that is still what is in force."""
     with store.reading() as reader:
         definitions = reader.head().definitions
@@ -121,7 +121,7 @@ def plan_for(
             allow_data_loss=consent.data_loss,
             is_empty=lambda declared: not has_rows(reader, accepted, declared),
         )
-    return Planned(definitions, accepted, made)
+    return PlannedChange(definitions, accepted, made)
 
 
 def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> ApplyResult:
@@ -136,7 +136,7 @@ def apply(store: Store, desired: Catalog, *, actor: str, consent: Consent) -> Ap
 
 
 def rehearse(
-    store: Store, desired: Catalog, planned: Planned, *, actor: str, consent: Consent
+    store: Store, desired: Catalog, planned: PlannedChange, *, actor: str, consent: Consent
 ) -> Plan:
     """The plan with the violations of the data: carried out, checked, and rolled back."""
     return _attempt(store, desired, planned, actor=actor, consent=consent, dry_run=True)[0]
@@ -145,7 +145,7 @@ def rehearse(
 def _attempt(
     store: Store,
     desired: Catalog,
-    earlier: Planned | None,
+    earlier: PlannedChange | None,
     *,
     actor: str,
     consent: Consent,
@@ -193,7 +193,7 @@ class _Apply:
         self._findings: Final = findings
         self._remembers: Final = not consent.data_loss
         self._accepted: Final = {each.identity: each for each in accepted.types}
-        self._definitions: Final = Definitions(tx, planned.catalog)
+        self._definitions: Final = DefinitionWriter(tx, planned.catalog)
         self._looked_at: Final = {
             declared.identity
             for each in planned.changes
@@ -214,7 +214,7 @@ class _Apply:
             if isinstance(each, RestoreType)
         }
         """Types that come back, as they were."""
-        self._restored: Final[list[Restored]] = []
+        self._restored: Final[list[RestoredType]] = []
         self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
         """For each type, the properties that come back, and what its definition remembers of
         them: the newest first."""
@@ -224,7 +224,7 @@ class _Apply:
         """The number of instances removed, by type."""
         self._revived: Mapping[str, int] = {}
         """The number of instances that came back, by type."""
-        self._counts: Final[dict[str, Counts]] = {}
+        self._counts: Final[dict[str, RewriteCounts]] = {}
         """For each type, what became of its rows."""
 
     def run(self) -> None:
@@ -319,7 +319,7 @@ class _Apply:
             self._adopted.add(declared.identity)
         self._definitions.write(declared, dropped)
 
-    def _define_again(self, restored: Restored) -> None:
+    def _define_again(self, restored: RestoredType) -> None:
         """Define a type that was dropped, and note what went with it."""
         declared, left, drop = restored
         self._restored.append(restored)
@@ -355,7 +355,7 @@ class _Apply:
         self._memories[declared.identity] = entries
         return entries
 
-    def _remember_again(self, declared: InstanceType, counts: Counts) -> None:
+    def _remember_again(self, declared: InstanceType, counts: RewriteCounts) -> None:
         """Let a definition remember values that do not fit, or that others replaced."""
         past = self._past.get(declared.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
@@ -461,10 +461,10 @@ class _Apply:
             case RestoreType() if not isinstance(step.declared, Interface):
                 return replace(step, rows=self._revived.get(step.declared.identity, 0))
             case RemoveProperty() if not isinstance(step.owner, Interface):
-                counts = self._counts.get(step.owner.identity, Counts())
+                counts = self._counts.get(step.owner.identity, RewriteCounts())
                 return replace(step, rows=counts.removed[step.before.name])
             case RestoreProperty() if not isinstance(step.owner, Interface):
-                counts = self._counts.get(step.owner.identity, Counts())
+                counts = self._counts.get(step.owner.identity, RewriteCounts())
                 name = step.declared.name
                 return replace(step, rows=counts.restored[name], left=counts.left[name])
             case _:

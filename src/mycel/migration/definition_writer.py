@@ -49,7 +49,7 @@ def number_of(tx: Transaction, declared: SchemaType) -> int:
     return tx.reader.type_number(declared.kip_name)
 
 
-class Definitions:
+class DefinitionWriter:
     """Writes the definitions of one catalog."""
 
     def __init__(self, tx: Transaction, catalog: Catalog) -> None:

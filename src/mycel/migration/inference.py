@@ -39,7 +39,7 @@ _NO_SCALAR: Final = "no one type"
 
 
 @dataclass(slots=True)
-class _Values:
+class _AttributeSample:
     """The values of one attribute."""
 
     count: int = 0
@@ -113,12 +113,12 @@ def _is(scalar: Scalar, text: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _TypeSample:
     """The instances of one type or predicate."""
 
     definition: ConceptDefinition
     rows: int = 0
-    values: dict[str, _Values] = field(default_factory=dict)
+    values: dict[str, _AttributeSample] = field(default_factory=dict)
     named_by: set[str] | None = None
     """Attributes that equal the name in every instance so far."""
 
@@ -128,7 +128,7 @@ class _Seen:
         self.named_by = same if self.named_by is None else self.named_by & same
         for key, value in attributes.items():
             if value is not None:
-                self.values.setdefault(key, _Values()).see(value)
+                self.values.setdefault(key, _AttributeSample()).see(value)
 
 
 def infer(reader: Reader, types: Collection[str] | None = None) -> str:
@@ -177,8 +177,8 @@ class _Inference:
             and PG not in (attributes := each.attributes)
         }
 
-    def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _Seen:
-        seen = _Seen(concept_definition(name, said))
+    def _seen(self, table: Table, number: int, name: str, said: Mapping[str, Any]) -> _TypeSample:
+        seen = _TypeSample(concept_definition(name, said))
         found = instances.numbers(self._reader, table, number)
         for chunk in instances.chunks(self._reader, table, found):
             for each in chunk:
@@ -241,7 +241,7 @@ def _unknown(name: str, known: list[str]) -> NotFound:
     )
 
 
-def _declaration(opening: str, name: str, seen: _Seen, reserved: Collection[str]) -> str:
+def _declaration(opening: str, name: str, seen: _TypeSample, reserved: Collection[str]) -> str:
     properties, left_out = _properties(seen, reserved)
     head = opening + _described(seen.definition.description)
     if name != seen.definition.name:
@@ -253,7 +253,7 @@ def _declaration(opening: str, name: str, seen: _Seen, reserved: Collection[str]
     return "\n".join((f"{head} {{", *(f"    {line}" for line in (*properties, *left_out)), "}"))
 
 
-def _properties(seen: _Seen, reserved: Collection[str]) -> tuple[list[str], list[str]]:
+def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str], list[str]]:
     """The properties that can be declared, and comments about the attributes that cannot."""
     declared, left_out = [], []
     key = min(seen.named_by or (), default=None)

@@ -23,7 +23,7 @@ from mycel.store.query.instances import Instance
 from mycel.store.write.transaction import Transaction
 
 
-class Drop(NamedTuple):
+class DropMoment(NamedTuple):
     """The moment at which a type was dropped."""
 
     seq: int
@@ -31,35 +31,35 @@ class Drop(NamedTuple):
     time_us: int
 
 
-class Restored(NamedTuple):
+class RestoredType(NamedTuple):
     """A type that comes back: what is left of its definition, and when it was dropped."""
 
     declared: SchemaType
     left: Concept
-    drop: Drop
+    drop: DropMoment
 
 
-def left_of(tx: Transaction, declared: SchemaType) -> Restored | None:
+def left_of(tx: Transaction, declared: SchemaType) -> RestoredType | None:
     """The tombstone of the definition of a hidden type, or the definition if it had to stay."""
     found = tx.get_concept(*place_of(declared), tombstoned=True)
     if found is None:
         return None
     if found.tombstoned:
         seq = history.seq_before(tx.reader, found.seq)
-        return Restored(declared, found, Drop(seq, found.tombstoned_us or 0))
+        return RestoredType(declared, found, DropMoment(seq, found.tombstoned_us or 0))
     memory = remembered(found.attributes)
     if memory is None:
         return None
-    return Restored(declared, found, Drop(memory.seq, memory.time_us))
+    return RestoredType(declared, found, DropMoment(memory.seq, memory.time_us))
 
 
-def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
+def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]:
     """Revive the instances of restored types, and return their numbers by identity.
 
     Concepts come first, then links between concepts, then links about links. Links of the
     definitions come back with them.
     """
-    drops: dict[Drop, list[Restored]] = {}
+    drops: dict[DropMoment, list[RestoredType]] = {}
     for each in restored:
         drops.setdefault(each.drop, []).append(each)
     counts: dict[str, int] = {}
@@ -75,11 +75,11 @@ def restore(tx: Transaction, restored: Iterable[Restored]) -> dict[str, int]:
     return counts
 
 
-def _is(each: Restored, kind: type[NodeType | EdgeType]) -> bool:
+def _is(each: RestoredType, kind: type[NodeType | EdgeType]) -> bool:
     return isinstance(each.declared, kind)
 
 
-def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, int]:
+def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict[int, int]:
     """The concepts that came back, each with its type."""
     revived: dict[int, int] = {}
     gone = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
@@ -93,7 +93,7 @@ def _revive_concepts(tx: Transaction, drop: Drop, types: set[int]) -> dict[int, 
 
 
 def _revive_links(
-    tx: Transaction, drop: Drop, revived: set[int], predicates: set[int]
+    tx: Transaction, drop: DropMoment, revived: set[int], predicates: set[int]
 ) -> dict[int, int]:
     """Revive links of restored predicates and on revived elements, each with its predicate."""
     links: dict[int, int] = {}

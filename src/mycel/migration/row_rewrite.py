@@ -106,7 +106,7 @@ def _key(declared: InstanceType) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Counts:
+class RewriteCounts:
     """Numbers of rows that a rewrite touched, by attribute."""
 
     removed: Counter[str] = field(default_factory=Counter)
@@ -119,7 +119,7 @@ class Counts:
     """Attributes of which a row has another value than one that is hidden."""
 
 
-def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> Counts:
+def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> RewriteCounts:
     """Rewrite every row of a type; those that do not fit are noted and left as they are."""
     table: Table = "concept" if isinstance(rewrite.declared, NodeType) else "proposition"
     run_ = _Run(tx, rewrite, table, findings)
@@ -144,7 +144,7 @@ class _Run:
         self._findings: Final = findings
         self._rules: Final = RowRules(rewrite.declared)
         self._prop_ids: Final = {each.name: each.prop_id for each in rewrite.declared.properties}
-        self.counts: Final = Counts()
+        self.counts: Final = RewriteCounts()
         self._names: Final[dict[int, str]] = {}
         """Rows that get another name."""
         self._finals: Final[dict[str, int]] = {}

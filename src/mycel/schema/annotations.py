@@ -46,17 +46,17 @@ _ONCE: Final = _TEXTS | _OF_TYPES | _OF_PROPERTIES | _INLINE
 _KIP_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-class Annotated(NamedTuple):
+class CheckedAnnotations(NamedTuple):
     """The annotations of a declaration."""
 
     kept: tuple[Annotation, ...]
     renamed_from: str | None
 
 
-_PLAIN: Final = Annotated((), None)
+_PLAIN: Final = CheckedAnnotations((), None)
 
 
-def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
+def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> CheckedAnnotations:
     """The annotations of a type; raises SchemaError if one breaks a rule."""
     if not annotations:
         return _PLAIN
@@ -76,7 +76,7 @@ def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> Annotated:
     return _collected(annotations)
 
 
-def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
+def of_property(declared: ast.Property, kind: TypeKind) -> CheckedAnnotations:
     """The annotations of a property; raises SchemaError if one breaks a rule."""
     if not declared.annotations:
         return _PLAIN
@@ -108,7 +108,7 @@ def of_property(declared: ast.Property, kind: TypeKind) -> Annotated:
     return _collected(declared.annotations)
 
 
-def _collected(annotations: Iterable[ast.Annotation]) -> Annotated:
+def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:
     seen: set[str] = set()
     kept: list[Annotation] = []
     renamed_from: str | None = None
@@ -124,7 +124,7 @@ def _collected(annotations: Iterable[ast.Annotation]) -> Annotated:
         elif each.name not in _INLINE:
             model = None if each.model is None else each.model.text
             kept.append(Annotation(each.name, value, model))
-    return Annotated(tuple(kept), renamed_from)
+    return CheckedAnnotations(tuple(kept), renamed_from)
 
 
 def _check_value(annotation: ast.Annotation) -> None:

@@ -59,7 +59,7 @@ def named(hint: str, names: Sequence[str]) -> str:
     return f"{hint}: {', '.join(names[:5])}." if names else f"{hint}."
 
 
-class _KeySaid(NamedTuple):
+class _KeyDeclaration(NamedTuple):
     """A key, its place, and the interface that it comes from."""
 
     columns: tuple[str, ...]
@@ -253,7 +253,7 @@ class Body:
         said = [
             *_keys(self.members),
             *(
-                _KeySaid(each.columns, self.owner.span, source)
+                _KeyDeclaration(each.columns, self.owner.span, source)
                 for source, each in inherited
                 if isinstance(each, model.Key)
             ),
@@ -344,16 +344,16 @@ def _is_satisfied(constraint: model.Constraint, value: Any) -> bool:
     return True
 
 
-def _keys(members: Iterable[ast.Member]) -> Iterator[_KeySaid]:
+def _keys(members: Iterable[ast.Member]) -> Iterator[_KeyDeclaration]:
     """Every `@key` of a body and of its properties."""
     for member in members:
         match member:
             case ast.Property():
                 for each in member.annotations:
                     if each.name == "key":
-                        yield _KeySaid((member.name.text,), each.span)
+                        yield _KeyDeclaration((member.name.text,), each.span)
             case ast.Columns(kind="key"):
-                yield _KeySaid(tuple(each.text for each in member.columns), member.span)
+                yield _KeyDeclaration(tuple(each.text for each in member.columns), member.span)
 
 
 def _sorted(type_: model.PropertyType) -> model.PropertyType:

@@ -426,7 +426,7 @@ def _overwriting(lost: model.SchemaType) -> str:
     )
 
 
-_Memory = tuple[model.TypeKind, str, str | None, model.PropertyType | None]
+_HiddenKey = tuple[model.TypeKind, str, str | None, model.PropertyType | None]
 """The key of a memory: kind, type, and a property with its type unless it is the whole type."""
 
 
@@ -437,7 +437,7 @@ def _remembered(
     lost: Collection[tuple[model.TypeKind, str]],
 ) -> tuple[Dropped, ...]:
     """The memories after the plan: what stays hidden, and what is hidden now."""
-    entries: dict[_Memory, Dropped] = {}
+    entries: dict[_HiddenKey, Dropped] = {}
     for each in accepted.dropped:
         if (each.kind, each.type_name) not in lost:
             _remember(entries, _following_types(each, matching.renamed))
@@ -465,8 +465,8 @@ def _remembered(
 
 
 def _properties_of(
-    entries: Mapping[_Memory, Dropped], owner: model.SchemaType
-) -> list[tuple[_Memory, model.Property]]:
+    entries: Mapping[_HiddenKey, Dropped], owner: model.SchemaType
+) -> list[tuple[_HiddenKey, model.Property]]:
     """The hidden properties of a type."""
     return [
         (key, each.property)
@@ -475,7 +475,7 @@ def _properties_of(
     ]
 
 
-def _remember(entries: dict[_Memory, Dropped], entry: Dropped) -> None:
+def _remember(entries: dict[_HiddenKey, Dropped], entry: Dropped) -> None:
     was = entry.property
     name, type_ = (None, None) if was is None else (was.name, was.type)
     entries[entry.kind, entry.type_name, name, type_] = entry

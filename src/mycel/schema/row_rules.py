@@ -40,7 +40,7 @@ from mycel.schema.row_test import accepting
 from mycel.syntax.regex import matcher
 
 
-class _Outside(BadValue):
+class _LimitViolation(BadValue):
     """A value of the right kind that breaks `@range` or `@check`."""
 
     def __init__(self, message: str, limit: Range | Check) -> None:
@@ -251,7 +251,7 @@ class RowRules:
             return self._error(
                 ConstraintViolation, message, *what, constraint=constraint, hint=hint
             )
-        if isinstance(bad, _Outside):
+        if isinstance(bad, _LimitViolation):
             return self._error(ConstraintViolation, str(bad), *what, constraint=bad.constraint)
         kind, hint_ = str(type_).removesuffix("?"), _EXPECTED.get(type_.scalar)
         message = f"{place} must be {kind}: {bad}"
@@ -305,7 +305,7 @@ def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
             return made
         bounds = "..".join("" if each is None else shown(each) for each in (minimum, maximum))
         message = f"@range violation on {place}: {shown(made)} is not within {bounds}"
-        raise _Outside(message, limit)
+        raise _LimitViolation(message, limit)
 
     return within
 
@@ -321,7 +321,7 @@ def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
         except UnicodeEncodeError:
             raise BadValue(f"{shown(made)} holds a lone surrogate") from None
         message = f'@check violation on {place}: {shown(made)} does not match "{limit.pattern}"'
-        raise _Outside(message, limit)
+        raise _LimitViolation(message, limit)
 
     return matching
 

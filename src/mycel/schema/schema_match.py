@@ -92,7 +92,7 @@ class _Pairing(NamedTuple):
     """Held names that refused renames name."""
 
 
-class _Memory:
+class _HiddenNames:
     """The hidden types and properties of the accepted schema, by kind and name of the type."""
 
     def __init__(self, dropped: Iterable[Dropped]) -> None:
@@ -141,7 +141,7 @@ class _Matcher:
     def __init__(self, accepted: Catalog, allow_data_loss: bool) -> None:
         self._accepted = accepted
         self._allow_data_loss = allow_data_loss
-        self._memory = _Memory(accepted.dropped)
+        self._memory = _HiddenNames(accepted.dropped)
         self._interface_renames: dict[str, dict[str, str]] = {}
         """New names of the properties of an interface -> old names."""
         self._suggestions_left = _SUGGESTIONS_MAX

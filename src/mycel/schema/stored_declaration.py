@@ -29,7 +29,7 @@ OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTER
 """The attributes of a definition that only applying a schema changes."""
 
 
-class Remembered(NamedTuple):
+class HiddenType(NamedTuple):
     """A type that was dropped while its definition had to stay."""
 
     declared: model.SchemaType
@@ -185,7 +185,7 @@ def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, An
     return {"declaration": said, "seq": seq, "time_us": time_us}
 
 
-def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
+def remembered(attributes: Mapping[str, Any]) -> HiddenType | None:
     """The memory of a hidden type in a definition that had to stay."""
     said = attributes.get(PG_DROPPED)
     if not isinstance(said, dict):
@@ -193,7 +193,7 @@ def remembered(attributes: Mapping[str, Any]) -> Remembered | None:
     declared = declaration({PG: said.get("declaration")})
     if declared is None:
         return None
-    return Remembered(declared, said["declaration"], said["seq"], said["time_us"])
+    return HiddenType(declared, said["declaration"], said["seq"], said["time_us"])
 
 
 def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:

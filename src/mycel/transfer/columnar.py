@@ -31,7 +31,7 @@ _SCALARS: Final[dict[type, Scalar]] = {
 }
 
 
-class Columnar(Source):
+class ColumnarSource(Source):
     """A table: in a file, or in memory."""
 
     def __init__(

@@ -26,7 +26,7 @@ _IDENTITY: Final = ("id", "src", "dst", "from", "to")
 Cell = Callable[[str], Any]
 
 
-class Delimited(Source):
+class DelimitedSource(Source):
     """A file of delimited cells, the first line of which names the columns."""
 
     unit = "line"

@@ -13,7 +13,7 @@ KNOWN_MAX: Final = 1 << 17
 """The number of ends that are kept: most edges of a file share ends with earlier ones."""
 
 
-class Ends:
+class EndIds:
     """The ids of ends that exist, none of which may be removed while it is in use."""
 
     def __init__(self, tx: Transaction) -> None:

@@ -115,7 +115,7 @@ class ErrorLocator:
         """
         if {"file", "line", "row"} & error.data.keys() or "type" not in error.data:
             return error
-        sought = [_Sought(each) for each in apart(error)]
+        sought = [_RowSearch(each) for each in apart(error)]
         with self._rows() as rows:
             for source, row in rows:
                 for each in sought:
@@ -158,7 +158,7 @@ def _place(error: MycelError) -> tuple[Any, ...]:
     return tuple(error.data.get(key) for key in ("file", "line", "row"))
 
 
-class _Sought:
+class _RowSearch:
     """The search for the rows of an error of the commit."""
 
     def __init__(self, error: MycelError) -> None:

@@ -28,9 +28,9 @@ from mycel.store.database import Store
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 from mycel.transfer import tables
 from mycel.transfer.formats import DELIMITERS, Format, checked_format, format_of, is_gzip
-from mycel.transfer.graph_rows import Edge, Node, Unloading
+from mycel.transfer.graph_rows import EdgeRecord, GraphRows, NodeRecord
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, ReadCatalog, Target, Targets
-from mycel.transfer.tables import Lost
+from mycel.transfer.tables import LossCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,19 @@ def to_arrow(
 ) -> Any:
     """All rows of a node or an edge, of a state, as a `pyarrow.Table`."""
     pyarrow()
-    with _unloading(store, read_catalog, state, from_the_start=True) as (catalog, targets, rows):
+    with _graph_rows(store, read_catalog, state, from_the_start=True) as (catalog, targets, rows):
         return tables.table(rows, catalog, targets.named(type_name, ()))
 
 
 @contextmanager
-def _unloading(
+def _graph_rows(
     store: Store, read_catalog: ReadCatalog, state: State, *, from_the_start: bool
-) -> Iterator[tuple[Catalog, Targets, Unloading]]:
+) -> Iterator[tuple[Catalog, Targets, GraphRows]]:
     """The rows of one state, and their targets."""
     with store.reading(state) as reader:
         catalog = read_catalog(reader)
         targets = Targets(reader, catalog, iter(()))
-        yield catalog, targets, Unloading(reader, targets, from_the_start=from_the_start)
+        yield catalog, targets, GraphRows(reader, targets, from_the_start=from_the_start)
 
 
 def export(
@@ -98,13 +98,13 @@ def export(
     if chosen in ("parquet", "arrow"):
         pyarrow()  # Before a directory is made.
     is_chosen = types is not None
-    with _unloading(store, read_catalog, state, from_the_start=is_chosen) as (
+    with _graph_rows(store, read_catalog, state, from_the_start=is_chosen) as (
         catalog,
         targets,
-        unloading,
+        graph_rows,
     ):
-        wanted = _wanted(targets, unloading, types, is_table=chosen != "jsonl")
-        exporter = _Exporter(unloading, chosen, catalog)
+        wanted = _wanted(targets, graph_rows, types, is_table=chosen != "jsonl")
+        exporter = _Exporter(graph_rows, chosen, catalog)
         is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
         if chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
             exporter.write(place, wanted)
@@ -119,7 +119,7 @@ def export(
 
 
 def _wanted(
-    targets: Targets, unloading: Unloading, types: Sequence[str] | None, *, is_table: bool
+    targets: Targets, graph_rows: GraphRows, types: Sequence[str] | None, *, is_table: bool
 ) -> list[Target]:
     """The targets to export, nodes first; without names, those that have rows."""
     if isinstance(types, str):
@@ -128,7 +128,7 @@ def _wanted(
         nodes, edges = targets.all()
         every: list[Target] = [*nodes, *edges]
         return [
-            each for each in every if (is_table and each.is_typed) or not unloading.is_empty(each)
+            each for each in every if (is_table and each.is_typed) or not graph_rows.is_empty(each)
         ]
     named = dict.fromkeys(targets.named(name, ()) for name in types)
     return sorted(named, key=lambda each: isinstance(each, EdgeTarget))
@@ -137,11 +137,11 @@ def _wanted(
 class _Exporter:
     """Writes targets, and counts what it writes."""
 
-    def __init__(self, unloading: Unloading, format_: Format, catalog: Catalog) -> None:
-        self._unloading: Final = unloading
+    def __init__(self, graph_rows: GraphRows, format_: Format, catalog: Catalog) -> None:
+        self._unloading: Final = graph_rows
         self._format: Final[Format] = format_
         self._catalog: Final = catalog
-        self._lost: Final = Lost()
+        self._lost: Final = LossCounts()
         self._counts: Final = {"concepts": 0, "links": 0}
         self._files: Final[list[str]] = []
 
@@ -184,9 +184,9 @@ class _Exporter:
 
     # JSON Lines.
 
-    def _line(self, target: Target, row: Node | Edge) -> bytes:
+    def _line(self, target: Target, row: NodeRecord | EdgeRecord) -> bytes:
         said: dict[str, Any]
-        if isinstance(row, Node):
+        if isinstance(row, NodeRecord):
             said = {"type": target.label}
             if not isinstance(target, NodeTarget) or not target.key:
                 said["id" if target.is_typed else "name"] = row.name
@@ -200,7 +200,7 @@ class _Exporter:
         said["data"] = row.attributes
         if row.metadata:
             said["metadata"] = row.metadata
-        if isinstance(row, Edge) and row.weight != DEFAULT_WEIGHT:
+        if isinstance(row, EdgeRecord) and row.weight != DEFAULT_WEIGHT:
             said["weight"] = row.weight
         return orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE)
 

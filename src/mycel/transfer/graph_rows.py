@@ -29,7 +29,7 @@ Name: TypeAlias = tuple[str, str]
 _BOOTSTRAP: Final = "bootstrap"
 
 
-class Node(NamedTuple):
+class NodeRecord(NamedTuple):
     """A concept to export."""
 
     name: str
@@ -37,7 +37,7 @@ class Node(NamedTuple):
     metadata: JsonObject
 
 
-class Edge(NamedTuple):
+class EdgeRecord(NamedTuple):
     """A link to export; an end that is a link is an object."""
 
     id: str
@@ -48,7 +48,7 @@ class Edge(NamedTuple):
     weight: float
 
 
-class Unloading:
+class GraphRows:
     """The rows of one snapshot."""
 
     def __init__(self, reader: Reader, targets: Targets, *, from_the_start: bool) -> None:
@@ -56,21 +56,21 @@ class Unloading:
         self._targets: Final = targets
         self._left_out: Final = frozenset() if from_the_start else self._beginning()
 
-    def nodes(self, target: NodeTarget) -> Iterator[list[Node]]:
+    def nodes(self, target: NodeTarget) -> Iterator[list[NodeRecord]]:
         """The concepts of a type."""
         for chunk in self._chunks(target):
             yield [
-                Node(each.name, each.attributes, _own(each.metadata_json))
+                NodeRecord(each.name, each.attributes, _own(each.metadata_json))
                 for each in chunk
                 if (target.type, each.name) not in ACTORS
             ]
 
-    def edges(self, target: EdgeTarget) -> Iterator[list[Edge]]:
+    def edges(self, target: EdgeTarget) -> Iterator[list[EdgeRecord]]:
         """The links of a predicate."""
         for chunk in self._chunks(target):
             names = self._names(end for each in chunk for end in (each.subject, each.object))
             yield [
-                Edge(
+                EdgeRecord(
                     ids.proposition_id(each.number, target.predicate),
                     names.get(each.subject) or self._link(each.subject),
                     names.get(each.object) or self._link(each.object),

@@ -56,7 +56,7 @@ _LOOSE_ENDS: Final = _ENDS | set(END_TYPES)
 _PLAIN: Final = frozenset((str, int, float, bool, type(None), dict))
 
 
-class JsonLines(Source):
+class JsonLinesSource(Source):
     """A file with a JSON object on each line; empty lines are left out."""
 
     unit = "line"
@@ -80,7 +80,7 @@ class JsonLines(Source):
             yield from self._each(lines, read, refused)
 
 
-class Mappings(Source):
+class MappingSource(Source):
     """Dictionaries of the same shape that Python made; their values need not be JSON."""
 
     def __init__(self, source: Iterable[Any], type_name: str | None) -> None:

@@ -26,14 +26,14 @@ from mycel.schema.property_values import wire
 from mycel.search.embedding import Embedder
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
-from mycel.transfer.edge_ends import Ends
+from mycel.transfer.edge_ends import EndIds
 from mycel.transfer.error_locations import ErrorLocator, Spot, name_other
 from mycel.transfer.formats import Format
 from mycel.transfer.load_targets import NodeTarget, ReadCatalog, Targets
 from mycel.transfer.pre_embed import Ahead, unhurried, wants_vectors
 from mycel.transfer.row_spool import UNNAMED, Spool
 from mycel.transfer.row_vectors import Vectors
-from mycel.transfer.row_writer import Joined, Mode, Writer, exists
+from mycel.transfer.row_writer import JoinedEdge, Mode, RowWriter, exists
 from mycel.transfer.source_rows import EdgeRow, NodeRow, Row, RowError, Source, end_shown
 from mycel.transfer.sources import sources_of
 from mycel.transfer.ulid import ulids
@@ -191,7 +191,7 @@ class _Load:
                 tx.memo[LOADING] = True
                 new_ids = ulids(tx.time_us // 1000, randbits)
                 targets = Targets(tx.reader, self.read_catalog(tx.reader), new_ids)
-                writer = Writer(tx, self.mode, self.vectors)
+                writer = RowWriter(tx, self.mode, self.vectors)
                 with closing(_Run(tx, targets, sources, writer, self.mode, progress)) as run:
                     run.load()
         except (RowError, MycelError) as error:
@@ -225,11 +225,11 @@ class _Run:
         tx: Transaction,
         targets: Targets,
         sources: Sequence[Source],
-        writer: Writer,
+        writer: RowWriter,
         mode: Mode,
         progress: ReportProgress | None,
     ) -> None:
-        self._ends: Final = Ends(tx)
+        self._ends: Final = EndIds(tx)
         self._targets: Final = targets
         self._sources: Final = sources
         self._writer: Final = writer
@@ -305,7 +305,7 @@ class _Run:
     def _join(self, rows: Sequence[EdgeRow]) -> None:
         """Write the edges whose ends exist; the others wait."""
         known = self._ends.ids(end for row in rows for end in (row.subject, row.object))
-        joined: list[Joined] = []
+        joined: list[JoinedEdge] = []
         for row in rows:
             subject, object_ = known.get(row.subject), known.get(row.object)
             if subject is None or object_ is None:

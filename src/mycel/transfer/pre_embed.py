@@ -33,7 +33,7 @@ from mycel.transfer.source_rows import NodeRow, Row, RowError, Source
 CHUNK_ROWS: Final = 4000
 
 
-class Spooled(Source):
+class SpooledSource(Source):
     """A source whose rows have been read, and wait with their vectors."""
 
     def __init__(self, source: Source) -> None:
@@ -61,7 +61,7 @@ class Ahead:
         self._sources: Final = sources
         self._vectors: Final = vectors
         self._mode: Final = mode
-        self.sources: Final = [Spooled(each) for each in sources]
+        self.sources: Final = [SpooledSource(each) for each in sources]
         """The sources that the transaction reads."""
         self.at = 0
         """The index of the source that is being read."""

@@ -41,11 +41,11 @@ Mode: TypeAlias = Literal["append", "merge", "overwrite"]
 REASON: Final = "not among the rows that were loaded"
 
 
-Joined: TypeAlias = tuple[EdgeRow, str, str]
+JoinedEdge: TypeAlias = tuple[EdgeRow, str, str]
 """An edge with the ids of its ends."""
 
 
-class Writer:
+class RowWriter:
     """Writes the rows of one load."""
 
     def __init__(self, tx: Transaction, mode: Mode, vectors: Vectors) -> None:
@@ -110,7 +110,7 @@ class Writer:
                 self._seen[0].add(int(id_[2:]))
         self._count_created(rows)
 
-    def edges(self, joined: Sequence[Joined]) -> None:
+    def edges(self, joined: Sequence[JoinedEdge]) -> None:
         """Write edges with different identities; raises RowError about one of them."""
         self._begin([row for row, _, _ in joined])
         there = {} if self._mode == "append" else self._edges_there(joined)
@@ -120,7 +120,7 @@ class Writer:
             if (number := there.get(_place(*each))) is not None:
                 self._change(each[0], ids.proposition_id(number, each[0].target.predicate))
 
-    def _edges_there(self, joined: Sequence[Joined]) -> dict[tuple[str, str, str], int]:
+    def _edges_there(self, joined: Sequence[JoinedEdge]) -> dict[tuple[str, str, str], int]:
         reader = self._tx.reader
         outer, name = reader.outer_id, reader.predicate_name
         numbers = {
@@ -137,7 +137,7 @@ class Writer:
             for (subject, predicate, object_), number in found
         }
 
-    def _create_edges(self, joined: Sequence[Joined]) -> None:
+    def _create_edges(self, joined: Sequence[JoinedEdge]) -> None:
         rows = [row for row, _, _ in joined]
         puts = [
             PropositionRow(start, row.target.predicate, end, _whole(row), row.metadata, row.weight)

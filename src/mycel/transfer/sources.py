@@ -11,10 +11,10 @@ from typing import Any, Final
 from mycel.errors import InvalidValueType
 from mycel.model.names import kind_of
 from mycel.transfer import columnar
-from mycel.transfer.columnar import Columnar
-from mycel.transfer.delimited import Delimited
+from mycel.transfer.columnar import ColumnarSource
+from mycel.transfer.delimited import DelimitedSource
 from mycel.transfer.formats import DELIMITERS, Format, is_gzip, needed_format, without_gzip
-from mycel.transfer.jsonl import JsonLines, Mappings
+from mycel.transfer.jsonl import JsonLinesSource, MappingSource
 from mycel.transfer.source_rows import Source
 from mycel.transfer.streams import Stream
 
@@ -44,7 +44,7 @@ def sources_of(
     table = columnar.table_batches(source)
     if table is not None:
         batches, can_reread = table
-        return [Columnar(batches, _needed(type_name), can_reread=can_reread)]
+        return [ColumnarSource(batches, _needed(type_name), can_reread=can_reread)]
     if isinstance(source, (Mapping, bytes)) or not isinstance(source, Iterable):
         raise InvalidValueType(f"A value of type {kind_of(source)} cannot be loaded.", hint=_WHAT)
     if isinstance(source, (list, tuple)) and source and all(map(_is_file, source)):
@@ -53,7 +53,7 @@ def sources_of(
             for file in source
         )
         return [each for found in files for each in found]
-    return [Mappings(source, type_name)]
+    return [MappingSource(source, type_name)]
 
 
 def _is_file(value: object) -> bool:
@@ -65,7 +65,7 @@ def _of_stream(
 ) -> Source:
     format_ = needed_format(named, stream.name)
     if format_ == "jsonl":
-        return JsonLines(stream, type_name)
+        return JsonLinesSource(stream, type_name)
     # A file of one type may be called after it: `Person.csv`.
     stem = PurePath(without_gzip(stream.name or "")).stem
     type_name = _needed(type_name or (stem if stem.isidentifier() else None))
@@ -75,11 +75,11 @@ def _of_stream(
             raise InvalidValueType(
                 f"{delimiter!r} cannot separate cells.", hint="A delimiter is one character."
             )
-        return Delimited(stream, type_name, delimiter)
+        return DelimitedSource(stream, type_name, delimiter)
     if is_gzip(stream.name or ""):
         raise InvalidValueType(f"{stream.name!r} is compressed twice.", hint="Unpack it first.")
     batches = partial(columnar.file_batches, stream, is_parquet=format_ == "parquet")
-    return Columnar(batches, type_name, stream=stream)
+    return ColumnarSource(batches, type_name, stream=stream)
 
 
 def _needed(type_name: str | None) -> str:

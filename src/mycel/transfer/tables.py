@@ -23,14 +23,14 @@ from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import ENDS
-from mycel.transfer.graph_rows import Edge, Name, Node, Unloading
+from mycel.transfer.graph_rows import EdgeRecord, GraphRows, Name, NodeRecord
 from mycel.transfer.jsonl import ATTRIBUTES, END_TYPES
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Lost:
+class LossCounts:
     """The numbers of rows with values that a table cannot hold."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Lost:
         self.empty = 0
         """Text that is empty, which only CSV cannot tell from none."""
 
-    def note(self, target: Target, row: Node | Edge) -> None:
+    def note(self, target: Target, row: NodeRecord | EdgeRecord) -> None:
         if target.is_typed and not target.is_closed:
             self.attributes += not row.attributes.keys() <= target.properties.keys()
 
@@ -52,13 +52,13 @@ class Lost:
                 yield f"{rows} {what}, which a table cannot carry; JSON Lines can."
 
 
-def columns(unloading: Unloading, target: Target) -> list[str]:
+def columns(graph_rows: GraphRows, target: Target) -> list[str]:
     """The names of the columns."""
     identity = ["id", *ENDS] if isinstance(target, EdgeTarget) else ["id"]
     content = list(target.properties) if target.is_typed else [ATTRIBUTES]
     if isinstance(target, EdgeTarget) and not target.is_typed:
         identity += END_TYPES
-    return [*identity, *content, *unloading.columns_beside(target)]
+    return [*identity, *content, *graph_rows.columns_beside(target)]
 
 
 def getter(target: Target, column: str) -> Callable[[Any], Any]:
@@ -84,12 +84,12 @@ def getter(target: Target, column: str) -> Callable[[Any], Any]:
             return lambda row: _json(row.attributes)
 
 
-def table_schema(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
+def table_schema(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
     """The columns as a `pyarrow.Schema`."""
     pa = pyarrow()
     declared = {each.name: each for each in catalog.arrow(target.label)} if target.is_typed else {}
     fields = []
-    for name in columns(unloading, target):
+    for name in columns(graph_rows, target):
         if name in declared:
             fields.append(declared[name].with_type(_with_times(pa, declared[name].type)))
         elif target.beside.get(name) == "weight":
@@ -111,11 +111,11 @@ def _moment(pa: Any) -> Any:
     return pa.timestamp("ms", "UTC")
 
 
-def batches(unloading: Unloading, schema: Any, target: Target, lost: Lost) -> Iterator[Any]:
+def batches(graph_rows: GraphRows, schema: Any, target: Target, lost: LossCounts) -> Iterator[Any]:
     """All rows of a target, as record batches of this schema."""
     pa = pyarrow()
     makers = [_maker(target, field.name) for field in schema]
-    for rows in unloading.rows(target):
+    for rows in graph_rows.rows(target):
         for row in rows:
             lost.note(target, row)
         arrays = [
@@ -125,10 +125,10 @@ def batches(unloading: Unloading, schema: Any, target: Target, lost: Lost) -> It
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def table(unloading: Unloading, catalog: Catalog, target: Target) -> Any:
+def table(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
     """All rows of a target as a `pyarrow.Table`."""
-    schema = table_schema(unloading, catalog, target)
-    made = list(batches(unloading, schema, target, Lost()))
+    schema = table_schema(graph_rows, catalog, target)
+    made = list(batches(graph_rows, schema, target, LossCounts()))
     return pyarrow().Table.from_batches(made, schema=schema)
 
 
