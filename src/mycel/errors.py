@@ -142,7 +142,7 @@ class MycelError(Exception):
         return wire
 
     def __str__(self) -> str:
-        # After an excerpt of the text, the hint would stand behind its carets.
+        # After an excerpt of the text, the hint needs a line of its own.
         between = "\n" if "\n" in self.message else " "
         return f"{self.code} {self.name}: {self.message}{between}{self.hint}"
 

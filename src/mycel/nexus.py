@@ -124,7 +124,7 @@ class Nexus(StateView):
     def execute(
         self, command: str, parameters: Mapping[str, Any] | None = None, /, **named: Any
     ) -> Result:
-        """Run one KIP command; `:name` in it stands for the parameter of that name.
+        """Run one KIP command; `:name` in it is the parameter of that name.
 
         Parameters are values, never text of the command: nothing in them can change what it does.
 
@@ -411,7 +411,7 @@ class Nexus(StateView):
             return proofs.prove(reader, target)
 
     def prove_entry(self, seq: int) -> EntryProof:
-        """Prove that an entry, or a transaction, stands in the journal at its place."""
+        """Prove that an entry, or a transaction, is in the journal at its place."""
         with self._store.reading() as reader:
             check_whole("seq", seq)
             return proofs.prove_entry(reader, seq)

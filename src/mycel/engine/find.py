@@ -206,7 +206,7 @@ class Finder:
                 return page._replace(position=position, offset=offset, ties=tuple(ties))
             case _:
                 raise InvalidSyntax(
-                    "The cursor leads nowhere in this database.",
+                    "The cursor has no place in this database.",
                     hint="Pass next_cursor of the previous page unchanged, or leave CURSOR out.",
                 )
 

@@ -128,7 +128,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
     if value.__class__ is not str:
         raise InvalidValueType(
             f"The parameter :{node.name} must be a string, not {json_kind(value)}.",
-            hint="A name or an id stands at its place.",
+            hint="A name or an id is expected in its place.",
         )
     match conversion:
         case "pattern":

@@ -159,7 +159,7 @@ def _identity(reader: Reader) -> JsonObject:
         return {
             "name": None,
             "memory": _MEMORY,
-            "note": f"There is no {type_name} {name!r} yet: nobody has said who uses this memory.",
+            "note": f"There is no {type_name} {name!r} yet: its user is not described.",
         }
     return {
         "id": found.id,

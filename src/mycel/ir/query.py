@@ -327,7 +327,7 @@ class Query:
     sort: tuple[SortKey, ...] = ()
     predicate_variables: frozenset[Variable] = frozenset()
     variables: tuple[Variable, ...] = ()
-    """The named variables, in the order in which they first stand in the command."""
+    """The named variables, in the order of the command."""
     gathers_early: bool = False
     """True to group by elements first, and then by their attributes."""
     cut: Literal["elements", "names"] | None = None

@@ -417,7 +417,7 @@ Change = Value | Arithmetic
 class Update:
     """`UPDATE ?t SET ATTRIBUTES { … } SET METADATA { … } WHERE { … } [LIMIT n]`.
 
-    A placeholder may stand for a whole map. At least one of the two is given.
+    A placeholder may be a whole map. At least one of the two is given.
     """
 
     target: Variable

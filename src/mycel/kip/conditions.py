@@ -115,7 +115,7 @@ def _operator_hint(tokens: Tokens, first: int) -> str | None:
     if token in {")", "&&", "||"}:
         return f"A value alone is no condition: write {operand_text} == true, for example."
     if token in _TEXT_TESTS or token == "IN":
-        return f"Functions stand in front: {token}({operand_text}, …)."
+        return f"Functions come first: {token}({operand_text}, …)."
     return None
 
 

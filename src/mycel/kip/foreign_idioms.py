@@ -50,7 +50,7 @@ def group(tokens: Tokens) -> str | None:
         return None
     after = _after_bracket(tokens, tokens.at)
     if tokens.tokens[after].upper() not in {"UNION", "OR", "||", "|"}:
-        return "Drop these braces: clauses stand one after another, and all of them have to hold."
+        return "Drop these braces: clauses follow one another, and all of them have to hold."
     clause = "(…)" if first == "(" else f"{shorten(first)} {{…}}"
     return f"Drop the first braces: {clause} UNION {{ … }}. Repeat in each what both should share."
 
@@ -59,7 +59,7 @@ def junction(tokens: Tokens) -> str | None:
     """A word or sign between two clauses, where it is the next token."""
     sign, following = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 1]
     if sign in {"AND", "&&"}:
-        return f"Clauses that all have to hold stand one after another: leave {sign} out."
+        return f"Clauses that all have to hold follow one another: leave {sign} out."
     if sign not in {"OR", "||", "|"}:
         return None
     if following == "FILTER":
@@ -95,7 +95,7 @@ def concept_in_parentheses(tokens: Tokens, opened: int) -> str | None:
         matcher = f"{shorten(before)} {matcher}"
     elif before not in {",", "("}:
         matcher = f"?x {matcher}"
-    return f"A concept stands in braces, a link in parentheses: write {matcher}."
+    return f"A concept is written in braces, a link in parentheses: write {matcher}."
 
 
 def _after_bracket(tokens: Tokens, opened: int) -> int:
@@ -120,7 +120,7 @@ def subscript(tokens: Tokens) -> str | None:
     base = tokens.tokens[at - 1] if at else ""
     if tokens.tokens[at] != "[" or base[:1] != "?" or tokens.ends[at - 1] != tokens.starts[at]:
         return None
-    return f"Write {shorten(base)} here; paths stand in FIND, FILTER, ORDER BY and UPDATE."
+    return f"Write {shorten(base)} here; paths are for FIND, FILTER, ORDER BY and UPDATE."
 
 
 def matcher_value(tokens: Tokens, opened: int, *, exact: bool) -> str:

@@ -41,7 +41,7 @@ WORDS: Final[dict[str, str]] = {
     "MATCH": _ASK,
     "QUERY": _ASK,
     "GET": _ASK,
-    "RETURN": "What to return stands at the front: FIND(?x, ?y.name).",
+    "RETURN": "Name what to return first: FIND(?x, ?y.name).",
     "CREATE": _TELL,
     "INSERT": _TELL,
     "PUT": _TELL,
@@ -68,8 +68,8 @@ WORDS: Final[dict[str, str]] = {
     "GROUPBY": _GROUP,
     "HAVING": "Aggregates cannot be filtered; filter what is aggregated with FILTER(…).",
     "ORDERBY": "Write ORDER BY.",
-    "DISTINCT": "DISTINCT stands in an aggregate: COUNT(DISTINCT ?x).",
-    "AS": "FIND has no aliases; columns stand in the order of its expressions.",
+    "DISTINCT": "DISTINCT belongs in an aggregate: COUNT(DISTINCT ?x).",
+    "AS": "FIND has no aliases; columns are in the order of its expressions.",
     "TRUE": _LITERALS,
     "FALSE": _LITERALS,
     "NULL": _LITERALS,
@@ -152,7 +152,7 @@ FUNCTIONS: Final[dict[str, str]] = {
 }
 """Words with arguments after them, in upper case."""
 
-_QUOTES = 'Strings stand in straight double quotes: "text".'
+_QUOTES = 'Strings are in straight double quotes: "text".'
 
 CHARACTERS: Final[dict[str, str]] = {
     "'": _QUOTES,
@@ -171,7 +171,7 @@ CHARACTERS: Final[dict[str, str]] = {
     "<>": "Write != for not equal.",
     "*": "There is no `*`: name the variables and paths that you mean.",
     "@": "A parameter is written :name.",
-    "$": 'A parameter is written :name; names such as "$self" stand in double quotes.',
+    "$": 'A parameter is written :name; names such as "$self" are in double quotes.',
     "%": "KIP computes only in UPDATE, with ADD, MUL, CLAMP and COALESCE.",
     "+": "KIP computes only in UPDATE, with ADD, MUL, CLAMP and COALESCE.",
     "-": "KIP computes only in UPDATE, with ADD, MUL, CLAMP and COALESCE.",

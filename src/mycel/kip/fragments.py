@@ -107,7 +107,7 @@ def path(found: ast.Path) -> str:
 
 
 def path_text(variable: str, fields: Iterable[str]) -> str:
-    """A path as it is written: keys that are no identifiers stand in brackets.
+    """A path as it is written, with brackets around keys that are no identifiers.
 
     >>> path_text("x", ("attributes", "born", "in year"))
     '?x.attributes.born["in year"]'

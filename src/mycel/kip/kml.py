@@ -112,13 +112,13 @@ def update(tokens: Tokens) -> ast.Update:
             hint = foreign_idioms.assignment(tokens, target.name)
             raise unexpected(tokens, "ATTRIBUTES", "METADATA", hint=hint)
         if part in changes:
-            raise fail(tokens, f"SET {part} stands here twice.", "Put all keys into one of them.")
+            raise fail(tokens, f"SET {part} is given twice.", "Put all keys into one of them.")
         tokens.at += 1
         changes[part] = _changes(tokens, target.name)
     if not changes:
         form = f"UPDATE ?{shorten(target.name)} SET ATTRIBUTES {{ … }} WHERE {{ … }}."
         raise unexpected(
-            tokens, "SET", hint=misplaced(tokens, f"SET stands before WHERE: {form}") or form
+            tokens, "SET", hint=misplaced(tokens, f"SET comes before WHERE: {form}") or form
         )
     clauses = where(tokens, *(("SET",) if len(changes) < 2 else ()))
     rows = limit(tokens)
@@ -170,7 +170,7 @@ def _change(tokens: Tokens, target: str) -> ast.Change:
             tokens,
             "a JSON value, a placeholder",
             *_ARITY,
-            hint=f"Paths stand inside a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
+            hint=f"Paths belong in a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
             meant=foreign_idioms.arithmetic(tokens, tokens.at),
         )
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":

@@ -35,9 +35,9 @@ def find(tokens: Tokens) -> ast.Find:
 def _expressions(tokens: Tokens) -> tuple[ast.Expression, ...]:
     texts = tokens.tokens
     if texts[tokens.at] != "(":
-        form = "What to find stands in parentheses: FIND(?x, ?y.name)."
+        form = "Put what to find into parentheses: FIND(?x, ?y.name)."
         if texts[tokens.at] == "DISTINCT":
-            form = f"What to find stands in parentheses. {foreign_idioms.distinct(tokens)}"
+            form = f"Put what to find into parentheses. {foreign_idioms.distinct(tokens)}"
         raise unexpected(tokens, "(", hint=form)
     tokens.at += 1
     if texts[tokens.at] == ")":
@@ -89,7 +89,7 @@ def _expression_hint(tokens: Tokens) -> str | None:
         return foreign_idioms.distinct(tokens)
     if word in {"ASC", "DESC"}:
         name = foreign_idioms.path_from(tokens, tokens.at)
-        return f"The direction stands behind: ORDER BY {name} {word}."
+        return f"The direction comes last: ORDER BY {name} {word}."
     return None
 
 

@@ -6,15 +6,15 @@ r"""A command's text as tokens. The first character of a token says what it is.
     letter or _                a keyword, a bare key or the name of a placeholder
     digit, or a sign or dot    a number (checked where it is used)
     \n                         the end
-    anything else              punctuation, or a character that has no business there
+    anything else              punctuation, or a character that KIP does not have
 
 A placeholder is a colon and a word right after it. The two stay separate tokens because `{a:true}`
-is a key and a value: only the parser knows where a value may stand.
+is a key and a value, and only the parser can tell.
 
 A capsule may be of megabytes, most of them attributes and links. There the object after SET
 ATTRIBUTES or WITH METADATA, and the entries after SET PROPOSITIONS, can be *folded* if they are
 plain enough: each is one token from brace to brace, which the parser reads in one go (`values` and
-`upsert`; nothing else reads what stands there in a command that is right).
+`upsert`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CAPSULE_RULES: Final = _RULES._replace(
 
 # White space and comments before a token, then the token. Possessive quantifiers (`*+`): a comment
 # must not be given back to be read as tokens. Words and numbers take more than the rules allow, so
-# that `foo-bar` or `9x` is one wrong name and not a puzzle of right ones. A string that is not
+# that `foo-bar` or `9x` is one wrong name and not several right ones. A string that is not
 # closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
 _SPACE = r"[ \t\r\n]*+"
 _SKIPPED = rf"({_SPACE}(?>(?://[^\n]*+{_SPACE})*))"

@@ -74,7 +74,7 @@ def search(tokens: Tokens) -> ast.Search:
     options: dict[str, Any] = {}
     while (token := texts[tokens.at]) in {"WITH", "MODE", "THRESHOLD", "LIMIT"}:
         if token in options:
-            raise fail(tokens, f"{token} stands here twice.", "Keep one of the two.")
+            raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
         options[token] = _option(tokens, token)
     return ast.Search(
         kind,
@@ -140,7 +140,7 @@ def traverse(tokens: Tokens) -> ast.Traverse:
     options: dict[str, Any] = {}
     while (token := texts[tokens.at]) in _TRAVERSE_OPTIONS:
         if token in options:
-            raise fail(tokens, f"{token} stands here twice.", "Keep one of the two.")
+            raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
         options[token] = _traverse_option(tokens, token)
     return ast.Traverse(
         start,

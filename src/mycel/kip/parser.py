@@ -93,7 +93,7 @@ def _statement(tokens: Tokens, *also: str) -> Any:
 def _about_start(tokens: Tokens) -> str | None:
     token = tokens.tokens[tokens.at]
     if token == "EXPLAIN":
-        return "EXPLAIN stands once, before the command."
+        return "EXPLAIN is written once, before the command."
     if token[0].isalpha():
         # Probably a word of another language, about which more can be said.
         return OPENINGS.get(token.upper())

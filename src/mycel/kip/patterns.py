@@ -53,7 +53,7 @@ def _check_matcher(tokens: Tokens, found: ast.ConceptMatcher, opened: int, *, ex
     named = found.type is not None and found.name is not None
     something = found.type is not None or found.name is not None
     if found.id is not None and something:
-        problem = "An id says everything: type and name cannot stand beside it."
+        problem = "An id is enough: type and name cannot be given with it."
     elif found.id is not None or named or (something and not exact):
         return
     elif something:
@@ -75,7 +75,7 @@ def _no_matcher_key(tokens: Tokens, token: str, opened: int, *, exact: bool) -> 
         if tokens.tokens[tokens.at + 1] != ":":
             tokens.at += 1
             return unexpected(tokens, ":", hint=f"A matcher is {forms}.")
-        return fail(tokens, f"`{token}` stands here twice.", "Keep one of the two.")
+        return fail(tokens, f"`{token}` is given twice.", "Keep one of the two.")
     if token[0] == '"' and token[1:-1] in _KEYS:
         return fail(tokens, "Keys of a matcher have no quotes.", f"Write `{token[1:-1]}:`.")
     if token[0].isalpha() or (token[0] in '"_' and len(token) > 1):
@@ -202,7 +202,7 @@ def _predicate_hint(token: str) -> str | None:
     if token == "^":
         return "Turn the pattern round: (object, predicate, subject)."
     if token in {"(", "["}:
-        return 'Alternatives stand without brackets, and take no hops: (?a, "p" | "q", ?b).'
+        return 'Alternatives have no brackets and no hops: (?a, "p" | "q", ?b).'
     return None
 
 
@@ -241,7 +241,7 @@ def _bound(tokens: Tokens, opened: int) -> int:
         raise fail(
             tokens,
             f"A hop bound is at most {HOP_BOUND_MAX}.",
-            "Leave the upper bound out to walk as far as links lead: {1,}.",
+            "Leave the upper bound out for any number of hops: {1,}.",
         )
     tokens.at += 1
     return value

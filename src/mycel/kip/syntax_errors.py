@@ -26,7 +26,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OUTSIDE = frozenset(
     ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
 )
-"""Keywords that never stand inside parentheses or values."""
+"""Keywords that are never inside parentheses or values."""
 
 
 def fail(
@@ -63,7 +63,7 @@ def too_deep(tokens: Tokens) -> MycelError:
 
 
 def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> None:
-    """Read a token; `also` are others that could have stood before it.
+    """Read a token; `also` are others that would be right as well.
 
     Raises:
         InvalidSyntax: the next token is another one.
@@ -76,12 +76,11 @@ def expect(tokens: Tokens, token: str, *also: str, hint: str | None = None) -> N
 def unexpected(
     tokens: Tokens, *expected: str, hint: str | None = None, meant: str | None = None
 ) -> MycelError:
-    """The next token is none of what was expected.
+    """The error for a next token that is none of those expected.
 
-    `expected` are keywords and signs, which may have been misspelt, and phrases that describe what
-    could stand here (a phrase has a space in it). `hint` is what the parser has to say about it;
-    it is used unless the token itself tells more. `meant` is used in any case: the parser has
-    recognised what was meant.
+    `expected` are keywords and signs, which may be misspelt, and phrases (with a space in them).
+    `hint` is used unless the token itself tells more; `meant`, where the parser has recognised what
+    was meant, is used in any case.
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):
@@ -102,7 +101,7 @@ def unexpected(
 
 
 def listed(expected: tuple[str, ...]) -> str:
-    """All that could stand here, for a message."""
+    """The expected tokens, for a message."""
     names = [each if " " in each else f"`{each}`" for each in expected]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -143,7 +142,7 @@ def _open_brackets(tokens: Tokens) -> list[int]:
 
 
 def _about_unclosed(tokens: Tokens, token: str, expected: tuple[str, ...]) -> str | None:
-    """A bracket that is still open before a keyword that cannot stand inside it."""
+    """A hint about a bracket that is open before a keyword that cannot be inside it."""
     after = tokens.tokens[tokens.at + 1]
     open_at = _open_brackets(tokens)
     if not open_at or _CLOSING[tokens.tokens[open_at[-1]]] not in expected:
@@ -187,12 +186,12 @@ def _about_date(tokens: Tokens, token: str) -> str | None:
         and tokens.tokens[before][0].isdigit()
         and tokens.ends[before] == tokens.starts[tokens.at]
     ):
-        return 'Dates and times are texts and stand in double quotes: "2026-01-31T10:30:00Z".'
+        return 'Dates and times are texts in double quotes: "2026-01-31T10:30:00Z".'
     return None
 
 
 def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
-    """A keyword that could stand here, in other letters."""
+    """A hint about an expected keyword in another case or misspelt."""
     if not (token[0].isalpha() or token[0] == "_"):
         return None
     keywords = [each for each in expected if each.isidentifier()]

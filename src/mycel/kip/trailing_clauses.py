@@ -22,7 +22,7 @@ _CLAUSES = frozenset(
 """Keywords that begin a clause of some statement, in KIP or elsewhere."""
 
 _FIND_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
-_PAGE_ORDER = "LIMIT stands before CURSOR, each at most once."
+_PAGE_ORDER = "LIMIT comes before CURSOR, each at most once."
 _ONE_BY_ONE = (
     "One statement per command: send them one by one, or together as a batch."
     " Only UPSERT statements may follow one another."
@@ -46,7 +46,7 @@ def trailing(tokens: Tokens, found: ast.Command) -> MycelError:
 def _instead(tokens: Tokens, found: ast.Command, token: str) -> str | None:
     """The command to write in the place of one with a clause that its statement does not have."""
     if token in _INSIDE and not isinstance(found, ast.Capsule | ast.Describe | ast.Search):
-        return f"{token} stands inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
+        return f"{token} belongs inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
     match found:
         case ast.Find() if token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
             return _FIND_ORDER
@@ -86,7 +86,7 @@ _META = {"CONCEPT": "$ConceptType", "PROPOSITION": "$PropositionType"}
 
 def _delete(tokens: Tokens, target: str, token: str) -> str:
     if token not in {"LIMIT", "ORDER", "OFFSET", "SKIP", "CURSOR"}:
-        return "A DELETE ends with its WHERE { … }, which stands once."
+        return "A DELETE ends with one WHERE { … }."
     rows = scalar(tokens, tokens.at + 1) if token == "LIMIT" else "10"
     return (
         f"DELETE takes all that WHERE matches and has no {token}. To delete some, ask for them "

@@ -14,9 +14,9 @@ from mycel.syntax.tokens import new_span
 
 _ENTRY = '("predicate", target)'
 _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
-_METADATA = "Metadata stands after the block's closing brace: } WITH METADATA { … }."
+_METADATA = "Metadata follows the block's closing brace: } WITH METADATA { … }."
 _CONCEPT_PARTS = ("ATTRIBUTES", "PROPOSITIONS")
-# Of entries that are folded, so that nothing else can stand in between.
+# For folded entries, which hold nothing else.
 _FOLDED_ENTRY = re.compile(r'\(\s*"([^"]*)"[^?]*\?(\w+)\s*\)')
 
 
@@ -41,7 +41,7 @@ def _upsert(tokens: Tokens) -> ast.Upsert:
         elif token == "PROPOSITION":
             blocks.append(_proposition(tokens))
         else:
-            hint = "Blocks stand one after another, without commas." if token == "," else None
+            hint = "Blocks follow one another, without commas." if token == "," else None
             raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=hint)
     tokens.at += 1
     metadata = _metadata(tokens)
@@ -130,8 +130,7 @@ def _not_closed(
 def _order(known: tuple[str, ...]) -> str:
     parts = ", ".join(f"SET {each}" for each in known)
     return (
-        f"The order is EXPECT VERSION, {parts}, each at most once; WITH METADATA stands after "
-        "the `}`."
+        f"The order is EXPECT VERSION, {parts}, each at most once; WITH METADATA follows the `}}`."
     )
 
 

@@ -51,9 +51,9 @@ def _learn(tokens: Tokens, token: str) -> tuple[str, tuple[str, ...]]:
             raise fail(
                 tokens,
                 f"`{shorten(token)}` is not a valid {'path' if fields else 'variable'}.",
-                "After `?`, and after each dot of a path, stands a letter or underscore and "
-                "then letters, digits or underscores, without white space. Any other key stands "
-                'in brackets: ?x.attributes["per day"].',
+                "A letter or underscore follows `?` and each dot of a path, then letters, digits "
+                "or underscores, without white space. Any other key is written in brackets: "
+                '?x.attributes["per day"].',
                 error=InvalidIdentifier,
             )
     tokens.names[token] = known = name, tuple(fields)
@@ -71,7 +71,7 @@ def variable(tokens: Tokens, *, hint: str | None = None) -> ast.Variable:
         raise fail(
             tokens,
             f"Expected a variable, found the path `{shorten(token)}`.",
-            f"Write `?{shorten(name)}` here; paths stand in FIND, FILTER, ORDER BY and UPDATE.",
+            f"Write `?{shorten(name)}` here; paths are for FIND, FILTER, ORDER BY and UPDATE.",
         )
     tokens.at = at + 1
     return ast.Variable(name, tokens.span_at(at))
@@ -128,7 +128,7 @@ def placeholder(tokens: Tokens) -> ast.Placeholder:
         raise fail(
             tokens,
             f"`:{shorten(name.strip())}` is not a valid placeholder.",
-            "After `:` stands a letter or underscore, then letters, digits or underscores.",
+            "A letter or underscore follows `:`, then letters, digits or underscores.",
             error=InvalidIdentifier,
             length=2,
         )
@@ -171,7 +171,7 @@ def number_at(tokens: Tokens, at: int) -> int | float:
             tokens,
             f"`{shorten(token)}` is not a number.",
             "Numbers are JSON numbers: no leading zeros or plus sign, digits on both sides of the "
-            "dot. Dates and other texts stand in double quotes.",
+            "dot. Dates and other texts are in double quotes.",
             at=at,
         )
     if match.lastindex is None:
@@ -259,7 +259,7 @@ def number(tokens: Tokens, what: str) -> ast.Number:
 
 
 def value(tokens: Tokens) -> ast.Value:
-    """Any JSON value, with placeholders anywhere a value may stand."""
+    """Any JSON value, with placeholders in the place of values."""
     first = tokens.at
     found = _json(tokens, 0)
     if isinstance(found, _TEMPLATES):
@@ -283,7 +283,7 @@ def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
     """The object of a folded token (see `lexer`).
 
     Raises:
-        InvalidSyntax: a key stands there twice.
+        InvalidSyntax: a key is given twice.
     """
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
@@ -295,7 +295,7 @@ def _unfolded(tokens: Tokens, token: str) -> dict[str, Any]:
         found = {}
     if found and token.count(":") == len(found):
         return found
-    # Quoted keys and bare ones, or colons that do not stand after a key but in strings.
+    # Quoted keys and bare ones, or colons in strings.
     found = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
     if _STRING.sub("", token).count(":") != len(found):
         raise unexpected(tokens, "a plain object")  # Nobody reads this: see `parser`.
@@ -404,10 +404,10 @@ def key(tokens: Tokens, token: str, known: dict[str, Any]) -> str:
     else:
         raise unexpected(tokens, "a key", "}")
     if name in known:
-        raise fail(tokens, f"The key `{shorten(name)}` stands here twice.", "Keep one of the two.")
+        raise fail(tokens, f"The key `{shorten(name)}` is given twice.", "Keep one of the two.")
     tokens.at = at + 1
     if tokens.tokens[at + 1] != ":":
-        raise unexpected(tokens, ":", hint="Between a key and its value stands a colon.")
+        raise unexpected(tokens, ":", hint="Write a colon between a key and its value.")
     tokens.at = at + 2
     return name
 

@@ -20,7 +20,7 @@ _BLOCKS: dict[str, type[ast.Not] | type[ast.Optional] | type[ast.Union]] = {
 
 
 def where(tokens: Tokens, *also: str) -> ast.Block:
-    """`WHERE { … }`; `also` are keywords that could have stood before it."""
+    """`WHERE { … }`; `also` are keywords that could have come before it."""
     if tokens.tokens[tokens.at] != "WHERE":
         ended = tokens.tokens[tokens.at] == END
         hint = "Say what to look for: WHERE { … } is required, and comes before ORDER BY and LIMIT."
@@ -85,7 +85,7 @@ def _bound(tokens: Tokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
         tokens,
         "{",
         "(",
-        hint=f'After the variable stands what it is: {label} {{type: "…"}} for a concept, or '
+        hint=f'Say what the variable is: {label} {{type: "…"}} for a concept, or '
         f'{label} (?s, "…", ?o) for a link.',
     )
 
@@ -117,11 +117,11 @@ def _no_clause(tokens: Tokens) -> Exception:
     if token == "{":
         hint = foreign_idioms.group(tokens) or 'Give the concept a variable: ?x {type: "…"}.'
     elif token in {",", "."}:
-        hint = "Clauses stand one after another, without anything between them."
+        hint = "Clauses follow one another, with nothing between them."
     elif token in {"WHERE", "ORDER", "LIMIT", "CURSOR"}:
         hint = f"Close the block with `}}` before {token}."
     elif token in TESTS:
-        hint = f"Conditions stand in a filter: FILTER({token}(…))."
+        hint = f"Conditions belong in a filter: FILTER({token}(…))."
     elif token[0].isalpha():
         hint = CLAUSES.get(token.upper())
     expected = ("a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}")

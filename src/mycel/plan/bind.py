@@ -40,7 +40,7 @@ _OPEN_FIELDS: Final = ("attributes", "metadata")
 ELEMENT_FIELDS: Final = ("id", "type", "name", "subject", "predicate", "object", *_OPEN_FIELDS)
 
 _AFTER_UNION: Final = (
-    "{clause} stands after a UNION. It applies to the patterns beside the UNION, not to the rows of"
+    "{clause} follows a UNION. It applies to the patterns beside the UNION, not to the rows of"
     " the UNION; repeat it inside the UNION if it should apply there too."
 )
 
@@ -156,7 +156,7 @@ class _Binder:
     ) -> Bound:
         for name in self.predicate_variables.keys() & self.element_variables.keys():
             raise ConstraintViolation(
-                f"?{name} stands for a predicate in one place and for an element in another.",
+                f"?{name} is a predicate in one place and an element in another.",
                 hint="Use two variables.",
                 span=self.predicate_variables[name].span,
             )

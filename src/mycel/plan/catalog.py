@@ -54,7 +54,7 @@ class Catalog(Protocol):
         """Those that a schema declares as a DateTime, or with `lists` as a list of them."""
 
     def ends(self, predicate: int) -> tuple[int, int] | None:
-        """The types that a predicate leads between, if a schema declares it."""
+        """The types at the ends of a predicate, if a schema declares it."""
 
 
 class Spread(NamedTuple):

@@ -59,7 +59,7 @@ _MEANT: Final = {
 _ELSEWHERE: Final = {
     "readonly": "Whether a request may write is not for the request to say. In Python, call"
     " db.request(…, readonly=True); over MCP and HTTP there is execute_kip_readonly.",
-    "dry_run": "dry_run stands beside `commands` and holds for all of them.",
+    "dry_run": "dry_run is a key beside `commands` and applies to all of them.",
     "commands": "A batch holds no other batch; list the commands one after the other.",
 }
 """Hints for keys that are known, but not in this place."""

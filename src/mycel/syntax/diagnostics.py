@@ -19,7 +19,7 @@ def locate(
 ) -> Error:
     r"""An error at a place in a text, to be raised.
 
-    A node that was made by a program stands `NOWHERE`: its error has the message alone.
+    The error of a node that a program made (`NOWHERE`) has the message alone.
 
     >>> from mycel.errors import InvalidSyntax
     >>> error = locate(InvalidSyntax, "Expected WHERE, found WHER.", "FIND(?x)\nWHER", Span(9, 13))

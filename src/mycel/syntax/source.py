@@ -42,7 +42,7 @@ class Source:
     text: str
 
     def position(self, offset: int) -> Position:
-        r"""The line and column of an offset; one beyond the end stands after the last character.
+        r"""The line and column of an offset; one beyond the end is after the last character.
 
         >>> Source("one\ntwo").position(5)
         Position(line=2, column=2)

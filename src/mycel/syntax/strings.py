@@ -36,7 +36,7 @@ def broken_string(error: type[Error], tokens: Tokens, at: int) -> Error:
     escape = "\\t" if character == "\t" else f"\\u{ord(character):04x}"
     return locate(
         error,
-        f"A control character (U+{ord(character):04X}) stands inside the string.",
+        f"A control character (U+{ord(character):04X}) is inside the string.",
         tokens.text,
         Span(stop, stop + 1),
         f"Write it as {escape}.",

@@ -41,9 +41,8 @@ class Tokens:
         self.tokens: list[str] = pieces[1::2]
         self.starts: list[int] = offsets[0::2]
         self.ends: list[int] = offsets[1::2]
-        # The end matches once, or twice when white space stands before it. There are as many ends
-        # as the parser may come across, and they stand right after the last token, where something
-        # that is missing belongs.
+        # The end matches once, or twice after white space. As many ends as the parser may look
+        # ahead follow the last token, which is the place of anything that is missing.
         count = len(self.tokens) - 1
         if count and not self.tokens[count - 1]:
             count -= 1

@@ -43,7 +43,7 @@ def entry(text: str) -> str:
         (where('CONTAINS(?x.name, "a")'), "CONTAINS", "FILTER(CONTAINS(…))"),
         # Keys in brackets.
         (filtered("?x.attributes.tags[0] == 1"), "0", "take the whole of it"),
-        (where('(?x["attributes"], "p", ?y)'), "[", "Write ?x here; paths stand in FIND"),
+        (where('(?x["attributes"], "p", ?y)'), "[", "Write ?x here; paths are for FIND"),
         # Attributes in a matcher.
         (
             where('?c {type: "T", attributes: {country: "DE"}}'),

@@ -118,7 +118,7 @@ def test_a_refusal_shows_the_line_the_column_and_a_caret() -> None:
         (where('{type: "T"}'), "{", '?x {type: "…"}'),
         (where('(?x {type: "T"}, "p", ?y)'), "{", "clause of its own"),
         (where('(?x, "p", "Aspirin")'), '"Aspirin"', '{type: "…", name: "…"}'),
-        (where('?x {type: "T"}, ?y {type: "T"}'), ",", "one after another"),
+        (where('?x {type: "T"}, ?y {type: "T"}'), ",", "follow one another"),
         (where('(?x, "p" | "q"{1,2}, ?y)'), "{", 'UNION { (?x, "q"{1,2}, ?y) }'),
         (where("(?x, ?p{1,2}, ?y)"), "{", "takes no hops"),
         (where('?x {type: "T", colour: "red"}'), "colour", "FILTER(?x.attributes.colour"),

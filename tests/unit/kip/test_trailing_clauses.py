@@ -30,8 +30,8 @@ HOPS = (
     "Hops follow a single predicate: write {0}. To follow several on one way, use TRAVERSE FROM "
     "{{…}} ALONG {1}."
 )
-INSIDE = "{0} stands inside the braces: WHERE {{ … {0}{1} }}."
-BRACES = "A concept stands in braces, a link in parentheses: write {0}."
+INSIDE = "{0} belongs inside the braces: WHERE {{ … {0}{1} }}."
+BRACES = "A concept is written in braces, a link in parentheses: write {0}."
 CLOSE = "Close the `(` of line 1, column {0} with `)`: write {1} WHERE …"
 
 HINTS = {
@@ -59,7 +59,7 @@ HINTS = {
     ),
     where(f"{T} OR FILTER(?x.n == 1)"): "Conditions are joined inside one filter: FILTER(… || …).",
     where(f'{T} AND (?x, "p", ?y)'): (
-        "Clauses that all have to hold stand one after another: leave AND out."
+        "Clauses that all have to hold follow one another: leave AND out."
     ),
     where(f'{{ {T} }} OR {{ ?x {{type: "U"}} }}'): (
         "Drop the first braces: ?x {…} UNION { … }. Repeat in each what both should share."
@@ -78,7 +78,7 @@ HINTS = {
         '(?x, "p", …) UNION { (?x, "q"{2}, …) }', '"p" | "q"'
     ),
     where('(?x, ("p" | "q"){1,3}, ?y)'): (
-        'Alternatives stand without brackets, and take no hops: (?a, "p" | "q", ?b).'
+        'Alternatives have no brackets and no hops: (?a, "p" | "q", ?b).'
     ),
     # Clauses of WHERE behind it.
     f"FIND(?x) WHERE {{ {T} }} FILTER(?x.n == 1)": INSIDE.format("FILTER", "(…)"),
@@ -109,7 +109,7 @@ HINTS = {
     "DESCRIBE DOMAINS CURSOR :c": WHOLE.format("CURSOR", "DESCRIBE DOMAINS"),
     'DESCRIBE CONCEPT TYPE "T" LIMIT 3': WHOLE.format("LIMIT", 'DESCRIBE CONCEPT TYPE "T"'),
     "DESCRIBE PROPOSITION TYPES CURSOR :c LIMIT 3": (
-        "LIMIT stands before CURSOR, each at most once."
+        "LIMIT comes before CURSOR, each at most once."
     ),
     "DESCRIBE PROPOSITION TYPES ORDER BY ?x": (
         "DESCRIBE PROPOSITION TYPES has LIMIT and CURSOR only. Definitions are concepts: "

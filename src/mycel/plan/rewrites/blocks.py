@@ -29,4 +29,4 @@ def _condition(node: ir.Condition, change: Callable[[ir.Block], ir.Block]) -> ir
         case ir.Exists(branches):
             return ir.Exists(tuple(_changed(branch, change) for branch in branches))
         case _:
-            return node  # NOT stands at the top of a block; nothing nests inside other conditions.
+            return node  # NOT is at the top of a block; other conditions hold no blocks.

@@ -83,7 +83,7 @@ def _probes(atoms: Sequence[ir.Atom]) -> Probes:
 
 
 def _settled(block: ir.Block, outer: frozenset[ir.Variable], estimate: _Estimate) -> ir.Block:
-    """The block without the probes that do not pay where their atoms stand."""
+    """The block without the probes that do not pay in this order of atoms."""
     bound = set(outer)
     atoms: list[ir.Atom] = []
     for atom in block.atoms:
