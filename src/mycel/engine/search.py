@@ -37,9 +37,9 @@ from mycel.kip import ast
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.recall.lazy import LazyRecall, NotReadyError
+from mycel.recall.lazy import LazyRecall
 from mycel.search import ranking
-from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode
+from mycel.search.embedding import HYBRID, KEYWORD, MODES, Mode, NotReadyError
 from mycel.search.ranking import Fit, Question
 from mycel.store.database import Store
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER

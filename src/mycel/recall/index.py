@@ -26,10 +26,9 @@ from mycel.embedding.vectors import as_bytes, embedded
 from mycel.errors import DatabaseBusy, DatabaseClosed, DatabaseError, DiskFull, MycelError
 from mycel.model.values import parse_object
 from mycel.recall.corpus import ASKS, TIMED, TITLED, Corpus, Entry, Interner, Shared
-from mycel.recall.lazy import NotReadyError
 from mycel.recall.passages import passage_of
 from mycel.recall.phrases import Hashes, PhraseSet, Vocabulary, capitalised
-from mycel.search.embedding import Embedder
+from mycel.search.embedding import Embedder, NotReadyError
 from mycel.store.database import Store
 from mycel.store.index.passages import PassageRow
 from mycel.store.query import candidates, lookup, passages

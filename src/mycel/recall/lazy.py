@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from mycel.recall.index import Recall
 
 
-class NotReadyError(Exception):
-    """A thread is still deriving what a search by meaning needs."""
-
-
 class LazyRecall:
     """Makes a `Recall` once. An `embedder` of None is the one inside the package."""
 

@@ -32,3 +32,7 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Iterable[Sequence[float]]:
         """One vector for each text, in order, each of length one."""
         ...
+
+
+class NotReadyError(Exception):
+    """A thread is still deriving what a search by meaning needs."""
