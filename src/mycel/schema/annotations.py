@@ -16,13 +16,12 @@ Any other annotation is kept as it is and has no meaning to the engine.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from mycel.errors import SchemaError
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
-from mycel.model.names import shorten
+from mycel.model.names import is_identifier, shorten
 from mycel.schema import ast
 from mycel.schema.model import (
     DEFAULT,
@@ -36,6 +35,7 @@ from mycel.schema.model import (
     TypeKind,
 )
 from mycel.syntax.diagnostics import located
+from mycel.syntax.source import Span
 
 _TEXTS: Final = frozenset((DESCRIPTION, INSTRUCTION, RENAME_FROM, KIP_NAME))
 _OF_INSTANCES: Final = frozenset((KIP_NAME, OPEN))
@@ -43,7 +43,15 @@ _OF_TYPES: Final = _OF_INSTANCES | {INSTRUCTION}
 _OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED))
 _INLINE: Final = frozenset(("key", "unique", "index"))
 _ONCE: Final = _TEXTS | _OF_TYPES | _OF_PROPERTIES | _INLINE
-_KIP_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_BODY_EXAMPLES: Final = {"range": "0..100", "check": '"pattern"'}
+_EXAMPLES: Final = {
+    DESCRIPTION: '@description("What it is.")',
+    INSTRUCTION: '@instruction("How to use it.")',
+    RENAME_FROM: '@rename_from("OldName")',
+    KIP_NAME: '@kip("treats")',
+    DEFAULT: '@default(0) or @default("text")',
+    EMBED: "@embed(source), where source is a String property",
+}
 
 
 class CheckedAnnotations(NamedTuple):
@@ -53,57 +61,46 @@ class CheckedAnnotations(NamedTuple):
     renamed_from: str | None
 
 
-_PLAIN: Final = CheckedAnnotations((), None)
+def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
+    """An error about a place in the tree."""
+    return located(SchemaError(message, hint=hint), span)
 
 
 def of_type(annotations: Iterable[ast.Annotation], kind: TypeKind) -> CheckedAnnotations:
     """The annotations of a type; raises SchemaError if one breaks a rule."""
-    if not annotations:
-        return _PLAIN
     for each in annotations:
         if each.name in _OF_PROPERTIES:
-            raise _wrong(
-                each,
+            raise wrong(
+                each.span,
                 f"@{each.name} is for properties, not for types.",
                 "Put it after the type of a property.",
             )
         if kind == "interface" and each.name in _OF_INSTANCES:
-            raise _wrong(
-                each,
+            raise wrong(
+                each.span,
                 f"@{each.name} is for nodes and edges; an interface has no instances.",
                 "Put it on the nodes that implement the interface.",
             )
     return _collected(annotations)
 
 
-def of_property(declared: ast.Property, kind: TypeKind) -> CheckedAnnotations:
+def of_property(declared: ast.Property) -> CheckedAnnotations:
     """The annotations of a property; raises SchemaError if one breaks a rule."""
-    if not declared.annotations:
-        return _PLAIN
+    name = declared.name.text
     for each in declared.annotations:
         if each.name in _OF_TYPES:
-            raise _wrong(
-                each,
-                f"@{each.name} is for types, not for properties.",
-                "Use @description for what a property is."
-                if each.name == INSTRUCTION
-                else "Put it after the name of the node, or after the target of the edge.",
-            )
-        if each.name in _INLINE:
-            continue
-        if each.name in {"range", "check"}:
-            arguments = "0..100" if each.name == "range" else '"pattern"'
-            raise _wrong(
-                each,
-                f"@{each.name} needs arguments.",
-                f"Write @{each.name}({declared.name.text}, {arguments}) in the body of a node.",
-            )
+            hint = "Put it after the name of the node, or after the target of the edge."
+            if each.name == INSTRUCTION:
+                hint = "Describe a property with @description."
+            raise wrong(each.span, f"@{each.name} is for types, not for properties.", hint)
+        if each.name in _BODY_EXAMPLES:
+            hint = f"Write @{each.name}({name}, {_BODY_EXAMPLES[each.name]}) in the body of a node."
+            raise wrong(each.span, f"@{each.name} needs arguments.", hint)
         if each.name == EMBED and declared.type.scalar != "Vector":
-            raise _wrong(
-                each,
+            raise wrong(
+                each.span,
                 "@embed is for a Vector.",
-                f"Write `{declared.name.text}: Vector(768) @embed(source)`, where source is a"
-                " String property.",
+                f"Write `{name}: Vector(768) @embed(source)`, where source is a String property.",
             )
     return _collected(declared.annotations)
 
@@ -115,7 +112,7 @@ def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:
     for each in annotations:
         if each.name in _ONCE:
             if each.name in seen:
-                raise _wrong(each, f"@{each.name} is here twice.", "Write it once.")
+                raise wrong(each.span, f"@{each.name} is here twice.", "Write it once.")
             seen.add(each.name)
             _check_value(each)
         value = None if each.value is None else each.value.text
@@ -128,42 +125,22 @@ def _collected(annotations: Iterable[ast.Annotation]) -> CheckedAnnotations:
 
 
 def _check_value(annotation: ast.Annotation) -> None:
-    name, value = annotation.name, annotation.value
-    if name == OPEN:
-        if value is not None:
-            raise _wrong(annotation, "@open takes no value.", "Write @open.")
-        return
-    if name in _INLINE:
+    name, value, span = annotation.name, annotation.value, annotation.span
+    if name == OPEN and value is not None:
+        raise wrong(span, "@open takes no value.", "Write @open.")
+    if name not in _EXAMPLES:
         return
     if value is None:
-        raise _wrong(annotation, f"@{name} needs a value.", f"Write {_EXAMPLES[name]}.")
+        raise wrong(span, f"@{name} needs a value.", f"Write {_EXAMPLES[name]}.")
     if name in _TEXTS and not value.text.strip():
-        raise _wrong(annotation, f"The text of @{name} is empty.", f"Write {_EXAMPLES[name]}.")
+        raise wrong(span, f"The text of @{name} is empty.", f"Write {_EXAMPLES[name]}.")
     if annotation.model is not None and not annotation.model.text.strip():
-        raise _wrong(annotation, "The model of @embed is empty.", "Name it, or leave it out.")
-    if name == KIP_NAME:
-        _check_kip_name(annotation, value.text)
-
-
-_EXAMPLES: Final = {
-    DESCRIPTION: '@description("What it is.")',
-    INSTRUCTION: '@instruction("How to use it.")',
-    RENAME_FROM: '@rename_from("OldName")',
-    KIP_NAME: '@kip("treats")',
-    DEFAULT: '@default(0) or @default("text")',
-    EMBED: "@embed(source), where source is a String property",
-}
-
-
-def _check_kip_name(annotation: ast.Annotation, name: str) -> None:
-    if _KIP_NAME.fullmatch(name) is None or len(name) > IDENTIFIER_BYTES_MAX:
-        raise _wrong(
-            annotation,
-            f"{shorten(name)!r} is no name for a type or predicate in KIP.",
+        raise wrong(span, "The model of @embed is empty.", "Name it, or leave it out.")
+    is_name = is_identifier(value.text) and len(value.text) <= IDENTIFIER_BYTES_MAX
+    if name == KIP_NAME and not is_name:
+        raise wrong(
+            span,
+            f"{shorten(value.text)!r} is no name for a type or predicate in KIP.",
             "A name is a letter or underscore, then letters, digits or underscores, at most"
             f" {IDENTIFIER_BYTES_MAX}.",
         )
-
-
-def _wrong(annotation: ast.Annotation, message: str, hint: str) -> SchemaError:
-    return located(SchemaError(message, hint=hint), annotation.span)

@@ -20,9 +20,9 @@ from dataclasses import replace
 
 from mycel.errors import SchemaError
 from mycel.schema import ast, model
-from mycel.schema.annotations import of_type
+from mycel.schema.annotations import of_type, wrong
 from mycel.schema.catalog import Catalog
-from mycel.schema.declaration_bodies import Body, brief, close_to, collision, named, wrong
+from mycel.schema.declaration_bodies import Body, brief, close_to, collision, named
 from mycel.schema.ir import type_id
 
 

@@ -14,10 +14,9 @@ from typing import Any, Final, NamedTuple
 from mycel.errors import InvalidSyntax, ResourceExhausted, SchemaError, did_you_mean
 from mycel.model.names import shorten
 from mycel.schema import ast, model
-from mycel.schema.annotations import of_property
+from mycel.schema.annotations import of_property, wrong
 from mycel.schema.ir import constraint_order, prop_id
 from mycel.schema.property_values import BadValue, parse_default
-from mycel.syntax.diagnostics import located
 from mycel.syntax.regex import matcher
 from mycel.syntax.source import Span
 
@@ -28,11 +27,6 @@ _COLUMNS: Final[dict[str, type[model.Key] | type[model.Unique] | type[model.Inde
     "unique": model.Unique,
     "index": model.Index,
 }
-
-
-def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
-    """An error about a place in the tree."""
-    return located(SchemaError(message, hint=hint), span)
 
 
 def collision(name: str, other: str, span: Span) -> SchemaError:
@@ -115,7 +109,7 @@ class Body:
                 f"{name} is a column that every {self.kind} has already.",
                 "Choose another name for the property.",
             )
-        annotated = of_property(declared, self.kind)
+        annotated = of_property(declared)
         self.spans[name, ""] = declared.span
         for each in declared.annotations:
             self.spans[name, each.name] = each.span

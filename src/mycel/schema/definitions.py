@@ -145,12 +145,9 @@ def _types(said: object) -> tuple[_Types, _Types]:
 
     An unknown word allows everything, rather than refuse what the author meant to permit.
     """
-    words = said.split("|") if isinstance(said, str) else said
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        return _ANYTHING, _ANYTHING
     types: set[str] = set()
     items: _Types = _ANYTHING
-    for word in (each.strip().lower() for each in words):
+    for word in _words(said) or ():
         if inner := _ITEMS.fullmatch(word):
             types.add("array")
             items = _types(inner["inner"] or inner["name"])[0]
@@ -162,17 +159,25 @@ def _types(said: object) -> tuple[_Types, _Types]:
     return frozenset(types), items
 
 
+def _words(said: object) -> list[str] | None:
+    """The words of a `type`: a text with `|` between them, or a list."""
+    words = said.split("|") if isinstance(said, str) else said
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return None
+    return [each.strip().lower() for each in words]
+
+
 def unknown_kinds(said: object) -> list[str]:
     """The words of a `type` that name no type, and because of which it allows everything.
 
     >>> unknown_kinds("string | Date[]"), unknown_kinds("any")
     (['date'], [])
     """
-    words = said.split("|") if isinstance(said, str) else said
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+    words = _words(said)
+    if words is None:
         return [] if said is None else [shorten(json.dumps(said))]
     found: list[str] = []
-    for word in (each.strip().lower() for each in words):
+    for word in words:
         if inner := _ITEMS.fullmatch(word):
             found += unknown_kinds(inner["inner"] or inner["name"])
         elif _OTHER_NAMES.get(word, word) not in KINDS:
