@@ -361,9 +361,9 @@ class Shape:
         place = kind, declared.name
         assert place not in self.types
         as_json: Any = {
-            "interface": ir.interface_json,
-            "node": ir.node_json,
-            "edge": ir.edge_json,
+            "interface": ir.declared_json,
+            "node": ir.declared_json,
+            "edge": ir.declared_json,
         }[kind]
         said = as_json(declared)
         said["properties"] = {each["name"]: each for each in said["properties"]}

@@ -15,13 +15,12 @@ Modules, in the order in which a schema passes through them:
 - `float32`             the shortest decimal of a number of single precision
 - `annotations`         rules of annotations
 - `declaration_bodies`  properties and constraints of a declaration, and their rules
-- `builder`             tree to catalog: names, interfaces, ends
+- `builder`             tree to catalog, and text to catalog: `load`
 - `ir`                  the catalog as canonical JSON, and its hash
 - `formatter`           tree or declarations to text: `format`
 - `catalog`             `Catalog`
 - `arrow`               the Arrow schema of a type
 - `canonical_text`      text to text, comments included: `tidy`
-- `loading`             text to catalog: `load`
 - `schema_match`        types and properties of one catalog matched with those of another
 - `steps`               the steps from one schema to another, as JSON and in words
 - `planner`             two catalogs to steps: `plan`
@@ -38,10 +37,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mycel.schema.builder import load
     from mycel.schema.canonical_text import tidy
     from mycel.schema.catalog import Catalog, Dropped
     from mycel.schema.formatter import format_schema as format  # noqa: A004 - the verb here
-    from mycel.schema.loading import load
     from mycel.schema.parser import parse
     from mycel.schema.planner import Plan, plan
 
@@ -52,7 +51,7 @@ _MODULES = {
     "Dropped": "catalog",
     "Plan": "planner",
     "format": "formatter",
-    "load": "loading",
+    "load": "builder",
     "parse": "parser",
     "plan": "planner",
     "tidy": "canonical_text",

@@ -1,8 +1,8 @@
-"""Tree to catalog: `build` checks every rule of the language and expands interfaces.
+"""Text to catalog: `load` builds it from the tree, checks the rules and expands interfaces.
 
 There are three passes: interfaces, then nodes, which inherit from their interfaces, then edges,
-which join nodes. So the order of declarations is free. Errors carry spans of the tree; `loading`
-adds the excerpt of the text.
+which join nodes. So the order of declarations is free. Errors carry spans of the tree, to which
+`load` adds the excerpt of the text.
 
 A node inherits from its interfaces:
 
@@ -24,6 +24,37 @@ from mycel.schema.annotations import of_type, wrong
 from mycel.schema.catalog import Catalog
 from mycel.schema.declaration_bodies import Body, brief, close_to, collision, named
 from mycel.schema.ir import type_id
+from mycel.schema.lexer import BYTE_ORDER_MARK
+from mycel.schema.parser import parse
+from mycel.syntax.diagnostics import shown
+from mycel.syntax.gc_pause import collector_paused
+
+
+def load(text: str, *, file: str | None = None) -> Catalog:
+    """The catalog of a schema; `file` is the name of the text in errors.
+
+    >>> catalog = load("node Drug { name: String @key } edge Treats: Drug -> Drug")
+    >>> catalog.ir_hash
+    'sha256:...'
+
+    Raises:
+        SchemaError: the text breaks a rule of the language; the message has the place.
+        ResourceExhausted: it is longer than 4 MiB.
+    """
+    try:
+        # While the tree lives there are many objects, and no cycles among them.
+        with collector_paused(True):
+            return build(parse(text))
+    except SchemaError as error:
+        if "span" in error.data:
+            shown(error, text.removeprefix(BYTE_ORDER_MARK))
+        if file is not None:
+            said = error.message
+            has_line = "line" in error.data
+            where = f"{file}, {said[0].lower()}{said[1:]}" if has_line else f"{file}: {said}"
+            error.message, error.args = where, (where,)
+            error.data = {"file": file, **error.data}
+        raise
 
 
 def build(tree: ast.Schema) -> Catalog:

@@ -50,9 +50,9 @@ def schema_json(
     """The IR of a catalog."""
     return {
         "ir_version": SCHEMA_IR_VERSION,
-        "interfaces": [interface_json(each) for each in sorted(interfaces, key=_name)],
-        "nodes": [node_json(each) for each in sorted(nodes, key=_name)],
-        "edges": [edge_json(each) for each in sorted(edges, key=_name)],
+        "interfaces": [declared_json(each) for each in sorted(interfaces, key=_name)],
+        "nodes": [declared_json(each) for each in sorted(nodes, key=_name)],
+        "edges": [declared_json(each) for each in sorted(edges, key=_name)],
     }
 
 
@@ -69,39 +69,21 @@ def without_ids(value: Any) -> Any:
     return [without_ids(each) for each in value] if isinstance(value, list) else value
 
 
-def interface_json(declared: model.Interface) -> dict[str, Any]:
-    """An interface. It has the key `annotations` only if it has any: IR v1 has no such key."""
-    annotations = annotations_json(declared.annotations)
-    return {
-        "name": declared.name,
-        "type_id": declared.type_id,
-        **({"annotations": annotations} if annotations else {}),
-        "properties": _properties(declared.properties),
-    }
-
-
-def node_json(declared: model.NodeType) -> dict[str, Any]:
-    return {
-        "name": declared.name,
-        "type_id": declared.type_id,
-        "annotations": annotations_json(declared.annotations),
-        "implements": sorted(set(declared.implements)),
-        "properties": _properties(declared.properties),
-        "constraints": _constraints(declared.constraints),
-    }
-
-
-def edge_json(declared: model.EdgeType) -> dict[str, Any]:
-    return {
-        "name": declared.name,
-        "type_id": declared.type_id,
-        "from_type": declared.from_type,
-        "to_type": declared.to_type,
-        "cardinality": cardinality_json(declared.cardinality),
-        "annotations": annotations_json(declared.annotations),
-        "properties": _properties(declared.properties),
-        "constraints": _constraints(declared.constraints),
-    }
+def declared_json(declared: model.SchemaType) -> dict[str, Any]:
+    """A type. IR v1 has no annotations of interfaces, so that key is there only if it has any."""
+    said: dict[str, Any] = {"name": declared.name, "type_id": declared.type_id}
+    if isinstance(declared, model.EdgeType):
+        said |= {"from_type": declared.from_type, "to_type": declared.to_type}
+        said["cardinality"] = cardinality_json(declared.cardinality)
+    if declared.annotations or not isinstance(declared, model.Interface):
+        said["annotations"] = annotations_json(declared.annotations)
+    if isinstance(declared, model.NodeType):
+        said["implements"] = sorted(set(declared.implements))
+    said["properties"] = [property_json(each) for each in sorted(declared.properties, key=_name)]
+    if not isinstance(declared, model.Interface):
+        ordered = sorted(declared.constraints, key=constraint_order)
+        said["constraints"] = [constraint_json(each) for each in ordered]
+    return said
 
 
 def property_json(declared: model.Property) -> dict[str, Any]:
@@ -116,7 +98,7 @@ def property_json(declared: model.Property) -> dict[str, Any]:
 def type_json(type_: model.PropertyType) -> dict[str, Any]:
     """A type of values.
 
-    >>> type_json(PropertyType("Vector", dimension=3))
+    >>> type_json(model.PropertyType("Vector", dimension=3))
     {'scalar': {'Vector': 3}, 'nullable': False, 'list': False, 'enum_values': None}
     """
     enum_values = type_.enum_values
@@ -135,7 +117,7 @@ def cardinality_json(cardinality: model.Cardinality) -> dict[str, Any]:
 def constraint_json(constraint: model.Constraint) -> dict[str, Any]:
     """A constraint, its columns sorted.
 
-    >>> constraint_json(Unique(("src", "dst")))
+    >>> constraint_json(model.Unique(("src", "dst")))
     {'Unique': ['dst', 'src']}
     """
     match constraint:
@@ -169,14 +151,6 @@ def annotations_json(annotations: Iterable[model.Annotation]) -> list[dict[str, 
         | ({} if each.model is None else {"model": each.model})
         for each in ordered
     ]
-
-
-def _properties(properties: Iterable[model.Property]) -> list[dict[str, Any]]:
-    return [property_json(each) for each in sorted(properties, key=_name)]
-
-
-def _constraints(constraints: Iterable[model.Constraint]) -> list[dict[str, Any]]:
-    return [constraint_json(each) for each in sorted(constraints, key=constraint_order)]
 
 
 def _name(declared: model.Interface | model.NodeType | model.EdgeType | model.Property) -> str:
