@@ -34,8 +34,6 @@ class Loaded:
     tokens: int
     why: str
     """The reason it was loaded."""
-    used: int
-    """A counter of uses: the greater, the later."""
     id: str = ""
     """The id of the node, to follow it when it moves; empty if not known."""
 
@@ -46,7 +44,6 @@ class Evicted:
 
     uri: str
     why: str
-    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,6 @@ class ActiveContext:
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
         self._evicted: deque[Evicted] = deque(maxlen=CONTEXT_EVICTED)
         self._evicted_count = 0
-        self._uses = 0
 
     def __len__(self) -> int:
         return len(self._loaded)
@@ -126,8 +122,7 @@ class ActiveContext:
         wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
         with self._lock:
             for uri, (tokens, why) in wanted.items():
-                self._uses += 1
-                self._loaded[uri] = Loaded(uri, tokens, why, self._uses, known.get(uri, ""))
+                self._loaded[uri] = Loaded(uri, tokens, why, known.get(uri, ""))
                 self._loaded.move_to_end(uri)
             gone = []
             while len(self._loaded) > self.size_max:
@@ -139,11 +134,8 @@ class ActiveContext:
     def touch(self, uri: str) -> bool:
         """Use a node again. False if it is not loaded."""
         with self._lock:
-            loaded = self._loaded.get(uri)
-            if loaded is None:
+            if uri not in self._loaded:
                 return False
-            self._uses += 1
-            self._loaded[uri] = replace(loaded, used=self._uses)
             self._loaded.move_to_end(uri)
             return True
 
@@ -201,9 +193,8 @@ class ActiveContext:
             self._loaded.move_to_end(uri)  # Of two that became one, the later use counts.
 
     def _evict(self, uri: str, why: str) -> None:
-        self._uses += 1
         self._evicted_count += 1
-        self._evicted.append(Evicted(uri, why, self._uses))
+        self._evicted.append(Evicted(uri, why))
 
 
 class Contexts:

@@ -17,7 +17,6 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.knowledge.node_lookup import (
-    Found,
     as_node,
     element_uri,
     find,
@@ -265,7 +264,9 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
         there = find(reader, new)
         if there is None or not lookup.had_name(reader, there.number, uri.text):
             raise not_found(reader, uri)
-        return Written(new.text, reader.outer_id(there.number), version=_version(reader, there))
+        moved_before = reader.element(there.number)
+        version = 0 if moved_before is None else moved_before.version
+        return Written(new.text, reader.outer_id(there.number), version=version)
     _clear_the_way(tx, moving)
     targets = [target.text for target in moving.values()]
     versions = [concept.version for concept in moving]
@@ -282,11 +283,6 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
         return Written(new.text, "", changed=changed, version=None, moved=below if changed else 0)
     moved = len(moving) if changed else 0
     return Written(new.text, after.id, changed=changed, version=after.version, moved=moved)
-
-
-def _version(reader: Reader, found: Found) -> int:
-    element = reader.element(found.number)
-    return 0 if element is None else element.version
 
 
 def _check_way(uri: Uri, new: Uri, *, subtree: bool) -> None:
@@ -374,11 +370,8 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
         if incoming and not found.is_missing
         else ()
     )
-    return Removed(_counted(found), retired.propositions, told), called
-
-
-def _counted(found: Found) -> int:
-    return int(ids.is_concept(found.number) and not found.is_missing)
+    count = int(ids.is_concept(found.number) and not found.is_missing)
+    return Removed(count, retired.propositions, told), called
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:

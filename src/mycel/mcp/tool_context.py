@@ -19,10 +19,6 @@ Report = Callable[[float, float | None, str], None]
 """Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
 
 
-def _say_nothing(_done: float, _total: float | None, _words: str) -> None:
-    return
-
-
 @dataclass(frozen=True, slots=True)
 class ServerState:
     """A graph, the knowledge in it, and the active contexts."""
@@ -39,7 +35,7 @@ class Call(NamedTuple):
 
     state: ServerState
     arguments: JsonObject
-    report: Report = _say_nothing
+    report: Report = lambda _done, _total, _words: None
 
     @property
     def is_detailed(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -98,11 +98,9 @@ def walk(folder: Path, skip: Skip) -> Walk:
     check_folder(folder)
     unreadable: list[str] = []
     left_out: set[str] = set()
-    listed = _listed_by_git(folder, left_out)
-    if listed is None:
+    names: Iterable[str] | None = _listed_by_git(folder, skip, left_out)
+    if names is None:
         names = _walked(folder, skip, unreadable, left_out)
-    else:
-        names = _unfolded(listed, skip)
     found: dict[str, Entry] = {}
     above = str(folder)
     for name in names:
@@ -159,7 +157,7 @@ def is_out_of_sight(root: Path, path: str) -> bool:
 # Git.
 
 
-def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
+def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | None:
     """The files of the folder by Git; None outside a repository, or where all is ignored.
 
     Adds folders such as `node_modules` that Git does not ignore to `left_out`.
@@ -188,10 +186,12 @@ def _listed_by_git(folder: Path, left_out: set[str]) -> list[str] | None:
     kept: list[str] = []
     for mark, name in ((each[0], each[2:]) for each in listed):
         vendored = _vendored(name) if mark == _UNTRACKED else None
-        if vendored is None:
-            kept.append(name)
-        else:
+        if vendored is not None:
             left_out.add(vendored)
+        elif name.endswith("/"):
+            skip(name.rstrip("/"), "a repository of its own")
+        else:
+            kept.append(name)
     return kept
 
 
@@ -202,15 +202,6 @@ def _vendored(name: str) -> str | None:
         return None
     end = next(at for at, each in enumerate(folders, 1) if each in IGNORED_FOLDERS)
     return "/".join(folders[:end])
-
-
-def _unfolded(names: list[str], skip: Skip) -> Iterator[str]:
-    """The files that Git listed, without inner repositories, which it lists as folders."""
-    for name in names:
-        if name.endswith("/"):
-            skip(name.rstrip("/"), "a repository of its own")
-        else:
-            yield name
 
 
 # Without Git.

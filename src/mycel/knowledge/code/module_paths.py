@@ -10,7 +10,7 @@ import posixpath
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar, Final, NamedTuple
 
 from mycel.knowledge.code.source_facts import FileFacts, Import
@@ -99,7 +99,7 @@ class PythonLocator(Locator):
         self._paths = frozenset(files.of(("python",)))
         self._modules = self._find_modules()
         self._folders = Files({path: files.facts[path] for path in self._paths}).folders
-        self._found: dict[tuple[str, str], Unit | None] = {}
+        self._located = cache(self._absolute)
         self._roots = self._find_roots()
 
     def _find_modules(self) -> dict[str, str]:
@@ -128,10 +128,7 @@ class PythonLocator(Locator):
                     return None
                 folder = posixpath.dirname(folder)
             return self._at(posixpath.join(folder, *imported.module.split(".")).rstrip("/"))
-        key = (folder, imported.module)
-        if key not in self._found:
-            self._found[key] = self._absolute(folder, imported.module)
-        return self._found[key]
+        return self._located(folder, imported.module)
 
     def _absolute(self, folder: str, module: str) -> Unit | None:
         name = module.replace(".", "/")

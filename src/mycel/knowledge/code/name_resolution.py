@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import Place, family
@@ -53,15 +54,15 @@ class Names:
         self.facts = files
         self.files = Files(files, paths)
         self.symbols: dict[str, dict[str, Symbol]] = {}
-        self._locators: dict[type[Locator], Locator] = {}
-        self._located: dict[str, Locator] = {}
+        self.locator = cache(self._locator)
+        self.bound = cache(self._bound)
+        self.is_open = cache(self._is_open)
+        self._locator_of = cache(self._new_locator)
+        self._offered = cache(self._offers)
+        self._includes = cache(self._all_includes)
         self._units: dict[tuple[str, int], Unit | None] = {}
         """By the identity of the import, which is cheaper than its hash."""
-        self._offers: dict[str, _Offers] = {}
-        self._bindings: dict[str, dict[tuple[str, str], tuple[Import, str]]] = {}
-        self._included: dict[str, tuple[str, ...]] = {}
         self._bases: dict[tuple[Place, str], Place | None] = {}
-        self._open: dict[Place, bool] = {}
         self._left = 0
         self._methods: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(files):
@@ -216,13 +217,11 @@ class Names:
                 return passed
         for path in unit.paths[:1]:
             return self.locator(path).submodule(unit, name) if path in self.facts else None
-        python = LOCATORS["python"]
-        return self._locator_of(python).submodule(unit, name)
+        return self._locator_of("python").submodule(unit, name)
 
     def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
         """The meaning of a name that a module re-exports."""
-        facts, locator = self.facts[path], self.locator(path)
-        for outside, inside in facts.exports:
+        for outside, inside in self.facts[path].exports:
             if outside == name and (inside, steps) != (name, 0):
                 found = self._look_up(path, "", inside, steps + 1)
                 if found is not None:
@@ -230,7 +229,7 @@ class Names:
             if outside == "default" and f"{inside}.{name}" in self.symbols[path]:
                 # `module.exports = app` of JavaScript: the members of `app` are the module's.
                 return Place(path, f"{inside}.{name}")
-        offers = self._offered(path, facts, locator)
+        offers = self._offered(path)
         direct = offers.names.get(name)
         if direct is not None:
             imported, there = direct
@@ -244,22 +243,19 @@ class Names:
         }
         return everything.pop() if len(everything) == 1 else None
 
-    def _offered(self, path: str, facts: FileFacts, locator: Locator) -> _Offers:
+    def _offers(self, path: str) -> _Offers:
         """The re-exports of a module; of two with one name, the first."""
-        found = self._offers.get(path)
-        if found is None:
-            found = self._offers[path] = _Offers({}, [])
-            for imported in facts.imports:
-                if imported.scope or not (
-                    locator.attributes_are_imports or imported.form in ("reexport", "mod")
-                ):
-                    continue
-                for there, here in imported.names:
-                    if here == "*":
-                        found.stars.append(imported)
-                    found.names.setdefault(here, (imported, there))
-                if imported.alias:
-                    found.names.setdefault(imported.alias, (imported, ""))
+        found = _Offers({}, [])
+        offers_all = self.locator(path).attributes_are_imports
+        for imported in self.facts[path].imports:
+            if imported.scope or not (offers_all or imported.form in ("reexport", "mod")):
+                continue
+            for there, here in imported.names:
+                if here == "*":
+                    found.stars.append(imported)
+                found.names.setdefault(here, (imported, there))
+            if imported.alias:
+                found.names.setdefault(imported.alias, (imported, ""))
         return found
 
     # Classes.
@@ -326,11 +322,9 @@ class Names:
                 return member
         return None
 
-    def is_open(self, owner: Place) -> bool:
+    def _is_open(self, owner: Place) -> bool:
         """Whether a class has a base outside the project, and so unknown members."""
-        if owner not in self._open:
-            self._open[owner] = any(place is None for place in self.all_bases(owner))
-        return self._open[owner]
+        return any(place is None for place in self.all_bases(owner))
 
     def all_bases(self, owner: Place) -> Iterator[Place | None]:
         """All bases of a class; None for each that is outside the project."""
@@ -362,20 +356,16 @@ class Names:
                         return member
         return None
 
-    def _includes(self, path: str) -> tuple[str, ...]:
+    def _all_includes(self, path: str) -> tuple[str, ...]:
         """All files that this one includes, directly or not, nearest first."""
-        if path not in self._included:
-            found: dict[str, None] = {}
-            queue = [path]
-            for current in queue:
-                for imported in self.facts[current].imports if current in self.facts else ():
-                    unit = self.unit(current, imported)
-                    for target in unit.paths if unit is not None else ():
-                        if target != path and target not in found and len(found) < INCLUDES_MAX:
-                            found[target] = None
-                            queue.append(target)
-            self._included[path] = tuple(found)
-        return self._included[path]
+        found = [path]
+        for current in found:
+            for imported in self.facts[current].imports if current in self.facts else ():
+                unit = self.unit(current, imported)
+                for target in unit.paths if unit is not None else ():
+                    if target not in found and len(found) <= INCLUDES_MAX:
+                        found.append(target)
+        return tuple(found[1:])
 
     def definition(self, declared: Place) -> Place:
         """The definition of a symbol of a header, if exactly one including file has one."""
@@ -400,17 +390,11 @@ class Names:
         self._left -= 1
         return self._left < 0 or steps > STEPS_MAX
 
-    def locator(self, path: str) -> Locator:
-        found = self._located.get(path)
-        if found is None:
-            kind = LOCATORS.get(self.facts[path].language, Locator)
-            found = self._located[path] = self._locator_of(kind)
-        return found
+    def _locator(self, path: str) -> Locator:
+        return self._locator_of(self.facts[path].language)
 
-    def _locator_of(self, kind: type[Locator]) -> Locator:
-        if kind not in self._locators:
-            self._locators[kind] = kind(self.files)
-        return self._locators[kind]
+    def _new_locator(self, language: str) -> Locator:
+        return LOCATORS.get(language, Locator)(self.files)
 
     def unit(self, path: str, imported: Import) -> Unit | None:
         key = (path, id(imported))
@@ -418,25 +402,23 @@ class Names:
             self._units[key] = self.locator(path).locate(path, imported)
         return self._units[key]
 
-    def bound(self, path: str) -> dict[tuple[str, str], tuple[Import, str]]:
+    def _bound(self, path: str) -> dict[tuple[str, str], tuple[Import, str]]:
         """The names that imports bind: (function or "", name) to the import and the name there.
 
         Of two imports of one name in one scope, the first counts.
         """
-        if path not in self._bindings:
-            found: dict[tuple[str, str], tuple[Import, str]] = {}
-            for imported in self.facts[path].imports:
-                for there, here in imported.names:
-                    found.setdefault((imported.scope, here), (imported, there))
-                if imported.alias:
-                    found.setdefault((imported.scope, imported.alias), (imported, ""))
-                first, dot, _ = imported.alias.partition(".")
-                if dot:
-                    # `import a.b` of Python binds `a`.
-                    package = imported._replace(module=first, alias=first)
-                    found.setdefault((imported.scope, first), (package, ""))
-            self._bindings[path] = found
-        return self._bindings[path]
+        found: dict[tuple[str, str], tuple[Import, str]] = {}
+        for imported in self.facts[path].imports:
+            for there, here in imported.names:
+                found.setdefault((imported.scope, here), (imported, there))
+            if imported.alias:
+                found.setdefault((imported.scope, imported.alias), (imported, ""))
+            first, dot, _ = imported.alias.partition(".")
+            if dot:
+                # `import a.b` of Python binds `a`.
+                package = imported._replace(module=first, alias=first)
+                found.setdefault((imported.scope, first), (package, ""))
+        return found
 
 
 def chain(scope: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mycel.engine.missing_concepts import ENTITY, MISSING_ENTITY
 from mycel.errors import NotFound
@@ -53,6 +53,8 @@ _ENTITIES_SHARE: Final = 0.75
 """The part of a cut answer that is for entities; the rest is for relations."""
 _PAGE: Final = 500
 
+Names = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
@@ -68,13 +70,6 @@ class Subgraph:
             "entities": [each.to_dict() for each in self.entities],
             "relations": [each.to_dict() for each in self.relations],
         }
-
-
-class Deleted(NamedTuple):
-    """The deleted names, and those that do not exist."""
-
-    deleted: tuple[str, ...]
-    missing: tuple[str, ...]
 
 
 class EntityGraph:
@@ -129,20 +124,23 @@ class EntityGraph:
 
         return self._db.write(work, message="add_observations") if wanted else []
 
-    def delete_entities(self, names: Iterable[str]) -> Deleted:
-        """Delete entities, or their placeholders, with all their relations."""
+    def delete_entities(self, names: Iterable[str]) -> tuple[Names, Names]:
+        """Delete entities, or their placeholders, with all their relations.
+
+        Returns the deleted names, and those that do not exist.
+        """
         wanted = list(dict.fromkeys(names))
 
-        def work(tx: Transaction) -> Deleted:
+        def work(tx: Transaction) -> tuple[Names, Names]:
             found = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
             for end in found.values():
                 others = _placeholders_near(tx, end)
                 tx.retire(end, reason="delete_entities")
                 sweep(tx, others)
             there = [name for name in wanted if name in found and found[name].type == ENTITY]
-            return Deleted(tuple(there), tuple(name for name in wanted if name not in there))
+            return tuple(there), tuple(name for name in wanted if name not in there)
 
-        return self._db.write(work, message="delete_entities") if wanted else Deleted((), ())
+        return self._db.write(work, message="delete_entities") if wanted else ((), ())
 
     def delete_observations(
         self, deletions: Iterable[tuple[str, Collection[str]]]
