@@ -1,4 +1,4 @@
-"""What a traversal counts in: costs and tokens.
+"""Costs and tokens of a traversal.
 
 Weights are decimals, and sums of floats are not: 0.1 and 0.2 add up to more than 0.3, and to which
 of two sums that should be the same a tie goes would depend on the order of adding. So a weight

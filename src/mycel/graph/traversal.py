@@ -46,14 +46,14 @@ LEFT_OUT_COUNTED: Final = 100
 """Up to how many elements that a budget cut off are counted."""
 
 NODES_UNWATCHED: Final = 64
-"""How many elements are reached between two looks at the clock."""
+"""The number of elements between two looks at the clock."""
 
 _FAR: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a traversal goes, which way, and how much it gives."""
+    """The limits and directions of a traversal."""
 
     max_cost: float = MAX_COST_DEFAULT
     max_nodes: int = MAX_NODES_DEFAULT
@@ -105,9 +105,9 @@ class Step(NamedTuple):
     node: str
     """The id of the element that it led to."""
     name: str
-    """What that element is called: a concept's name, or the id of a link."""
+    """The label of the element: a concept's name, or the id of a link."""
     source: str
-    """What the element is called that it came from."""
+    """The label of the element before it."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -135,7 +135,7 @@ class Reached(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it is here, in a few words."""
+        """The reason why it was reached, in a few words."""
         if not self.path:
             return "the start"
         step = self.path[-1]
@@ -154,14 +154,14 @@ class Reached(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """Which budget cut off what."""
+    """The part of a result that a budget cut off."""
 
     budget: Budget
     limit: int
     remaining: int
-    """How many more elements are known to be within `max_cost`; beyond them there may be more."""
+    """The number of further elements known to be within `max_cost`."""
     more: bool
-    """Whether there are more than were counted."""
+    """True if there are more than were counted."""
     nearest: str
     """The id of the one that would have come next."""
     name: str
@@ -169,7 +169,7 @@ class CutOff(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What a reader should know."""
+        """Warnings about the result."""
         count = f"more than {self.remaining}" if self.more else f"{self.remaining}"
         is_one = self.remaining == 1 and not self.more
         are, lie = ("element is", "lies") if is_one else ("elements are", "lie")
@@ -187,7 +187,7 @@ class CutOff(NamedTuple):
 
 
 class Traversal(NamedTuple):
-    """What a traversal reached, nearest first, and what its budgets cut off."""
+    """The elements that a traversal reached, nearest first, and those that budgets cut off."""
 
     nodes: tuple[Reached, ...]
     cut_off: tuple[CutOff, ...] = ()
@@ -268,7 +268,7 @@ def search(
 
 
 def _left_out(found: _Found, given: int, units_max: int) -> tuple[int, bool]:
-    """How many elements the search saw within reach beyond those given; counted up to a bound."""
+    """The number of elements within reach that are not in the result, up to a bound."""
     seen = {arrival[3] for arrival in chain(found.arrivals, found.frontier)}
     enough = given + LEFT_OUT_COUNTED
     for cost, _, _, _, _, _, units, links in found.frontier:

@@ -164,7 +164,7 @@ class GraphView:
         direction: traversal.Direction = "out",
         relation_types: Collection[str] | None = None,
     ) -> traversal.Traversal:
-        """What is near an element, nearest first: a link costs its weight, a way their sum.
+        """The elements near an element, nearest first. A link costs its weight, a path their sum.
 
         The start comes first, at a cost of 0. Budgets are hard: at
         most `max_nodes` elements, of about `max_tokens` tokens together; `cut_off` tells what did
@@ -196,7 +196,7 @@ class GraphView:
         limit: int = FIND_LIMIT_DEFAULT,
         form: walk.Form = "medium",
     ) -> walk.FindResult:
-        """What can be reached from an element, nearest first; the start is not part of it.
+        """The elements that can be reached from an element, nearest first, without the start.
 
         `types` filters what is returned, not what is walked through.
 

@@ -22,7 +22,7 @@ _FUNCTIONS: Final = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min",
 
 
 def group_key(access: Access) -> str:
-    """What makes two rows one group."""
+    """The expressions that rows are grouped by."""
     if access.kind == "json":
         return _KEY.format(type=access.type, value=access.value, text=access.text)
     return access.value
@@ -55,7 +55,7 @@ def _certain(extreme: str) -> str:
 
 
 def _argument_text(node: ir.Total, access: Access) -> str:
-    """What MIN and MAX choose from, as JSON texts."""
+    """The values of MIN and MAX as JSON texts."""
     argument = _argument(node, access)
     if access.kind == "json":
         return f"CASE WHEN {argument} IS NOT NULL THEN {access.text} END"

@@ -24,7 +24,7 @@ from mycel.syntax.nodes import node
 LIMIT: Final = ir.Given("#limit", "number")
 OFFSET: Final = ir.Given("#offset", "number")
 MOMENT: Final = ir.Given("#moment", "number")
-"""What the engine itself gives; no parameter of a command can have such a name."""
+"""Names of values that the engine binds; no parameter of a command can have one."""
 
 UNITED_MAX: Final = 200
 
@@ -46,7 +46,7 @@ class Statement:
     ties: tuple[ir.Variable, ...] = ()
     """The variables that break ties, in this order."""
     is_small: bool = False
-    """Whether no cell is larger than a name."""
+    """True if every cell is at most as large as a name."""
 
 
 def compile_query(
@@ -117,7 +117,7 @@ class _Compiler:
         return Statement(*self.bindings.used_in(text), kinds, texts, self.ties, is_small)
 
     def _shows_elements(self) -> bool:
-        """Whether a row holds whole elements, which are not to be assembled only to be cut off."""
+        """True if a row holds whole elements, which are assembled after the limit."""
         return any(not output.path for output in self._plain())
 
     def _cut(self) -> str:
@@ -236,11 +236,11 @@ class _Compiler:
         return aggregates.total(node, self._access(select, node.argument), exact=self.exact)
 
     def _is_json(self, node: ir.Total) -> bool:
-        """Whether an aggregate is a JSON text."""
+        """True if an aggregate is a JSON text."""
         return self.exact and node.function in aggregates.EXTREMES
 
     def _groups(self, select: Select, total: Callable[[ir.Total], str]) -> tuple[str, list[Output]]:
-        """What is grouped, in order; `total` says how an aggregate is made here."""
+        """The columns of the groups in order; `total` makes an aggregate."""
         made = [
             self._output(select, each)
             if isinstance(each, ir.Field)
@@ -295,7 +295,7 @@ class _Compiler:
 
 
 def _kept(cell: Cell, number: str) -> Cell:
-    """What a cell is in a statement around its own, where its number is a column."""
+    """A cell as an expression of the outer statement, where its number is a column."""
     return Cell(number, cell.kind, is_present=cell.is_present)
 
 
@@ -325,7 +325,7 @@ def _common_kind(scopes: list[Scope], name: ir.Variable) -> CellKind:
 
 
 def sort_terms(access: Access, descending: bool) -> list[str]:
-    """What to sort by: nulls last both ways, and kinds of values apart.
+    """The sort expressions: nulls last in both directions, kinds of values apart.
 
     Integers from 2^63 on are floats here. To tell them apart would take a third term, which costs
     a fifth of the whole where a type is sorted by what is ordinary.

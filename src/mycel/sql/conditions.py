@@ -1,4 +1,4 @@
-"""What must hold, as SQL. Every condition is true, or it is false or NULL, which count alike.
+"""Conditions as SQL. False and NULL count alike.
 
 Values of different JSON types are never equal and never ordered (KIP notes). SQLite would compare
 a number with a text, and sees booleans as numbers and arrays as texts; so where a value comes from
@@ -86,7 +86,7 @@ def equal(left: Access, right: Access) -> str:
 
 
 def _exactly(left: Access, right: Access) -> str:
-    """What equal values have to pass besides; the first two tests let all but large ones pass."""
+    """The further test of equal values, which only large numbers can fail."""
     return (
         f" AND (typeof({left.value}) <> 'real' OR {left.value} < {LARGE}"
         f" OR mycel_compare({_json(left)}, {_json(right)}) = 0)"

@@ -59,7 +59,7 @@ class Access:
     """The value as JSON text, for `json` and `document`."""
     is_constant: bool = False
     is_present: bool = False
-    """Whether it is never null."""
+    """True if it is never null."""
 
     @property
     def letter(self) -> str:

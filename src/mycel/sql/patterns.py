@@ -130,7 +130,7 @@ class Patterns:
     def _only_begins(
         self, select: Select, block: ir.Block, at: int, shown: frozenset[ir.Variable]
     ) -> bool:
-        """Whether an atom is one certain concept, there only for the next atom to walk away from.
+        """True if an atom is one given concept that only starts the next atom's walk.
 
         Then it is not joined, and the walk finds it by itself: no concept, no walk.
         """
@@ -182,7 +182,7 @@ class Patterns:
     def _concept_tests(
         self, row: str, atom: ir.ConceptAtom, *, is_found: bool = False
     ) -> list[str]:
-        """What makes a concept row match; with `is_found`, one that its number leads to."""
+        """The conditions of a concept row; with `is_found`, of one that is joined by its number."""
         tests = []
         if atom.number is not None:
             tests.append(f"{row}.id = {self.bindings.add(atom.number)}")
@@ -235,7 +235,7 @@ class Patterns:
         select.where += self._link_tests(select, atom, row)
 
     def _link_tests(self, select: Select, atom: ir.LinkAtom, row: str) -> list[str]:
-        """What makes a link row match, binding the variables that are new."""
+        """The conditions of a link row; binds its new variables."""
         scope = select.scope
         tests = []
         known = scope.get(atom.link)
@@ -410,7 +410,7 @@ class Patterns:
 
     @staticmethod
     def _kinds(attempt: ir.Attempt, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
-        """Which of the new variables are names of predicates."""
+        """The new variables that are names of predicates."""
         found: set[ir.Variable] = set()
         waiting = list(attempt.branches)
         while waiting:

@@ -1,4 +1,4 @@
-"""What each variable is at a place in a statement, and the values that are bound to it."""
+"""The expression of each variable at a place in a statement, and the bind values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CellKind = Literal["concept", "link", "element", "predicate"]
 
 @node
 class Cell:
-    """What a variable is bound to: an expression for its number.
+    """The binding of a variable: an expression for its number.
 
     `row` is the alias of the table row, if the statement has it at hand; then its columns need no
     look-up.
@@ -27,7 +27,7 @@ class Cell:
     ground: str | None = None
     """The number as an expression that depends on nothing else, if constants determine it."""
     is_present: bool = False
-    """Whether it is certainly bound, and so never null."""
+    """True if it is always bound, and so never null."""
 
 
 Scope = dict[ir.Variable, Cell]

@@ -18,7 +18,7 @@ class Select:
     scope: Scope
     tables: list[str] = field(default_factory=list)
     outer: Scope = field(default_factory=dict)
-    """What the variables are outside: those that are still so need not be carried along."""
+    """The variables outside; unchanged ones are not carried along."""
     where: list[str] = field(default_factory=list)
     halves: dict[str, str] = field(default_factory=dict)
     """Concept rows that were joined to read columns of a variable that might be a link."""

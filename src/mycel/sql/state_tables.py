@@ -1,4 +1,4 @@
-"""Where rows come from: the live tables, or the state at a moment of the past.
+"""The tables of a state: the live tables, or those of a moment of the past.
 
 Live tables hold only live rows, so a pattern is a table. A past state is the live rows written by
 then and the past rows in force then; SQLite moves the conditions of a join into both halves, so

@@ -29,11 +29,11 @@ class Walk:
     sources: Sources
     atom: ir.WalkAtom
     predicate: str
-    """Where the number of the predicate is bound."""
+    """The bind parameter of the predicate."""
     forward: bool
 
     def starts(self, row: str, *, in_order: bool) -> tuple[str, str, list[str]]:
-        """Where it may begin when neither end is known: a table, a column, and what has to hold.
+        """The start of a walk with unknown ends: a table, a column, and a condition.
 
         With `in_order` SQLite knows that the rows come in the order of the column, if that is to
         be had, so that a page is full before all starts are tried.

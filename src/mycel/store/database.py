@@ -197,7 +197,7 @@ class Store:
                 connection.close()
 
     def is_expectant(self) -> bool:
-        """Whether what a new graph begins with is still to be written.
+        """True if the core capsules of a new graph are still to be written.
 
         It stays so if whoever made the file did not come to write it; a bare graph never is.
         """

@@ -38,10 +38,10 @@ from mycel.store.write.transaction import Transaction
 MEMORY: Final = ":memory:"
 GENESIS: Final = "genesis"
 EXPECTANT: Final = "genesis, to be continued"
-"""What the first transaction of a graph says when more is to be written before its first use."""
+"""The message of the first transaction of a graph whose core capsules are still to be written."""
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 _MAKING: Final = "-making"
-"""What the name of the lock adds to that of the file which is being made."""
+"""The suffix of the lock of a file that is being created."""
 _MAKING_PAUSE_S: Final = 0.002
 _SQLITES_MODE: Final = 0o644
 
@@ -64,7 +64,7 @@ def locate(
     vfs: str | None,
     memory: MemoryUse = "ample",
 ) -> Location:
-    """Where a graph is, if it can be there at all.
+    """The location of a graph, checked.
 
     Raises:
         NotADatabase: no file can have this name.

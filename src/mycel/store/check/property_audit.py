@@ -31,7 +31,7 @@ _DEFINITIONS: Final = (
 
 
 def property_problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Where the index says something else than it should, and what is wrong there."""
+    """Differences between the index and the rows, each with its place."""
     yield from _rows_of_slots(connection)
     slots: dict[Owner, list[Slot]] = {}
     for slot in read_slots(connection):

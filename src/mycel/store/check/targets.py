@@ -17,7 +17,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 
 Target = Ref
-"""What can be proven: an element, or a natural key that nothing ever had."""
+"""The target of a state proof: an element, or a natural key that no element ever had."""
 
 
 def identify(reader: Reader, target: Target) -> tuple[Namespace, bytes, bytes | None]:

@@ -53,7 +53,7 @@ PROBLEMS_MAX: Final = 100
 """A damaged database is damaged; a thousand findings say no more than a hundred."""
 
 Findings = Iterator[tuple[str, str]]
-"""Where, and what is wrong there."""
+"""A fault: its place and its description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a verification found."""
+    """The result of a verification."""
 
     checks: tuple[str, ...]
     problems: tuple[Problem, ...]
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether everything agrees."""
+        """True if no fault was found."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
@@ -499,7 +499,7 @@ class _Verification:
 
 
 def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
-    """Whether an entry changes what the text index should hold."""
+    """True if an entry changes the text index."""
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
     if kind == Kind.PUT_CONCEPT and before is None:

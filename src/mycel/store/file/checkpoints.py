@@ -17,7 +17,7 @@ import apsw
 from mycel.store.file.connections import Location
 
 CHECKPOINT_PAGES: Final = 1000
-"""How long the log has to be."""
+"""The smallest log that is moved."""
 _RESTART_TRIES: Final = 20
 _RESTART_PAUSE_S: Final = 0.001
 

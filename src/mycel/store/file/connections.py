@@ -34,19 +34,19 @@ from mycel.store.file import functions
 Durability = Literal["full", "normal", "off"]
 
 MemoryUse = Literal["ample", "modest"]
-"""How much of a file a process may keep in its memory."""
+"""The amount of a file that a process may keep in memory."""
 
 _CACHE_KIB: dict[MemoryUse, int] = {"ample": 65_536, "modest": 4_096}
 _MMAP_BYTES: dict[MemoryUse, int] = {"ample": 2 << 30, "modest": 0}
-"""What is mapped counts as the process's memory, once for each connection."""
+"""The mapped part of a file counts as memory of the process, once for each connection."""
 _TEMPORARY: dict[MemoryUse, str] = {"ample": "memory", "modest": "file"}
-"""Where sorting goes on that does not fit into the cache; what fits never leaves memory."""
+"""The place of sorts that do not fit into the cache."""
 JOURNAL_SIZE_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a database is and how its connections behave."""
+    """The location of a database, and the settings of its connections."""
 
     path: str
     readonly: bool = False
@@ -60,7 +60,7 @@ class Location:
 
     @property
     def cache_kib(self) -> int:
-        """How much of the file one connection keeps."""
+        """The size of the cache of one connection."""
         return _CACHE_KIB[self.memory]
 
     def identity(self) -> tuple[int, int] | None:
@@ -119,7 +119,7 @@ class Location:
 
 
 def stamp_of(path: str) -> tuple[int, int, int] | None:
-    """What changes when a file is written; None if it cannot be told, or a log stands beside it."""
+    """A stamp that changes when a file is written; None if it has a log, or cannot be read."""
     if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - every reader asks, and Path takes 20 µs
         return None
     try:
@@ -148,7 +148,7 @@ def _patience(timeout_s: float) -> Callable[[int], bool]:
 
 
 FAILURES = (apsw.Error, UnicodeDecodeError)
-"""What reading a file may raise. SQLite hands out text as it finds it, be it UTF-8 or not."""
+"""Errors of reading a file. SQLite returns text without checking that it is UTF-8."""
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def translate(error: apsw.Error | UnicodeDecodeError) -> MycelError:
 
 
 _TOO_MUCH = ("too many", "too large", "too big", "at most 64", "too deep", "stack overflow")
-"""What SQLite says about a statement beyond one of its bounds."""
+"""Messages of SQLite about a statement beyond one of its limits."""
 
 _ABANDONED: list[apsw.Connection] = []
 

@@ -1,4 +1,4 @@
-"""What SQLite lacks, as functions of every connection.
+"""Functions of every connection that SQLite lacks.
 
 JSON equality, integers of 64 bits without a sign, regular expressions in linear time, and walks
 that remember their last link.
@@ -47,7 +47,7 @@ def register(connection: apsw.Connection) -> None:
 
 
 def json_equal(left: str | None, right: str | None) -> bool:
-    """Whether two JSON texts are the same value; numbers compare by value, null is null."""
+    """True if two JSON texts are equal values; numbers compare by value, null equals null."""
     if left == right:
         return True
     if left is None or right is None:
@@ -56,7 +56,7 @@ def json_equal(left: str | None, right: str | None) -> bool:
 
 
 def json_member(value: str | None, items: str) -> bool:
-    """Whether a JSON text is one of the values of a JSON array."""
+    """True if a JSON text equals a value of a JSON array."""
     if value == "":  # What is no JSON value.
         return False
     wanted = None if value is None else orjson.loads(value)
@@ -68,7 +68,7 @@ def json_member(value: str | None, items: str) -> bool:
 
 @lru_cache(16)
 def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
-    """What an array holds: scalars to look up, and whatever else. Mostly it is the same array."""
+    """The values of a JSON array: a set of scalars, and a list of others. Cached."""
     found = orjson.loads(items)
     others = tuple(item for item in found if isinstance(item, list | dict))
     return frozenset(_scalar(i) for i in found if not isinstance(i, list | dict)), others
@@ -186,7 +186,7 @@ def matches(pattern: str | None, text: str | None) -> bool:
 
 
 class _Way(NamedTuple):
-    """How a walk goes on from an element; the moment is -1 for the present."""
+    """The next elements of a walk; a moment of -1 is the present."""
 
     predicate: int
     mirrored: bool

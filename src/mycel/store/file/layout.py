@@ -1,4 +1,4 @@
-"""What is in the file: tables, indexes, views, and the number of the format.
+"""The layout of the file: tables, indexes, views, and the number of the format.
 
     type, predicate, actor        names interned to small integers; rows are never removed
     concept, proposition          the live state, and nothing else

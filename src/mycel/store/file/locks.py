@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 _HELD: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-"""What systems say of a lock that somebody else holds."""
+"""Error numbers of a lock that another process holds."""
 
 
 @contextmanager

@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS recall_vector (
 
 
 class PassageRow(NamedTuple):
-    """What is derived from one concept. Arrays are little-endian bytes."""
+    """Data derived from one concept. Arrays are little-endian bytes."""
 
     element: int
     seq: int

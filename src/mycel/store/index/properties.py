@@ -41,11 +41,11 @@ from mycel.store.index.slots import (
 from mycel.store.index.write_cache import Memory
 
 HELD_MAX: Final = 100_000
-"""How many entries wait in memory before they are written: some 15 MB."""
+"""The number of entries in memory before they are written: some 15 MB."""
 PROBED_MAX: Final = 20_000
 """Values of a unique slot that are looked up one by one; beyond, the slot is scanned once."""
 HOLDERS_MAX: Final = 100
-"""How many holders of one value a conflict names."""
+"""The number of holders that a conflict names."""
 
 NewElement = tuple[int, Mapping[str, Any], Ends]
 """Number, attributes and ends of an element that is new."""

@@ -31,7 +31,7 @@ class Slot(NamedTuple):
 
 
 def encode(values: tuple[Any, ...]) -> Value | None:
-    """What stands in the index for the values of a slot's columns; None if one is absent.
+    """The index value of a slot's columns; None if one is absent.
 
     One value stands for itself, so that it can be compared and sorted: text, numbers, true and
     false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
@@ -71,13 +71,13 @@ class Slots:
         self.all: Final = tuple(slots)
 
     def values(self, attributes: Mapping[str, Any], ends: Ends) -> dict[Slot, Value]:
-        """What an element has in each of them, where it has anything."""
+        """The index values of an element, by slot."""
         found = ((slot, value_of(slot, attributes, ends)) for slot in self.all)
         return {slot: value for slot, value in found if value is not None}
 
 
 def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | None:
-    """What an element has in a slot."""
+    """The index value of an element in a slot."""
     return encode(tuple([column_of(attributes, ends, column) for column in slot.columns]))
 
 

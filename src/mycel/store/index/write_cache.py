@@ -1,4 +1,4 @@
-"""What a writer remembers from one transaction to the next.
+"""Values that a writer keeps from one transaction to the next.
 
 It holds as long as nobody else writes to the file and nothing is rolled back; the writer sees to
 both, and forgets everything when in doubt. A small write that links to what was linked to lately
@@ -13,7 +13,7 @@ from mycel.model.limits import TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.store.index.slots import KnownSlots
 
 KEPT_MAX: Final = 1 << 14
-"""What is remembered beyond this at the end of a transaction is forgotten."""
+"""The number of elements that are kept after a transaction."""
 
 
 class Memory:
@@ -28,7 +28,7 @@ class Memory:
         """Types whose elements concern no guard."""
         self.free_predicates: Final[set[str]] = set()
         self.slots: KnownSlots | None = None
-        """What the index of properties holds; None if it has to be read."""
+        """The slots of the index of properties; None if they have to be read."""
         self.link_ends: set[tuple[int, int]] | None = None
         """At which ends of which predicates links stand; None if it has to be read."""
 
@@ -38,7 +38,7 @@ class Memory:
         self.keys[number] = key
 
     def remember_end(self, ref: str, number: int, key: bytes) -> None:
-        """What a caller means by an id: a live element, and its natural key."""
+        """A live element by its id, with its natural key."""
         self.bound()
         self.ends[ref] = (number, key)
 

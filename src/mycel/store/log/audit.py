@@ -1,4 +1,4 @@
-"""What every version of every element should be: rows turned back into records.
+"""The record of every version of every element, made from its row.
 
 Shared by `verify`, which compares them with the journal, and by `replay`, which goes the other way.
 """

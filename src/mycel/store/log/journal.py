@@ -35,7 +35,7 @@ from mycel.store.log.registry import Registry
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
 _NUMBER_MAX: Final = 1 << 62
-"""What entries, elements and microseconds do not come to; a head that says more is damaged."""
+"""The bound of numbers in a head; a larger one is damage."""
 
 _SETTLE: Final = (
     "UPDATE tx SET folded_seq = seq, pending = 0, changes = x'', texts = x'' WHERE seq = ?"
@@ -51,7 +51,7 @@ folded last, and the pending ones after it."""
 
 
 class Kind(IntEnum):
-    """What an entry says happened. Numbers are part of the format: append only."""
+    """The kind of a journal entry. Numbers are part of the format: append only."""
 
     PUT_CONCEPT = 1
     RETIRE_CONCEPT = 2
@@ -101,7 +101,7 @@ def tx_bytes(
 
 @dataclass(slots=True)
 class Head:
-    """Where everything stands: what a writer reads first and writes last."""
+    """The head: positions, counters and roots. A writer reads it first and writes it last."""
 
     seq: int
     time_us: int
@@ -116,7 +116,7 @@ class Head:
 
     @classmethod
     def before_genesis(cls) -> Self:
-        """Where everything stands before the first entry."""
+        """The head before the first entry."""
         first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
         return cls(0, 0, *first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 

@@ -73,7 +73,7 @@ class Changes:
 
     @property
     def count(self) -> int:
-        """How many there are, or a few more: one that comes again after long may count again."""
+        """The approximate number of changes: a repeated one may count twice."""
         return len(self._few) + self._spilt
 
     def _spill(self) -> None:

@@ -1,4 +1,4 @@
-"""What stands in the graph under names that begin alike, and the links on it: many rows at once.
+"""Bulk queries for concepts under a URI prefix, and the links on them.
 
 For whoever keeps a part of the graph in step with something outside, and so has to compare the two
 as a whole: one query for everything, never one for each element.

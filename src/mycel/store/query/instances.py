@@ -73,7 +73,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
-    """Whether there are live instances of a type or predicate, or some removed for a reason."""
+    """True if a type or predicate has live instances, or some removed for a reason."""
     query = f"SELECT 1 FROM {table} WHERE {_KIND[table]} = ?1"
     if reason is not None:
         query += (
@@ -130,7 +130,7 @@ def first_versions(
     actor: str,
     message: str,
 ) -> Iterator[int]:
-    """What certain transactions made and nobody has changed."""
+    """Elements that some transactions created and no other changed."""
     query = (
         "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
         " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
@@ -142,7 +142,7 @@ def first_versions(
 
 
 def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
-    """Whether any instance has metadata that somebody wrote; keys of the engine begin with `_`."""
+    """True if an instance has metadata of a user; keys of the engine begin with `_`."""
     query = (
         f"SELECT 1 FROM {{table}} c WHERE c.{_KIND[table]} = ? AND {{in_force}}"
         " AND c.metadata <> '{{}}' AND EXISTS"
@@ -152,7 +152,7 @@ def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
 
 
 def has_weights(reader: Reader, kind: int, usual: float) -> bool:
-    """Whether any link of a predicate has another weight than the usual one."""
+    """True if a link of a predicate has a weight other than the default."""
     query = "SELECT 1 FROM {table} c WHERE c.predicate = ? AND c.weight <> ? AND {in_force} LIMIT 1"
     queries = _queries(query, "proposition", reader.state)
     return any(reader.first(each, (kind, usual)) for each in queries)
@@ -203,7 +203,7 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
 
 
 def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array[int]:
-    """What was removed at a time for a reason and is still gone, oldest first.
+    """Elements that were removed at a time for a reason and are still gone, oldest first.
 
     A tombstone keeps both when it gets another key, because an end of its link does. There is no
     index for this: it looks at every tombstone that is in force.
@@ -253,7 +253,7 @@ def count_hidden(
 
 
 def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
-    """What is left, by number and in that order, of elements that are gone."""
+    """The last versions of removed elements, in the order of their numbers."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
         f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"

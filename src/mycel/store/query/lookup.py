@@ -103,7 +103,7 @@ def furniture(reader: Reader) -> frozenset[int]:
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
-    """How many links lead to each of these elements, counted up to a limit."""
+    """The number of links to each of these elements, up to a limit."""
     query = (
         "SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
@@ -113,7 +113,7 @@ def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[
 
 
 def had_name(reader: Reader, number: int, name: str) -> bool:
-    """Whether a concept was once called so."""
+    """True if a concept once had this name."""
     query = "SELECT 1 FROM concept_past WHERE id = ? AND name = ? LIMIT 1"
     return reader.first(query, (number, name)) is not None
 

@@ -92,7 +92,7 @@ def links(
 
 
 def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> dict[int, str]:
-    """What predicates are called: the attribute `said_as` of the definition, or else the name."""
+    """Display names of predicates: the attribute `said_as` of the definition, or the name."""
     query = (
         "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
         " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"

@@ -1,4 +1,4 @@
-"""What search derives from elements, as it is stored, and what it is derived from."""
+"""Stored passages and vectors of search, and the elements that they are derived from."""
 
 from __future__ import annotations
 

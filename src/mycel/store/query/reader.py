@@ -30,7 +30,7 @@ from mycel.store.query.refs import Ref, is_natural, missing, resolve
 Direction = Literal["out", "in"]
 
 STEPS_UNWATCHED: Final = 4000
-"""How many instructions of SQLite, some hundreds of rows, pass between two looks at the clock.
+"""The number of SQLite instructions, some hundreds of rows, between two looks at the clock.
 
 With 500 a tenth of a long query was spent on looking. Where every row is a document of a megabyte,
 a query may run a second beyond its deadline.
@@ -63,7 +63,7 @@ class Reader:
     state: State = LIVE
     """The state that it reads."""
     is_writer = False
-    """Whether its connection writes."""
+    """True if its connection writes."""
 
     def __init__(
         self, connection: apsw.Connection, registry: Registry, live: Reader | None = None
@@ -75,13 +75,13 @@ class Reader:
         self.execute: Final = connection.execute
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing
-        """What a writer does before a planned statement reads: its indexes must be complete."""
+        """A function that completes the writer's indexes before a planned statement reads them."""
         self._deadline: Final[list[float]] = [inf] if live is None else live._deadline
         """Shared by the readers of all states on one connection."""
         self.version = -1
         """SQLite's count of changes when `definitions` was read."""
         self.definitions = -1
-        """What the last change of a definition that this reader has seen is counted as.
+        """The number of the last change of a definition that this reader has seen.
 
         Links that come to stand at an end where none ever stood count as well (`link_ends`). Both
         only grow, so that their sum tells any two states apart.
@@ -164,7 +164,7 @@ class Reader:
             raise ExecutionTimeout("The command was stopped at its deadline; nothing was written.")
 
     def refresh(self) -> int:
-        """Which definitions the last statement on this connection saw: a cheap look, if unchanged.
+        """The number of the definitions that the last statement saw.
 
         SQLite's count of changes is that of the snapshot of the last statement.
         """
@@ -172,13 +172,13 @@ class Reader:
         return self.definitions if version == self.version else self.reread()
 
     def reread(self) -> int:
-        """Which definitions are in force now."""
+        """The number of the definitions in force, read from the file."""
         self.newest, self.definitions = newest(self.connection, _NEWEST)
         self.version = self.connection.data_version()
         return self.definitions
 
     def identity(self) -> str:
-        """What tells this database from others: how and when it began."""
+        """A text that identifies this database: the time and root of its first transaction."""
         began, root = only(
             self.connection, "SELECT time, concepts_root FROM tx ORDER BY seq LIMIT 1"
         )
@@ -327,7 +327,7 @@ class Reader:
         )
 
     def was_ever(self, number: int) -> bool:
-        """Whether an element is live, or was before."""
+        """True if an element is live, or ever was."""
         table = "concept" if ids.is_concept(number) else "proposition"
         found = self.execute(
             f"SELECT 1 FROM {table} WHERE id = ?1"

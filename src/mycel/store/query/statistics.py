@@ -1,4 +1,4 @@
-"""How many there are, roughly: counted up to a bound, and from samples.
+"""Approximate counts for the planner: counted up to a bound, and estimated from samples.
 
 Enough to tell a good order of joins from a bad one, and cheap on a graph of any size: a question
 takes a few milliseconds. Whoever plans decides how long answers are kept.
@@ -14,12 +14,12 @@ from mycel.store.query.reader import Reader
 
 SAMPLE: Final = 2000
 PROBES: Final = 500
-"""How many links, spread over all, are looked at."""
+"""The size of a sample of links."""
 HITS_MIN: Final = 20
 DEGREE_MAX: Final = 100
 """Up to how many links of one element, or elements of one value, are counted."""
 VALUES: Final = 200
-"""How many values of an index are looked at."""
+"""The size of a sample of index values."""
 
 
 class StoreStatistics:
@@ -54,7 +54,7 @@ class StoreStatistics:
         return found
 
     def _count_entries(self, slot: int) -> Entries:
-        """How many elements there are, and values.
+        """The numbers of elements and of distinct values.
 
         Few are counted. Of many, there are as many as the owner has instances, and the first
         values tell how many elements share one.
@@ -74,7 +74,7 @@ class StoreStatistics:
         return Entries(total, met if met < VALUES else max(total / max(shared, 1.0), met))
 
     def _values(self, slot: int) -> tuple[float, ...]:
-        """How many values were met, going from each to the next, and how many share one."""
+        """The number of values in a sample, and of elements for each."""
         next_value = f"SELECT min(q.value) FROM property q WHERE q.slot = {slot}"
         return self._numbers(
             f"WITH RECURSIVE at(value) AS ({next_value} UNION ALL"

@@ -20,10 +20,10 @@ COUNTED_ROWS_MAX: Final = 20_000
 """Up to so many rows are counted one by one (about 1 ms)."""
 
 SAMPLE_ROWS: Final = 1_000
-"""How many rows of a large table are looked at."""
+"""The size of a sample of a large table."""
 
 DEGREE_MAX: Final = 1_000
-"""How far the links of one element are counted."""
+"""The bound of counting the links of one element."""
 
 _KINDS: Final = """
 WITH RECURSIVE kinds(n) AS (
@@ -50,7 +50,7 @@ _EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} WHERE ?1)"
 
 
 class Count(NamedTuple):
-    """How many rows there are of one type or predicate."""
+    """The number of rows of one type or predicate."""
 
     number: int
     rows: int
@@ -58,17 +58,17 @@ class Count(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a link joins. The type of an end that is itself a link is None."""
+    """The types that a predicate joins. The type of an end that is a link is None."""
 
     predicate: int
     subject_type: int | None
     object_type: int | None
     links: int
-    """How often it was seen in the sample."""
+    """Its number in the sample."""
 
 
 def totals(reader: Reader) -> tuple[int, int]:
-    """How many concepts and links there are."""
+    """The numbers of concepts and links."""
     concepts, links = reader.only(
         "SELECT (SELECT count(*) FROM concept), (SELECT count(*) FROM proposition)",
     )
@@ -76,17 +76,17 @@ def totals(reader: Reader) -> tuple[int, int]:
 
 
 def concepts_by_type(reader: Reader) -> list[Count]:
-    """How many concepts each type has, the most first; types that have none are left out."""
+    """The number of concepts of each type that has any, largest first."""
     return _counts(reader, "concept", "type")
 
 
 def links_by_predicate(reader: Reader) -> list[Count]:
-    """How many links each predicate has, the most first; those that have none are left out."""
+    """The number of links of each predicate that has any, largest first."""
     return _counts(reader, "proposition", "predicate")
 
 
 def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> int:
-    """How many rows have this number in the column; at most `most` are counted."""
+    """The number of rows with this number in the column, up to `most`."""
     (count,) = reader.only(
         f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?)",
         (at, most),
@@ -95,7 +95,7 @@ def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> 
 
 
 def shapes(reader: Reader) -> list[Shape]:
-    """What links join what, the most frequent first, from a sample of all links."""
+    """The types that predicates join, most frequent first, from a sample of links."""
     rows = reader.every(
         f"{_sample(reader, 'proposition')}"
         " SELECT p.predicate, s.type, o.type, count(*) FROM sample"
@@ -231,7 +231,7 @@ def instances(reader: Reader, type_number: int, sample: int) -> list[Instance]:
 def relationships(
     reader: Reader, numbers: list[int], per_element: int
 ) -> list[tuple[str, int, int | None, int]]:
-    """How these concepts are linked: "out" or "in", predicate, type at the other end, how often.
+    """The links of these concepts: direction, predicate, type of the other end, count.
 
     Of each concept and direction the first links are looked at.
     """

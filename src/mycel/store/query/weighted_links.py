@@ -15,7 +15,7 @@ from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
 
 UNITS_PER_COST: Final = 1_000_000_000
-"""How fine costs are: a weight of 1 is so many units."""
+"""The number of cost units of a weight of 1."""
 
 _UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
 _COLUMNS_CACHE_KIB: Final = 2_048

@@ -1,4 +1,4 @@
-"""Which elements something has touched: a bit for each number that the graph has given out."""
+"""A set of element numbers, one bit each."""
 
 from __future__ import annotations
 

@@ -90,11 +90,11 @@ Returns the attributes to write instead, if it is others.
 
 
 class Rules(NamedTuple, Generic[AnyRow]):
-    """What a bulk put has to know of the transaction it is in."""
+    """The part of a transaction that a bulk put uses."""
 
     put_one: Callable[[AnyRow], str]
     goes_alone: Callable[[str], bool]
-    """Whether rows of a type, or with a predicate, have to be put one by one."""
+    """True if rows of a type or predicate have to be put one by one."""
     shaper: Callable[[str], Shaper | None]
     """Whom to ask about rows that go together."""
 
@@ -207,7 +207,7 @@ def _shaped(
 
 
 def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
-    """What guards see of an object that nobody has looked at yet."""
+    """An object that is parsed when a guard reads it."""
     if given is None:
         return {}
     if given.__class__ is dict:
@@ -229,7 +229,7 @@ class _Batch:
         self._texts: list[tuple[int, str | None, Mapping[str, Any]]] = []
         self._indexed: dict[Slots, list[NewElement]] = {}
         self._on_links: set[tuple[int, int, int]] = set()
-        """Where links stand at the ends of links: predicate, and which ends have an odd number."""
+        """Predicates with links at their ends, and the ends that are links."""
 
     def add_concepts(self, rows: list[ConceptRow], shaper: Callable[[str], Shaper | None]) -> bool:
         """Write new concepts. False, and nothing written, if one of them is not new."""

@@ -1,4 +1,4 @@
-"""What is new in the graph: from what a caller sent to journal and live row.
+"""New elements: from the values of a caller to journal and live row.
 
 An element that was removed before is revived as if it were new, under the id that it had: of its
 tombstone, the row begins with the id, and the fifth column is the entry that set it.
@@ -22,7 +22,7 @@ from mycel.store.write.guards import Writing, change_of
 DEFAULT_WEIGHT: Final = 1.0
 
 Place = tuple[int, int, int, bytes, bytes]
-"""Where a link is: subject, predicate, object, and the natural keys of subject and object."""
+"""The subject, predicate and object of a link, with the natural keys of its ends."""
 
 
 def create_concept(

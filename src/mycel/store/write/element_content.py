@@ -1,4 +1,4 @@
-"""What attributes and metadata become: texts that are stored, merged and indexed."""
+"""Attributes and metadata as texts that are stored, merged and indexed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPUTED_METADATA: Final = ("_version", "_updated_at")
 """Metadata that readers see and nobody stores."""
 
 NO_CONTENT: Final = (EMPTY_OBJECT, b"")
-"""What `content` gives for an object without keys."""
+"""The content of an object without keys."""
 
 _FLAT_BYTES_MAX: Final = JSON_BYTES_MAX // 8
 """Flat objects up to here cannot be too large as JSON, whatever has to be escaped."""
@@ -59,7 +59,7 @@ def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
 
 
 def has_text(attributes_text: str) -> bool:
-    """Whether a link carries text worth indexing: a string somewhere in its attributes."""
+    """True if a link has text to index: a string in its attributes."""
     return '":"' in attributes_text or '["' in attributes_text or ',"' in attributes_text
 
 

@@ -21,13 +21,13 @@ from mycel.store.index.write_cache import Memory
 from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
-"""How many types, and predicates, are remembered to concern nobody."""
+"""The number of types and predicates that are remembered to have no guard."""
 
 ChangeKind = Literal["create", "update", "retire"]
 
 
 class Change(NamedTuple):
-    """What a primitive is about to write; guards see it first.
+    """A change that a primitive is about to write, for guards to check.
 
     `attributes` and `metadata` are those after the change. A link that is pointed elsewhere is an
     `update` whose `name_or_ends` differs from the ends of `before`; an element that moves is one
@@ -103,7 +103,7 @@ class Guards:
         return found
 
     def goes_alone(self, tx: Writing, name: str, *, link: bool) -> bool:
-        """Whether a guard has to see each of these elements when those before it are written."""
+        """True if a guard has to check each element after those before it are written."""
         concerned = self.concerned(tx, name, link=link)
         return not all(getattr(guard, "in_bulk", False) for guard in concerned)
 

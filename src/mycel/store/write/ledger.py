@@ -1,4 +1,4 @@
-"""What the primitives of a transaction share: journal, past versions, keys, and the closing.
+"""Shared by the primitives of a transaction: journal, past versions, keys, closing.
 
 A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
 `transaction` and `bulk` decide what changes; the ledger sees to it that every change is journaled,
@@ -105,10 +105,10 @@ class Ledger:
         self.retext: Final[set[int]] = set()
         """Elements whose text has to be indexed anew."""
         self.is_load = False
-        """Whether so much is written that the page cache had to grow."""
+        """True if the page cache was enlarged for this transaction."""
         self._trees = trees
         self.memory: Final = Memory() if memory is None else memory
-        """What is known of live elements, from this transaction and from those before it."""
+        """Cached live elements of this transaction and those before it."""
         self._properties: Properties | None = None
         self.fresh: Final[set[int]] = set()
         """Elements that this transaction has created: whoever links them, it remembers. Some may be
@@ -156,7 +156,7 @@ class Ledger:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has changed so far."""
+        """True if nothing has changed so far."""
         return self.head.seq < self.first_seq
 
     # Definitions.
@@ -420,7 +420,7 @@ class Ledger:
         )
 
     def state_of(self, element: Element) -> IndexedState:
-        """What the index of properties goes by."""
+        """The values of an element for the index of properties."""
         if isinstance(element, Concept):
             owner = self.registry.type_number(self.connection, element.type)
             return owner, element.attributes_json, NO_ENDS

@@ -46,7 +46,7 @@ _IS_TAKEN: Final = (
 
 
 class Target(NamedTuple):
-    """What an element is to become."""
+    """The new identity of an element."""
 
     type_or_predicate: str
     number: int
@@ -54,7 +54,7 @@ class Target(NamedTuple):
     name_or_ends: str | tuple[str, str]
 
     def is_identity_of(self, element: Element) -> bool:
-        """Whether that is what it is already."""
+        """True if the element has this identity already."""
         return (self.type_or_predicate, self.name_or_ends) == identity_of(element)
 
 
@@ -72,7 +72,7 @@ def target_of(
     name: str | None,
     predicate: str | None,
 ) -> Target:
-    """What a caller wants an element to become.
+    """The requested identity of an element.
 
     Raises:
         InvalidId: it is not the kind of element that has what is to change.

@@ -31,13 +31,13 @@ from mycel.store.write.bitset import LinkMarks
 from mycel.store.write.ledger import Ledger
 
 CHUNK_LINKS: Final = 2000
-"""How many links are read together to be settled."""
+"""The number of links that are read together."""
 
 _TABLES: Final = (
     ("proposition", "seq", 1, ""),
     ("proposition_past", "from_seq", 0, f" AND to_seq = {OPEN_END}"),
 )
-"""Where the links in force are: those that live, and tombstones."""
+"""The tables of live links and of tombstones."""
 _HANGING: Final = " UNION ALL ".join(
     f"SELECT id FROM {table} WHERE {end} = ?1{current}"
     for table, _, _, current in _TABLES

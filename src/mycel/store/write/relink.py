@@ -25,7 +25,7 @@ from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, present_key, settle, uproot
 
 REASON: Final = "re-pointed"
-"""Why there is a tombstone where a re-pointed link was, if there is one."""
+"""The reason of the tombstone that a re-pointed link leaves."""
 
 _MOVE: Final = (
     "UPDATE proposition SET subject = ?, predicate = ?, object = ?, attributes = ?,"
@@ -39,7 +39,7 @@ _MOVE_TOMBSTONE: Final = (
 
 
 class Place(NamedTuple):
-    """Where a link leads from and to, and by which predicate: all three as numbers."""
+    """The subject, predicate and object of a link, as numbers."""
 
     subject: int
     predicate: int
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 
 def place_of(link: Proposition) -> Place:
-    """Where a link is."""
+    """The ends and predicate of a link."""
     return Place(ids.parse_id(link.subject), link.type, ids.parse_id(link.object))
 
 

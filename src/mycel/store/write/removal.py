@@ -21,7 +21,7 @@ from mycel.store.write.guards import Writing
 from mycel.store.write.ledger import Ledger
 
 USERS_SHOWN: Final = 3
-"""How many elements that use a definition an error names."""
+"""The number of users of a definition that an error names."""
 
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:

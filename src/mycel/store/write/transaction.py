@@ -52,7 +52,7 @@ _FIND_CONCEPT: Final = (
 
 
 class Retired(NamedTuple):
-    """How much a removal took with it."""
+    """The numbers of elements that a removal took."""
 
     concepts: int
     propositions: int
@@ -63,7 +63,7 @@ class Guard(Protocol):
 
     @property
     def in_bulk(self) -> bool:
-        """Whether `check` may be asked about new elements before those before them are written.
+        """True if `check` can judge new elements before those before them are written.
 
         Then rows of a bulk put stay together, and `check` sees their attributes and metadata as
         the caller gave them, which may hold what is no JSON value and is refused afterwards. Rows
@@ -72,7 +72,7 @@ class Guard(Protocol):
         """
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Whether this guard has anything to say about elements of this type.
+        """True if this guard applies to elements of this type.
 
         With `link`, about links with this predicate. A yes is kept for the transaction, a no for
         later ones as well; both until a definition changes, or somebody else has written. It may
@@ -135,13 +135,13 @@ class Transaction(TransactionView):
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
         super().__init__(ledger)
         self.guards: Final = Guards(guards, ledger.memory)
-        """Who is asked, for the store's own modules."""
+        """The guards, for modules of the store."""
         self.spoiled = False
-        """Whether a step failed halfway, so that the whole can only be rolled back."""
+        """True if a step failed halfway: the transaction can only be rolled back."""
         self.warnings: Final[list[str]] = []
-        """What the writer should know although it is no error; guards add to it."""
+        """Warnings for the caller, added by guards."""
         self.memo: Final[dict[object, Any]] = {}
-        """What guards remember from a change until the commit, each under a key of its own."""
+        """Values that guards keep until the commit, each under its own key."""
 
     def end(self) -> bool:
         """From now on every use is refused. The writer calls this.
@@ -229,7 +229,7 @@ class Transaction(TransactionView):
         )
 
     def _goes_alone(self, type_name: str) -> bool:
-        """Whether rows of this type have to be put one by one."""
+        """True if rows of this type have to be put one by one."""
         return type_name in META_TYPES or self.guards.goes_alone(self, type_name, link=False)
 
     def _shaper_of_concepts(self, type_name: str) -> bulk.Shaper | None:
@@ -346,7 +346,7 @@ class Transaction(TransactionView):
         return True
 
     def _place(self, subject: Ref, predicate: str, object_: Ref) -> Place:
-        """Where a link would be, and the keys of its ends.
+        """The ends and predicate of a link to be written, with the keys of its ends.
 
         The predicate, that the ends differ, and that they are there: refused in this order.
         """

@@ -42,7 +42,7 @@ class TransactionView:
 
     @property
     def actor(self) -> str:
-        """Who writes."""
+        """The actor of the transaction."""
         return self.ledger.actor
 
     @property
@@ -52,7 +52,7 @@ class TransactionView:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has changed so far."""
+        """True if nothing has changed so far."""
         return self.ledger.is_empty
 
     @property
