@@ -135,11 +135,11 @@ class Facts:
         return frozenset(() if core is None else self.defined_types(core.number))
 
     @cached_property
-    def territories(self) -> list[Territory]:
+    def contents(self) -> list[DomainContents]:
         """The domains that the primer looks into, with their contents."""
-        return [self.territory(domain) for domain in self.domains(DOMAINS_READ_MAX)]
+        return [self.contents_of(domain) for domain in self.domains(DOMAINS_READ_MAX)]
 
-    def territory(self, domain: summary.Domain) -> Territory:
+    def contents_of(self, domain: summary.Domain) -> DomainContents:
         """A domain with its contents."""
         membership = self.membership or 0
         seen = summary.member_types(self.reader, membership, domain.number, MEMBERS_READ_MAX)
@@ -148,7 +148,7 @@ class Facts:
         )
         members = {self.type_name(number) for number, _ in seen}
         types = by_size({*members, *self.defined_types(domain.number)}, self.concepts)
-        return Territory(
+        return DomainContents(
             domain,
             types,
             by_size(
@@ -166,12 +166,12 @@ class Facts:
         }
 
     @cached_property
-    def unclaimed(self) -> Territory:
+    def unclaimed(self) -> DomainContents:
         """Types and predicates of no domain."""
-        claimed = {name for each in self.territories for name in (*each.types, *each.predicates)}
+        claimed = {name for each in self.contents for name in (*each.types, *each.predicates)}
         claimed |= {name for _, _, name in self._defined_in}
         meta = {CONCEPT_TYPE, PROPOSITION_TYPE}
-        return Territory(
+        return DomainContents(
             None,
             by_size(set(self.type_names) - claimed - meta, self.concepts),
             by_size(set(self.predicate_names) - claimed, self.links),
@@ -180,7 +180,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Territory:
+class DomainContents:
     """The contents of a domain, or of no domain; the largest first."""
 
     domain: summary.Domain | None

@@ -47,11 +47,11 @@ def merge(tx: Transaction, node: ast.Merge, values: Values) -> Outcome:
         return _outcome(0, 0, 0)
     _check_mergeable(source, target)
     with all_or_nothing(tx):
-        followers = _Followers(tx)
-        followers.move(source.id, target.id)
+        mover = _LinkMover(tx)
+        mover.move(source.id, target.id)
         tx.retire(source, reason=f"Merged into {target.type} {shorten(target.name)!r}.")
         filled = _fill(tx, source, target)
-    return _outcome(followers.repointed, followers.deduplicated, filled)
+    return _outcome(mover.repointed, mover.deduplicated, filled)
 
 
 def _outcome(repointed: int, deduplicated: int, filled: int) -> Outcome:
@@ -163,7 +163,7 @@ def _check_mergeable(source: Concept, target: Concept) -> None:
 # What refers to the source.
 
 
-class _Followers:
+class _LinkMover:
     """Moves the links on one element to another one.
 
     A link whose new place is taken loses. It stays until all links are moved: links about it have

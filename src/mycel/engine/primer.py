@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.engine.example_commands import examples
-from mycel.engine.graph_facts import MEMBERSHIP, Facts, Territory, by_size
+from mycel.engine.graph_facts import MEMBERSHIP, DomainContents, Facts, by_size
 from mycel.engine.outcome import Outcome
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
@@ -104,7 +104,7 @@ def domain_summaries(reader: Reader) -> Outcome:
 
 def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> JsonObject:
     if look_inside:
-        found = facts.territory(domain)
+        found = facts.contents_of(domain)
         types, predicates = found.types, found.predicates
     else:
         types = facts.defined_types(domain.number)
@@ -124,8 +124,8 @@ def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> Json
 
 def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
     concepts, links = facts.totals
-    territories = facts.territories[: detail.domains]
-    map_ = [_entry(each, detail) for each in territories]
+    listed = facts.contents[: detail.domains]
+    map_ = [_entry(each, detail) for each in listed]
     if facts.unclaimed.types or facts.unclaimed.predicates:
         map_.append(_entry(facts.unclaimed, detail))
     types = by_size(set(facts.type_names) - {CONCEPT_TYPE, PROPOSITION_TYPE}, facts.concepts)
@@ -140,7 +140,7 @@ def _told(facts: Facts, identity: JsonObject, detail: Detail) -> JsonObject:
         },
         "domain_map": map_,
         "total_domains": facts.domain_count,
-        **_more("more_domains", facts.domain_count - len(territories)),
+        **_more("more_domains", facts.domain_count - len(listed)),
         "concept_types": [_type(facts, name, detail) for name in types[: detail.types]],
         **_more("more_concept_types", len(types) - detail.types),
         "proposition_types": [
@@ -198,8 +198,8 @@ def _trimmed(value: Any, *, items: int, text: int) -> Any:
     return value
 
 
-def _entry(territory: Territory, detail: Detail) -> JsonObject:
-    most, domain = detail.types_per_domain, territory.domain
+def _entry(contents: DomainContents, detail: Detail) -> JsonObject:
+    most, domain = detail.types_per_domain, contents.domain
     name = NO_DOMAIN if domain is None else shorten(domain.name, detail.name)
     description = (
         f"Types and predicates that no domain claims; assign them with {MEMBERSHIP!r}."
@@ -209,17 +209,17 @@ def _entry(territory: Territory, detail: Detail) -> JsonObject:
     entry = {
         "name": name,
         "description": description,
-        "key_concept_types": territory.types[:most],
-        **_more("more_concept_types", len(territory.types) - most),
-        "key_proposition_types": territory.predicates[:most],
-        **_more("more_proposition_types", len(territory.predicates) - most),
+        "key_concept_types": contents.types[:most],
+        **_more("more_concept_types", len(contents.types) - most),
+        "key_proposition_types": contents.predicates[:most],
+        **_more("more_proposition_types", len(contents.predicates) - most),
     }
     if domain is not None:
         entry |= _members(domain)
-    if territory.members:
+    if contents.members:
         entry["key_concepts"] = [
             {"type": type_, "name": shorten(each, detail.name)}
-            for type_, each in territory.members[:most]
+            for type_, each in contents.members[:most]
         ]
     return entry
 

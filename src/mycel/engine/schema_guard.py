@@ -61,7 +61,7 @@ _Identity = tuple[str, str | tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Typed:
+class _Declared:
     """A type or predicate that a schema declares, with its rules."""
 
     kip_name: str
@@ -80,19 +80,19 @@ class _Typed:
         return self.declared.name
 
 
-def _typed(name: str, attributes: Mapping[str, Any]) -> _Typed | None:
+def _declared(name: str, attributes: Mapping[str, Any]) -> _Declared | None:
     declared = declaration(attributes)
     if declared is None:
         return None
     if isinstance(declared, Interface):
-        return _Typed(name, declared, None)
+        return _Declared(name, declared, None)
     rules = RowRules(declared)
     if not isinstance(declared, EdgeType):
-        return _Typed(name, declared, rules)
+        return _Declared(name, declared, rules)
     predicate = predicate_definition(name, attributes)
     (subject_type, *_), (object_type, *_) = predicate.subject_types, predicate.object_types
     card = None if declared.cardinality == Cardinality() else declared.cardinality
-    return _Typed(name, declared, rules, predicate, subject_type, object_type, card)
+    return _Declared(name, declared, rules, predicate, subject_type, object_type, card)
 
 
 class _Kinds:
@@ -140,9 +140,9 @@ class _Scope:
         self.incomplete: Final[dict[_Identity, None]] = {}
         self.moved: Final[dict[int, None]] = {}
         """Concepts that have another type now."""
-        self.sources: Final[dict[str, dict[str, None]]] = {}
+        self.gaining: Final[dict[str, dict[str, None]]] = {}
         """For each predicate with a cardinality, the sources that got edges."""
-        self.losers: Final[dict[str, dict[str, None]]] = {}
+        self.losing: Final[dict[str, dict[str, None]]] = {}
         """And the sources that lost some."""
         self.counted_at = -1
         """The position of the journal at the last change that counted edges."""
@@ -154,8 +154,8 @@ class SchemaGuard:
     in_bulk = True
 
     def __init__(self) -> None:
-        self._types: Final = Definitions(CONCEPT_TYPE_NUMBER, _typed)
-        self._predicates: Final = Definitions(PROPOSITION_TYPE_NUMBER, _typed)
+        self._types: Final = Definitions(CONCEPT_TYPE_NUMBER, _declared)
+        self._predicates: Final = Definitions(PROPOSITION_TYPE_NUMBER, _declared)
 
     # What the store asks.
 
@@ -201,10 +201,10 @@ class SchemaGuard:
             raise together(found[:LISTED_MAX], has_more=len(found) > LISTED_MAX)
 
     def _violations(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        yield from self._missing(tx, scope)
-        yield from self._misled(tx, scope)
-        yield from self._repeated(tx, scope)
-        yield from self._miscounted(tx, scope)
+        yield from self._missing_properties(tx, scope)
+        yield from self._wrong_ends_of_moved(tx, scope)
+        yield from self._repeated_values(tx, scope)
+        yield from self._wrong_counts(tx, scope)
 
     # Concepts.
 
@@ -243,27 +243,27 @@ class SchemaGuard:
         was = before if isinstance(before, Proposition) else None
         leaves = was is not None and (was.predicate, was.subject) != (predicate, subject)
         if was is not None and (leaves or kind == "retire"):
-            self._loses(tx, scope, was)
+            self._note_loss(tx, scope, was)
         typed = self._predicates.read(tx, predicate)
         if typed is None or typed.rules is None or kind == "retire":
             return None
         if was is None or leaves or was.object != object_:
             self._check_ends(tx, scope, typed, subject, object_)
         if typed.card is not None and (was is None or leaves):
-            self._gains(tx, scope, typed, subject, alone=leaves)
+            self._note_gain(tx, scope, typed, subject, alone=leaves)
         if typed.rules.accepts(attributes, None):
             return None
         creating = was is None or was.predicate != predicate
         try:
             shaped = typed.rules.shape(attributes, name=None, creating=creating)
         except MycelError as error:
-            raise _of_link(tx, error, subject, object_) from None
+            raise _with_ends(tx, error, subject, object_) from None
         if typed.rules.missing(shaped):
             scope.incomplete[predicate, (subject, object_)] = None
         return None if shaped is attributes else shaped
 
     def _check_ends(
-        self, tx: Transaction, scope: _Scope, typed: _Typed, subject: str, object_: str
+        self, tx: Transaction, scope: _Scope, typed: _Declared, subject: str, object_: str
     ) -> None:
         if (
             scope.subjects.kind(tx, subject) != typed.subject_type
@@ -273,14 +273,11 @@ class SchemaGuard:
 
     # How many edges leave a source.
 
-    def _gains(
-        self, tx: Transaction, scope: _Scope, typed: _Typed, source: str, *, alone: bool
+    def _note_gain(
+        self, tx: Transaction, scope: _Scope, typed: _Declared, source: str, *, alone: bool
     ) -> None:
         """Note a source that gets an edge, and count its edges unless the commit does."""
-        sources = scope.sources.get(typed.kip_name)
-        if sources is None:
-            sources = scope.sources[typed.kip_name] = {}
-        sources[source] = None
+        scope.gaining.setdefault(typed.kip_name, {})[source] = None
         # A bulk put asks about rows before it writes them, so that two changes are at one position
         # of the journal; the commit counts those.
         at = tx.position
@@ -292,18 +289,18 @@ class SchemaGuard:
         if count > typed.card.maximum:
             raise card_violation(tx, typed.name, typed.card, ids.parse_id(source), count)
 
-    def _loses(self, tx: Transaction, scope: _Scope, link: Proposition) -> None:
+    def _note_loss(self, tx: Transaction, scope: _Scope, link: Proposition) -> None:
         """Note a source that loses an edge."""
         typed = self._predicates.read(tx, link.predicate)
         if typed is not None and typed.card is not None and typed.card.minimum:
-            scope.losers.setdefault(typed.kip_name, {})[link.subject] = None
+            scope.losing.setdefault(typed.kip_name, {})[link.subject] = None
 
-    def _miscounted(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        for predicate in scope.sources | scope.losers:
+    def _wrong_counts(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+        for predicate in scope.gaining | scope.losing:
             typed = self._predicates.read(tx, predicate)
             if typed is None or typed.card is None:
                 continue
-            for source in scope.sources.get(predicate, {}) | scope.losers.get(predicate, {}):
+            for source in scope.gaining.get(predicate, {}) | scope.losing.get(predicate, {}):
                 number = ids.parse_id(source)
                 count = _count(tx, typed, number)
                 if not _fits(typed.card, count) and tx.is_live(number):
@@ -311,7 +308,7 @@ class SchemaGuard:
 
     # At the commit.
 
-    def _missing(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+    def _missing_properties(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Violations: live elements that lack a required property."""
         for type_or_predicate, name_or_ends in scope.incomplete:
             element: Concept | Proposition | None
@@ -328,7 +325,7 @@ class SchemaGuard:
             if missing:
                 yield _lacks(tx, typed, element, missing)
 
-    def _misled(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+    def _wrong_ends_of_moved(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Violations: links whose ends have moved to a type that their predicate excludes."""
         reader = tx.reader
         for number in scope.moved:
@@ -341,7 +338,7 @@ class SchemaGuard:
                 if kinds != (typed.subject_type, typed.object_type):
                     yield _wrong_ends(tx, typed, link.subject, link.object)
 
-    def _repeated(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
+    def _repeated_values(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
         """Violations: unique tuples that several elements hold."""
         reader = tx.reader
         for conflict in tx.conflicts(CONFLICTS_MAX):
@@ -357,7 +354,7 @@ class SchemaGuard:
 
 def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bool:
     """True if concepts of a type may have this attribute; without a schema they may have any."""
-    typed = Definitions(CONCEPT_TYPE_NUMBER, _typed).read(tx, type_name)
+    typed = Definitions(CONCEPT_TYPE_NUMBER, _declared).read(tx, type_name)
     if typed is None or typed.rules is None:
         return True
     try:
@@ -370,7 +367,7 @@ def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bo
 # Violations.
 
 
-def _no_instances(typed: _Typed) -> ConstraintViolation:
+def _no_instances(typed: _Declared) -> ConstraintViolation:
     return ConstraintViolation(
         f"{typed.name} is an interface and has no instances.",
         hint=f"Use a type that implements {typed.name}, or declare one: `node Name implements"
@@ -379,7 +376,7 @@ def _no_instances(typed: _Typed) -> ConstraintViolation:
     )
 
 
-def _wrong_ends(tx: Transaction, typed: _Typed, subject: str, object_: str) -> MycelError:
+def _wrong_ends(tx: Transaction, typed: _Declared, subject: str, object_: str) -> MycelError:
     if typed.predicate is None:
         return _no_instances(typed)
     error = wrong_ends(tx, typed.predicate, subject, object_)
@@ -388,7 +385,7 @@ def _wrong_ends(tx: Transaction, typed: _Typed, subject: str, object_: str) -> M
     return error
 
 
-def _of_link(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
+def _with_ends(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
     """A violation by a link, with its ends."""
     ends = _ends(tx, subject, object_)
     error.data |= ends
@@ -405,7 +402,7 @@ def _ends(tx: Transaction, subject: str, object_: str) -> dict[str, str]:
 
 
 def _lacks(
-    tx: Transaction, typed: _Typed, element: Concept | Proposition, missing: tuple[str, ...]
+    tx: Transaction, typed: _Declared, element: Concept | Proposition, missing: tuple[str, ...]
 ) -> ConstraintViolation:
     places = [f"{typed.name}.{each}" for each in missing]
     listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
@@ -494,7 +491,7 @@ def is_actor(tx: Transaction, number: int) -> bool:
 # Counting.
 
 
-def _count(tx: Transaction, typed: _Typed, source: int) -> int:
+def _count(tx: Transaction, typed: _Declared, source: int) -> int:
     return lookup.count_out(tx.reader, source, tx.reader.predicate_number(typed.kip_name))
 
 
