@@ -31,6 +31,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
         │   ├── DatabaseReadOnly KIP_4003
         │   ├── DatabaseCorrupt  KIP_4003
         │   └── DatabaseClosed   KIP_4003
+        ├── EmbedderFailed       KIP_4003   a model that makes vectors cannot be used
         └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
 """
 
@@ -58,6 +59,7 @@ __all__ = [
     "DatabaseReadOnly",
     "DiskFull",
     "DuplicateExists",
+    "EmbedderFailed",
     "ExecutionTimeout",
     "FormatTooNew",
     "ImmutableTarget",
@@ -357,6 +359,13 @@ class DatabaseClosed(DatabaseError):
 
     name = "DatabaseClosed"
     default_hint = "Open the database again with mycel.open()."
+
+
+class EmbedderFailed(InternalError):
+    """An embedder cannot be loaded, cannot be reached, or makes no vectors of texts."""
+
+    name = "EmbedderFailed"
+    default_hint = "Search with MODE 'keyword', or choose another embedder with `mycel embed use`."
 
 
 class CommitUncertain(InternalError):

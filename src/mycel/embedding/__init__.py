@@ -1,8 +1,11 @@
 """Embedders: models that turn text into vectors, so that texts of similar meaning are close.
 
-- `static`  the model that the package ships: a vector for each piece of a word, and their mean
-- `vectors` vectors as they are kept: checked, one byte a dimension
-- `choice`  embedders by name
+- `vectors`     vectors as they are kept: checked, one byte a dimension
+- `static`      the model that the package ships: a vector for each piece of a word, and their mean
+- `onnx_model`  sentence models as ONNX files
+- `transformer` models of the library sentence-transformers
+- `endpoint`    servers with the embeddings API of OpenAI
+- `choice`      embedders by name
 
 `mycel.search.embedding.Embedder` is the interface. The weights beside these modules are made by
 `tools/static_model.py` from minishlab/potion-base-8M; `LICENSE.potion` is their licence.

@@ -1,22 +1,47 @@
-"""Embedders by name, as options and settings give them."""
+"""Embedders by name, as options and settings give them.
+
+    static                              the model inside the package
+    onnx:FOLDER                         a sentence model as an ONNX file, with its tokenizer.json
+    sentence-transformers:NAME          a model of that library, by name or folder
+    http://HOST/v1#MODEL, https://…     a server with the embeddings API of OpenAI
+
+Loading a model takes its time, so it happens on first use; a name alone is checked at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
+from mycel.embedding.endpoint import Endpoint
+from mycel.embedding.onnx_model import OnnxModel
 from mycel.embedding.static import shipped_model
+from mycel.embedding.transformer import Transformer
 from mycel.errors import InvalidValueType
-from mycel.search.embedding import Embedder
+from mycel.model.names import shorten
+from mycel.search.embedding import STATIC, Embedder
+
+_FORMS: Final = (
+    'Use "static" (the model inside the package), "onnx:FOLDER", "sentence-transformers:NAME",'
+    ' "http://HOST/v1#MODEL" (or https), or an object with name, dimensions and embed().'
+)
+_KINDS: Final[dict[str, Callable[[str], Embedder]]] = {
+    "onnx": OnnxModel,
+    "sentence-transformers": Transformer,
+}
 
 
 def embedder_named(name: str) -> Embedder:
-    """The embedder of a name: "static" is the model inside the package.
+    """The embedder of a name.
 
     Raises:
-        InvalidValueType: no embedder has this name.
+        InvalidValueType: no embedder has this name, or what it names is not there.
     """
-    if name != "static":
-        raise InvalidValueType(
-            f"There is no embedder called {name!r}.",
-            hint='Use "static", the model inside the package, or an object with name, dimensions'
-            " and embed().",
-        )
-    return shipped_model()
+    if name == STATIC:
+        return shipped_model()
+    kind, _, rest = name.partition(":")
+    if kind in ("http", "https"):
+        return Endpoint(name)
+    if kind in _KINDS and rest:
+        return _KINDS[kind](rest)
+    raise InvalidValueType(f"There is no embedder called {shorten(name)!r}.", hint=_FORMS)

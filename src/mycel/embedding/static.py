@@ -32,7 +32,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mycel.errors import InternalError
+from mycel.embedding.vectors import unit
+from mycel.errors import EmbedderFailed
 
 Vectors = NDArray[np.float32]
 
@@ -73,7 +74,7 @@ class StaticModel:
         """Read the table.
 
         Raises:
-            InternalError: the file is damaged, or made for another version.
+            EmbedderFailed: the file is damaged, or made for another version.
         """
         body = memoryview(content)[:-_DIGEST_BYTES]
         if (
@@ -81,13 +82,13 @@ class StaticModel:
             or content[:4] != _MAGIC
             or hashlib.sha256(body).digest() != content[-_DIGEST_BYTES:]
         ):
-            raise InternalError(
+            raise EmbedderFailed(
                 f"The weights of the embedder {name!r} are damaged.",
                 hint="Install Mycel again; until then search with MODE 'keyword'.",
             )
         _, version, dimensions, count, vocabulary_bytes = _HEADER.unpack_from(body)
         if version != _VERSION:
-            raise InternalError(
+            raise EmbedderFailed(
                 f"The weights of the embedder {name!r} have version {version}; this Mycel reads"
                 f" version {_VERSION}.",
                 hint="Install Mycel again, so that code and weights are of one release.",
@@ -114,7 +115,7 @@ class StaticModel:
         for at, numbers in enumerate(texts):
             if len(numbers):
                 vectors[at] = self._scales[numbers] @ self._rows[numbers].astype(np.float32)
-        return _unit(vectors)
+        return unit(vectors)
 
     def token_ids(self, text: str) -> list[int]:
         """The numbers of the pieces of a text, in order."""
@@ -188,19 +189,13 @@ def shipped_model() -> StaticModel:
     """The model inside the package, read once per process.
 
     Raises:
-        InternalError: its file is missing or damaged.
+        EmbedderFailed: its file is missing or damaged.
     """
     try:
         content = _FILE.read_bytes()
     except OSError as error:
-        raise InternalError(
+        raise EmbedderFailed(
             f"The weights of the embedder {_NAME!r} cannot be read: {error.strerror}.",
             hint="Install Mycel again; until then search with MODE 'keyword'.",
         ) from None
     return StaticModel(_NAME, content)
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    lengths: Vectors = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return vectors / lengths

@@ -12,7 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mycel.errors import InvalidValueType
+from mycel.errors import EmbedderFailed, MycelError, NotFound
+from mycel.model.extras import extra
+from mycel.model.names import shorten
 from mycel.search.embedding import Embedder
 
 TEXTS_TOGETHER_MAX: Final = 256
@@ -26,7 +28,7 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     """The vectors of texts, as bytes.
 
     Raises:
-        InvalidValueType: the embedder made something else than one vector for each text.
+        EmbedderFailed: the embedder made something else than one vector for each text.
     """
     made: list[bytes] = []
     for at in range(0, len(texts), TEXTS_TOGETHER_MAX):
@@ -39,17 +41,18 @@ def checked_vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.floa
     """The vectors that an embedder makes of texts, as one array.
 
     Raises:
-        InvalidValueType: the embedder failed, or they are not as many vectors, of as many finite
+        EmbedderFailed: the embedder failed, or they are not as many vectors, of as many finite
             numbers as it said.
     """
     try:
-        given = embedder.embed(texts)
+        return _checked(embedder, embedder.embed(texts), len(texts))
+    except MycelError:
+        raise
     except Exception as error:  # Somebody else's code, which may fail in any way.
-        raise InvalidValueType(
-            f"The embedder {embedder.name!r} failed: {type(error).__name__}: {error}.",
-            hint='Search with mode "keyword", or mend the embedder.',
+        raise EmbedderFailed(
+            f"The embedder {embedder.name!r} failed: {type(error).__name__}:"
+            f" {shorten(str(error), 200)}."
         ) from error
-    return _checked(embedder, given, len(texts))
 
 
 def _checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
@@ -58,12 +61,12 @@ def _checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
     except (TypeError, ValueError):
         vectors = np.zeros(0, np.float32)
     if vectors.shape != (count, embedder.dimensions):
-        raise InvalidValueType(
+        raise EmbedderFailed(
             f"{embedder.name!r} did not make {count} vectors of {embedder.dimensions} numbers.",
             hint=_ONE_EACH,
         )
     if not np.isfinite(vectors).all():
-        raise InvalidValueType(
+        raise EmbedderFailed(
             f"{embedder.name!r} made a vector with numbers that are not finite.", hint=_ONE_EACH
         )
     return vectors
@@ -75,3 +78,22 @@ def as_bytes(vectors: NDArray[np.float32]) -> list[bytes]:
     largest[largest == 0] = 1
     scaled: NDArray[np.int8] = np.rint(vectors * (127 / largest)).astype(np.int8)
     return [vector.tobytes() for vector in scaled]
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Vectors with length one; zeros stay zeros."""
+    lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return vectors / lengths
+
+
+def library(module: str, extra_name: str) -> Any:
+    """A library that an embedder needs and that comes with an extra.
+
+    Raises:
+        EmbedderFailed: it is not installed.
+    """
+    try:
+        return extra(module, extra_name)
+    except NotFound as missing:
+        raise EmbedderFailed(missing.message, hint=missing.hint) from None

@@ -27,8 +27,8 @@ from mycel.errors import (
     DatabaseBusy,
     DatabaseError,
     DiskFull,
+    EmbedderFailed,
     InternalError,
-    InvalidValueType,
     MycelError,
     close_names,
     did_you_mean,
@@ -123,7 +123,7 @@ def search(
     warnings: list[str] = []
     try:
         hits = found_by(limit=most, threshold=threshold, mode=mode, recall=recall)
-    except (NotReadyError, InvalidValueType, InternalError) as error:
+    except (NotReadyError, EmbedderFailed) as error:
         hits = found_by(limit=most, threshold=threshold)
         warnings.append(_by_keywords(error))
     if not hits:

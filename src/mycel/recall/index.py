@@ -110,7 +110,7 @@ class Recall:
 
         Raises:
             NotReadyError: a thread is deriving.
-            InvalidValueType: the embedder failed.
+            EmbedderFailed: the embedder failed.
         """
         if reader.deadline < inf and self._is_busy(reader):
             raise NotReadyError

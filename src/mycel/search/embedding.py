@@ -16,6 +16,10 @@ MODES: Final[tuple[Mode, ...]] = (KEYWORD, SEMANTIC, HYBRID)
 """The modes of SEARCH: by names and words, by meaning, by all of it."""
 
 
+STATIC: Final = "static"
+"""The name of the embedder inside the package."""
+
+
 class Embedder(Protocol):
     """Gives texts of similar meaning similar vectors."""
 

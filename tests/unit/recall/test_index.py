@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import InvalidValueType
+from mycel.errors import EmbedderFailed
 from mycel.recall import index
 from mycel.store.index import passages
 from tests.unit.recall.valley import PLACES, fill, names, place_type
@@ -190,7 +190,7 @@ def test_an_embedder_that_fails_leaves_an_answer_by_keywords_and_says_so() -> No
             assert [hit["name"] for hit in answer.value] == ["Mount Corvin"]
             assert "failing" in answer.warnings[0]
             assert "by names and words alone" in answer.warnings[0]
-            with pytest.raises(InvalidValueType):
+            with pytest.raises(EmbedderFailed):
                 db.search("glacier")
             assert names(db, "glacier", mode="keyword") == ["Mount Corvin"]
             assert db.verify().problems == ()

@@ -35,7 +35,14 @@ if TYPE_CHECKING:
 APSW_MIN = (3, 54)
 """As in pyproject.toml."""
 
-EXTRAS = {"arrow": "pyarrow", "code": "tree_sitter", "pandas": "pandas", "polars": "polars"}
+EXTRAS = {
+    "arrow": "pyarrow",
+    "code": "tree_sitter",
+    "onnx": "onnxruntime",
+    "pandas": "pandas",
+    "polars": "polars",
+    "transformers": "sentence_transformers",
+}
 """As in pyproject.toml, each with what it brings."""
 
 Status = Literal["ok", "warn", "fail"]
