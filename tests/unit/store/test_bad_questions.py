@@ -44,11 +44,11 @@ def test_a_type_that_is_not_defined_is_refused_everywhere(
     named = (
         lambda: db.get_concept(type_name, "one"),
         lambda: db.as_of(entries(db)).get_concept(type_name, "one"),
+        lambda: db.write(lambda tx: tx.get_concept(type_name, "one")),
     )
     for ask in (
         *(() if type_name is None else named),  # None is any type.
         lambda: db.find(ends[0], types=[type_name]),
-        lambda: db.write(lambda tx: tx.get_concept(type_name, "one")),
     ):
         with pytest.raises(TypeMismatch) as caught:
             ask()
