@@ -14,7 +14,6 @@ from typing import Final
 from mycel.errors import NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
-from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
@@ -185,7 +184,13 @@ class GraphView:
     ) -> traversal.Traversal:
         """`traverse`, at the moment that a reader shows."""
         reader.deadline = monotonic() + self._timeout_s
-        return traversal.traverse(reader, _start(reader, start), bounds, self._adjacency)
+        number = reader.number(start)
+        try:
+            return traversal.traverse(reader, number, bounds, self._adjacency)
+        except NotFound as error:
+            raise NotFound(
+                f"{missing(start).message[:-1]} to start from.", hint=error.hint
+            ) from None
 
     def find(
         self,
@@ -207,18 +212,5 @@ class GraphView:
         """
         with self._store.reading(self.state) as reader:
             reader.deadline = monotonic() + self._timeout_s
-            number = _start(reader, start)
             follow = follow or walk.Follow()
-            return walk.find(reader, number, follow, types=types, limit=limit, form=form)
-
-
-def _start(reader: Reader, start: Ref) -> int:
-    """The number of the element to start from.
-
-    Raises:
-        NotFound: there never was such an element.
-    """
-    number = reader.number(start)
-    if number == ids.NO_PROPOSITION:
-        raise missing(start)
-    return number
+            return walk.find(reader, start, follow, types=types, limit=limit, form=form)

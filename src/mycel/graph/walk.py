@@ -17,11 +17,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from mycel.errors import ConstraintViolation, InvalidValueType, NotFound
+from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import FIND_LIMIT_MAX, HOPS_MAX
 from mycel.model.names import kind_of
 from mycel.store.query.reader import Reader
+from mycel.store.query.refs import Ref, missing
 
 Direction = Literal["out", "in", "both"]
 Form = Literal["short", "medium", "full"]
@@ -137,7 +138,7 @@ class FindResult:
 
 def find(
     reader: Reader,
-    start: int,
+    start: Ref,
     follow: Follow,
     *,
     types: Sequence[str] | None,
@@ -172,22 +173,19 @@ def find(
         for name in types:
             reader.type_number(name)
     wanted = None if types is None else frozenset(types)
+    number = reader.number(start)
     memories: list[Memory] = []
     distances: list[int] = []
-    with closing(_walk(reader, start, follow, predicates)) as walk:
+    with closing(_walk(reader, number, follow, predicates)) as walk:
         # One more than the limit, if there is one, tells whether there are more.
         for size in _sizes(limit + 1, ELEMENTS_AT_ONCE):
             reader.check_deadline()
             reached = list(islice(walk, size))
             elements = reader.elements(
-                [start, *(number for number, _ in reached)], tombstoned=follow.include_tombstoned
+                [each for each, _ in reached], tombstoned=follow.include_tombstoned
             )
-            if start not in elements:
-                raise NotFound(
-                    f"There is no live element {reader.outer_id(start)!r} to start from."
-                )
-            for number, hops in reached:
-                element = elements.get(number)
+            for other, hops in reached:
+                element = elements.get(other)
                 if element is None or not _is_wanted(element, wanted):
                     continue
                 if len(memories) == limit:
@@ -196,6 +194,9 @@ def find(
                 distances.append(hops)
             if len(reached) < size:
                 break
+    # What has links is there; what has none may not be.
+    if not memories and not reader.elements([number], tombstoned=follow.include_tombstoned):
+        raise missing(start)
     return FindResult(tuple(memories), tuple(distances), more=False)
 
 

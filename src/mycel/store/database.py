@@ -57,18 +57,36 @@ def wall_clock_us() -> int:
 
 
 class Lent:
-    """A reader for the time of a `with` block, in which errors of SQLite become ours."""
+    """A reader for the time of a `with` block, in which errors of SQLite become ours.
 
-    __slots__ = ("_reader", "_state", "_store")
+    With `snapshot`, everything that is read in the block is of one moment.
+    """
 
-    def __init__(self, store: Store, state: State) -> None:
-        self._store, self._state = store, state
+    __slots__ = ("_reader", "_snapshot", "_state", "_store")
+
+    def __init__(self, store: Store, state: State, *, snapshot: bool) -> None:
+        self._store, self._state, self._snapshot = store, state, snapshot
 
     def __enter__(self) -> Reader:
-        self._reader = self._store.take(self._state)
-        return self._reader
+        reader = self._reader = self._store.take(self._state)
+        if self._snapshot:
+            try:
+                reader.execute("BEGIN")
+            except BaseException as error:
+                self._end(error)
+                raise
+        return reader
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            # A statement that fails may have ended it.
+            if self._snapshot and self._reader.connection.in_transaction:
+                self._reader.execute("COMMIT")
+        except FAILURES as failure:
+            error = error or failure
+        self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
         self._store.give(self._reader)
         if isinstance(error, FAILURES):
             raise translate(error) from error
@@ -176,13 +194,11 @@ class Store:
 
     def lending(self, state: State = LIVE) -> Lent:
         """A reader for the block, for a single statement or for some of any moments."""
-        return Lent(self, state)
+        return Lent(self, state, snapshot=False)
 
-    @contextmanager
-    def reading(self, state: State = LIVE) -> Iterator[Reader]:
+    def reading(self, state: State = LIVE) -> Lent:
         """A reader that sees one snapshot for as long as the block lasts."""
-        with self.lending(state) as reader, reader.snapshot():
-            yield reader
+        return Lent(self, state, snapshot=True)
 
     @contextmanager
     def reading_afresh(self) -> Iterator[Reader]:

@@ -42,7 +42,8 @@ _CONCEPT_PAST: Final = CONCEPT_COLUMNS.format(seq="from_seq")
 _PROPOSITION_PAST: Final = PROPOSITION_COLUMNS.format(seq="from_seq")
 _TOMBSTONE: Final = ", tombstoned_at, tombstoned_by, tombstoned_reason"
 _NO_TOMBSTONE: Final = ", NULL, NULL, NULL"
-_LISTED: Final = "id IN (SELECT value FROM json_each(?1))"
+_NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) CROSS JOIN "
+"""A list of numbers, joined to a table: less work than `id IN (…)`, which sorts them first."""
 _EACH: Final = "json_each(?1) j CROSS JOIN "
 _ENDS: Final[dict[Direction, tuple[str, str]]] = {
     "out": ("subject", "object"),
@@ -284,10 +285,14 @@ class Reader:
             (links if number & 1 else concepts).append(number)
         found: dict[int, Element] = {}
         if concepts:
-            rows = self.execute(self._concepts_where(_LISTED, tombstoned), (_listed(concepts),))
+            rows = self.execute(
+                self._concepts_where("id = number", tombstoned, _NUMBERS), (_listed(concepts),)
+            )
             found = {concept[0]: concept for concept in self._as_concepts(rows)}
         if links:
-            rows = self.execute(self._propositions_where(_LISTED, tombstoned), (_listed(links),))
+            rows = self.execute(
+                self._propositions_where("id = number", tombstoned, _NUMBERS), (_listed(links),)
+            )
             found |= {link[0]: link for link in self._as_propositions(rows)}
         return found
 
@@ -400,13 +405,13 @@ class Reader:
         row = self.execute(self._concepts_where(where, tombstoned), bindings).fetchone()
         return None if row is None else self.as_concept(row)
 
-    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+    def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
         if not tombstoned:
-            return f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
+            return f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept WHERE {where}"
         # In one statement: between two, it might go from one table to the other.
         return (
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where}"
-            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept WHERE {where}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM {tables}concept_past"
             f" WHERE {where} AND to_seq = {OPEN_END}"
         )
 
@@ -415,12 +420,12 @@ class Reader:
         row = self.execute(query, bindings).fetchone()
         return None if row is None else self.as_proposition(row)
 
-    def _propositions_where(self, where: str, tombstoned: bool) -> str:
-        live = f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition WHERE {where}"
+    def _propositions_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
+        live = f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM {tables}proposition WHERE {where}"
         if not tombstoned:
             return live
         return (
-            f"{live} UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f"{live} UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM {tables}proposition_past"
             f" WHERE {where} AND to_seq = {OPEN_END}"
         )
 
@@ -437,7 +442,8 @@ class Reader:
 
     def past_concept(self, rowid: int) -> Concept | None:
         row = self.execute(
-            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?", (rowid,)
+            f"SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past WHERE rowid = ?",
+            (rowid,),
         ).fetchone()
         return None if row is None else self.as_concept(row)
 
@@ -550,18 +556,19 @@ class PastReader(Reader):
         )
         return found.fetchone() is not None
 
-    def _concepts_where(self, where: str, tombstoned: bool) -> str:
+    def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
         return (
-            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM concept WHERE {where} AND seq <= {self._seq}"
-            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM concept_past"
+            f"SELECT {_CONCEPT}{_NO_TOMBSTONE} FROM {tables}concept"
+            f" WHERE {where} AND seq <= {self._seq}"
+            f" UNION ALL SELECT {_CONCEPT_PAST}{_TOMBSTONE} FROM {tables}concept_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
-    def _propositions_where(self, where: str, tombstoned: bool) -> str:
+    def _propositions_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
         return (
-            f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM proposition"
+            f"SELECT {_PROPOSITION}{_NO_TOMBSTONE} FROM {tables}proposition"
             f" WHERE {where} AND seq <= {self._seq}"
-            f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM proposition_past"
+            f" UNION ALL SELECT {_PROPOSITION_PAST}{_TOMBSTONE} FROM {tables}proposition_past"
             f" WHERE {where} AND {self._was_true(tombstoned)}"
         )
 
