@@ -225,8 +225,6 @@ class SchemaGuard:
         rules = typed.rules
         if rules is None:
             raise _no_instances(typed)
-        if rules.accepts(attributes, name):
-            return None
         creating = kind == "create" or moves
         shaped = rules.shape(attributes, name=name, creating=creating)
         if rules.missing(shaped):
@@ -251,8 +249,6 @@ class SchemaGuard:
             self._check_ends(tx, scope, typed, subject, object_)
         if typed.card is not None and (was is None or leaves):
             self._note_gain(tx, scope, typed, subject, alone=leaves)
-        if typed.rules.accepts(attributes, None):
-            return None
         creating = was is None or was.predicate != predicate
         try:
             shaped = typed.rules.shape(attributes, name=None, creating=creating)

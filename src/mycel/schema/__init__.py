@@ -25,7 +25,6 @@ Modules, in the order in which a schema passes through them:
 - `steps`               the steps from one schema to another, as JSON and in words
 - `planner`             two catalogs to steps: `plan`
 - `stored_declaration`  a declaration in the attributes of its definition
-- `row_test`            the quick test of a valid row, as one expression
 - `row_rules`           the rules of a declared type for the attributes of an instance
 - `definitions`         the rules of a definition made by KIP, and their check
 - `definition_lint`     entries of such a definition that have no effect

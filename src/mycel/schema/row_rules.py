@@ -1,7 +1,6 @@
 """The rules of one declared type, compiled for many rows.
 
     rules = RowRules(declared)
-    rules.accepts(attributes, name="ada@example.org")                True: valid as it is
     rules.shape(attributes, name="ada@example.org", creating=True)   as it is stored, or an error
     rules.missing(attributes)                                        absent required properties
     rules.name(attributes)                                           the name that the key gives
@@ -12,8 +11,7 @@ cardinality, ends) are not checked here, and neither is what is missing: an elem
 steps. `@check` patterns are RE2 and match anywhere in the text, like `REGEX` in KQL. An attribute
 that is null stays null, and counts as absent.
 
-Valid rows pass one quick test (`row_test`). For others, each property has a chain of functions that
-return its value as it is stored, or raise an error.
+Each property has a chain of functions that return its value as it is stored, or raise an error.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ from mycel.schema.model import (
     limits_of,
 )
 from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, shown, wire
-from mycel.schema.row_test import accepting
 from mycel.syntax.regex import matcher
 
 
@@ -53,7 +50,6 @@ class RowRules:
 
     def __init__(self, declared: InstanceType) -> None:
         self.declared: Final = declared
-        self._accepts: Final = accepting(declared)
         self._properties: Final = {each.name: each for each in declared.properties}
         limits = limits_of(declared)
         self._values: Final = {
@@ -69,13 +65,6 @@ class RowRules:
         key = declared.key if isinstance(declared, NodeType) else ()
         self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
 
-    def accepts(self, attributes: JsonObject, name: str | None) -> bool:
-        """True if a row is complete and valid as it is; False does not mean that it is invalid."""
-        try:
-            return self._accepts(attributes, name)
-        except ValueError:
-            return False
-
     def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
         """The attributes as they are stored; the same object if nothing changes.
 
@@ -88,9 +77,6 @@ class RowRules:
                 a key that is not the name.
         """
         made = self.lacking(attributes) if creating else {}
-        # Callers have found that the row is not valid as it is.
-        if made and self.accepts(filled := attributes | made, name):
-            return filled
         for property_name, value in attributes.items():
             rule = self._values.get(property_name)
             if rule is None:

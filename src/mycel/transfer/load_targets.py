@@ -120,8 +120,7 @@ class _Target:
         attributes = without_nulls(attributes)
         if whole:
             self.check_required(attributes)
-        if not self._rules.accepts(attributes, name):
-            self._rules.shape(attributes, name=name, creating=True)
+        self._rules.shape(attributes, name=name, creating=True)
 
     def check_required(self, attributes: Mapping[str, Any]) -> None:
         """Refuse a new row that lacks a required property: the commit would not know its line."""
